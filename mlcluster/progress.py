@@ -1,0 +1,46 @@
+"""How long work tells that it goes on. Pure: `report.progress` has the kinds that write to a terminal or a log."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Task(Protocol):
+    """One piece of work that is shown while it runs."""
+
+    def update(self, note: str, *, done: int | None = None, total: int | None = None) -> None:
+        """Says how far it is, e.g. ("kube-apiserver", done=2, total=9)."""
+
+
+class Progress(Protocol):
+    """Where progress goes: a live display, plain lines, events, or nowhere."""
+
+    def say(self, text: str) -> None:
+        """Tells one fact that stays readable afterwards."""
+
+    def task(self, title: str) -> "AbstractTask":
+        """Shows `title` as running until the context ends; the end tells its seconds."""
+
+
+class AbstractTask(Protocol):
+    """The context manager that `Progress.task` answers with."""
+
+    def __enter__(self) -> Task: ...
+    def __exit__(self, *exc: object) -> bool | None: ...
+
+
+class _SilentTask:
+    def update(self, note: str, *, done: int | None = None, total: int | None = None) -> None:
+        del note, done, total
+
+
+class Silent:
+    """Progress for tests and for callers that show their own."""
+
+    def say(self, text: str) -> None:
+        del text
+
+    @contextmanager
+    def task(self, title: str) -> Iterator[Task]:
+        del title
+        yield _SilentTask()
