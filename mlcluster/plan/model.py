@@ -1,0 +1,238 @@
+"""The plan: the whole desired state as plain frozen data.
+
+Amounts are `Mapping[resource name, int]` in the unit that `quantities.UNITS` gives the name: cpu in milli-CPU, memory and
+ephemeral-storage in MiB, everything else in pieces. Nothing here holds a timestamp, a tool version or an absolute path.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Amounts = Mapping[str, int]
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint as nodes and flavors carry it."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one node costs: USD per hour on demand, for a region, on a date (YYYY-MM-DD)."""
+
+    usd_per_hour: float
+    region: str
+    date: str
+    exact: bool
+    """False where the price is the list price of another region."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """The accelerators of one node.
+
+    Attributes:
+        model: e.g. "h100".
+        gpus: physical devices per node.
+        memory_mib: memory per device, MiB; None when unknown.
+        resource: what pods request, e.g. nvidia.com/gpu or nvidia.com/mig-1g.5gb.
+        slices: how many of `resource` a node offers.
+        sharing: how devices become slices.
+    """
+
+    model: str
+    gpus: int
+    memory_mib: int | None
+    resource: str
+    slices: int
+    sharing: Literal["whole", "mig", "timeSlicing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A node pool with its instance facts resolved.
+
+    Attributes:
+        labels: every label that mlcluster or its nodes carry because of the pool.
+        selector: the labels by which its nodes are found; the flavor's nodeLabels.
+        taints: every taint of its nodes, the accelerator taint among them.
+        allocatable: what pods can use on one node.
+        usable: allocatable less the overhead of daemon sets, per node: what quota is made of.
+        price: None when unknown.
+    """
+
+    name: str
+    instance_type: str
+    arch: str
+    min_size: int
+    max_size: int
+    labels: Mapping[str, str]
+    selector: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    allocatable: Amounts
+    overhead: Amounts
+    usable: Amounts
+    accelerator: Accelerator | None
+    capacity_type: str
+    price: Price | None
+    spec_path: str
+
+    @property
+    def capacity(self) -> dict[str, int]:
+        """What the pool offers at its maximum size: nodes x usable, for every resource."""
+        return {name: amount * self.max_size for name, amount in self.usable.items()}
+
+    @property
+    def usd_per_hour_at_min(self) -> float | None:
+        """USD per hour of `min_size` nodes."""
+        return None if self.price is None else round(self.price.usd_per_hour * self.min_size, 2)
+
+    @property
+    def usd_per_hour_at_max(self) -> float | None:
+        """USD per hour of `max_size` nodes."""
+        return None if self.price is None else round(self.price.usd_per_hour * self.max_size, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorQuota:
+    """A team's share of one pool; amounts cover every resource of the cluster's queues.
+
+    Attributes:
+        pool: name of the pool, which is the flavor's name too.
+        nominal: guaranteed.
+        borrowing: at most this much more; None: as much as the cohort has idle.
+        lending: at most this much of the nominal may be used by others; None: all of it.
+    """
+
+    pool: str
+    nominal: Amounts
+    borrowing: Amounts | None
+    lending: Amounts | None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPlan:
+    """One team's place in the cluster."""
+
+    name: str
+    namespace: str
+    cohort: str
+    quotas: tuple[FlavorQuota, ...]
+    tiers: tuple[str, ...]
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CohortPlan:
+    """A cohort and what nobody in it is guaranteed: pool -> amounts, everybody's to borrow."""
+
+    name: str
+    remainder: Mapping[str, Amounts]
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One priority level."""
+
+    name: str
+    value: int
+    preempts_pods: bool
+    description: str
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentPlan:
+    """A component, its version, and how it comes to be on this target."""
+
+    name: str
+    version: str
+    realisation: Literal["helm", "process", "present"]
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResource:
+    """What makes the cluster itself: a cloud resource, or on `local` a simulated node."""
+
+    id: str
+    type: str
+    inputs: Manifest
+    needs: tuple[str, ...]
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRelease:
+    """A Helm release: exact version, whole values."""
+
+    id: str
+    name: str
+    chart: str
+    version: str
+    repository: str
+    namespace: str
+    values: Manifest
+    needs: tuple[str, ...]
+    realisation: Literal["helm", "process", "present"]
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanObject:
+    """A Kubernetes object that we own, whole, with what must exist before it."""
+
+    id: str
+    manifest: Manifest
+    needs: tuple[str, ...]
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPod:
+    """The shape of pods that a component will create, and how we know it."""
+
+    owner: str
+    kind: Literal["Deployment", "DaemonSet", "StatefulSet"]
+    namespace: str
+    node_selector: Mapping[str, str]
+    tolerations: tuple[Mapping[str, str], ...]
+    requests: Amounts
+    priority_class: str
+    evidence: Literal["rendered", "declared"]
+    source: str
+    spec_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What the plan is for."""
+
+    name: str
+    target: Literal["eks", "existing", "local"]
+    region: str
+    kubernetes_version: str
+    kubernetes_provider: Literal["official", "builtin"]
+    budget_usd_per_hour: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that `up` makes true."""
+
+    cluster: ClusterFacts
+    pools: tuple[Pool, ...]
+    teams: tuple[TeamPlan, ...]
+    cohorts: tuple[CohortPlan, ...]
+    tiers: tuple[Tier, ...]
+    components: tuple[ComponentPlan, ...]
+    resources: tuple[PlanResource, ...]
+    releases: tuple[PlanRelease, ...]
+    objects: tuple[PlanObject, ...]
+    pods: tuple[PlanPod, ...]

@@ -1,0 +1,54 @@
+"""The base of every spec model, and the field types that several models share."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic.alias_generators import to_camel
+
+LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
+DURATION = r"^([0-9]+(s|m|h))+$"
+RESOURCE_NAME = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+
+
+class SpecModel(BaseModel):
+    """Strict, frozen, camelCase, and closed: an unknown key is an error."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
+        validate_by_alias=True,
+        validate_by_name=False,
+    )
+
+
+Name = Annotated[str, Field(pattern=LABEL, min_length=1, max_length=40)]
+"""A name that becomes a Kubernetes name and part of longer ones: DNS label, at most 40 characters."""
+
+Quantity = Annotated[str, Field(pattern=QUANTITY, max_length=32)]
+"""A Kubernetes quantity as a string: "1500m", "64Gi"."""
+
+Duration = Annotated[str, Field(pattern=DURATION, max_length=32)]
+"""A Go duration in seconds, minutes, hours: "90s", "5m", "1h30m"."""
+
+KubernetesVersion = Annotated[str, Field(pattern=r"^1\.[0-9]{2}$")]
+"""A minor version as a string: "1.34"."""
+
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+def shape_of(value: Any) -> str:
+    """Which branch of a "word, list or mapping" union a value belongs to, so that only its errors are told."""
+    if isinstance(value, str):
+        return "word"
+    return "list" if isinstance(value, list) else "mapping"
+
+
+BY_SHAPE = Discriminator(shape_of)
+WORD = Tag("word")
+LIST = Tag("list")
+MAPPING = Tag("mapping")

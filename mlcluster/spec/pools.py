@@ -1,0 +1,103 @@
+"""Node pools: nodes of one shape that scale together."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mlcluster.spec.base import RESOURCE_NAME, Count, Name, Quantity, SpecModel
+
+LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
+LabelValue = Annotated[str, Field(max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")]
+Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=64)]
+
+
+class Taint(SpecModel):
+    """A taint on every node of the pool."""
+
+    key: LabelKey
+    value: LabelValue = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class Capacity(SpecModel):
+    """How the nodes are bought."""
+
+    type: Literal["onDemand", "spot", "reservation", "capacityBlock"] = "onDemand"
+    reservation_id: Annotated[str, Field(pattern=r"^cr-[0-9a-z]+$")] | None = None
+    """ID of the capacity reservation or capacity block."""
+
+
+class PoolNetwork(SpecModel):
+    """Fast networks of the nodes."""
+
+    efa: bool = False
+    """All EFA interfaces of the instance type, as resource vpc.amazonaws.com/efa."""
+    placement_group: Literal["none", "cluster"] = "none"
+    rdma: dict[Annotated[str, Field(pattern=RESOURCE_NAME)], Annotated[int, Field(ge=1, le=1000)]] = {}
+    """RDMA resources and how many a node offers, e.g. {rdma/hca: 8}."""
+
+
+class TimeSlicing(SpecModel):
+    """Several pods share a GPU in time, without memory isolation."""
+
+    replicas: Annotated[int, Field(ge=2, le=48)]
+    """Pods per physical GPU."""
+
+
+class PoolGpu(SpecModel):
+    """How the GPUs of a pool are shared, and whether the nodes are tainted."""
+
+    mig: Annotated[str, Field(pattern=r"^all-[0-9]+g\.[0-9]+gb$")] | None = None
+    """MIG profile for every GPU, e.g. all-1g.5gb."""
+    time_slicing: TimeSlicing | None = None
+    taint: bool = True
+    """Put the accelerator taint on the nodes, so that only GPU pods come here (not on `existing`)."""
+
+
+class NodeShapeGpu(SpecModel):
+    """GPUs of a node that no catalogue knows."""
+
+    model: Annotated[str, Field(pattern=r"^[a-z0-9][-a-z0-9]*$", max_length=40)]
+    count: Annotated[int, Field(ge=1, le=72)]
+    memory_mib: Annotated[int, Field(ge=1024, le=1_000_000)] | None = None
+
+
+class NodeShape(SpecModel):
+    """Allocatable resources of one node, for machines that are not EC2 instance types."""
+
+    cpu: Quantity
+    memory: Quantity
+    ephemeral_storage: Quantity = "50Gi"
+    pods: Annotated[int, Field(ge=1, le=1000)] = 110
+    gpu: NodeShapeGpu | None = None
+    hourly_usd: Annotated[float, Field(ge=0, strict=False)] | None = None
+    """What a node costs, USD per hour; unknown when absent."""
+
+
+class Reserved(SpecModel):
+    """Kept back on every node for daemon sets that mlcluster does not know."""
+
+    cpu: Quantity = "0"
+    memory: Quantity = "0"
+    ephemeral_storage: Quantity = "0"
+    pods: Annotated[int, Field(ge=0, le=500)] = 0
+
+
+class NodePool(SpecModel):
+    """Nodes of one shape that scale together."""
+
+    name: Name
+    instance_type: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")] | None = None
+    """EC2 instance type; give this or nodeShape."""
+    node_shape: NodeShape | None = None
+    min_size: Count = 0
+    max_size: Annotated[int, Field(ge=1, le=5000)]
+    """Most nodes; quotas count at this size."""
+    labels: Labels = {}
+    taints: Annotated[list[Taint], Field(max_length=32)] = []
+    selector: Annotated[Labels, Field(min_length=1)] | None = None
+    """Which nodes of an `existing` cluster belong to the pool."""
+    capacity: Capacity = Capacity()
+    network: PoolNetwork = PoolNetwork()
+    gpu: PoolGpu = PoolGpu()
+    reserved: Reserved = Reserved()
