@@ -1,0 +1,57 @@
+"""Where the programs are: PATH first when the version fits, then the cache of what we built."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcluster.directories import cache_directory
+from mlcluster.lab.toolchain import fit, pins
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Ready programs by name, the Kueue chart, and a directory that may hold what helm rendered from it."""
+
+    binaries: Mapping[str, Path]
+    chart: Path
+    renders: Path
+
+    def path(self, name: str) -> Path:
+        """The program `name`, one of `pins.NAMES`."""
+        return self.binaries[name]
+
+
+def directory() -> Path:
+    """The cache directory of the current pins; it exists after the first build."""
+    return cache_directory() / "toolchain" / pins.key()
+
+
+def on_path(tool: pins.Tool, which: Callable[[str], str | None] = shutil.which) -> Path | None:
+    """The program of `tool` on PATH when it runs and its version fits, else None."""
+    found = which(tool.name)
+    if found is None:
+        return None
+    version = fit.version_of(tool.name, Path(found))
+    return Path(found) if version is not None and fit.fits(tool.name, version, pins.pinned(tool)) else None
+
+
+def find_tool(name: str) -> Path | None:
+    """The program `name` from PATH or the cache, or None when a build is needed first."""
+    tool = next(tool for tool in pins.TOOLS if tool.name == name)
+    built = directory() / "bin" / name
+    return on_path(tool) or (built if built.is_file() else None)
+
+
+def chart_directory() -> Path:
+    """The copy of Kueue's chart beside our builds."""
+    return directory() / "chart"
+
+
+def find() -> Toolchain | None:
+    """The whole toolchain, or None when anything of it has to be built; starts no build."""
+    chart = chart_directory()
+    found = {name: path for name in pins.NAMES if (path := find_tool(name)) is not None}
+    if len(found) < len(pins.NAMES) or not (chart / "Chart.yaml").is_file():
+        return None
+    return Toolchain(found, chart, directory() / "rendered")
