@@ -1,7 +1,8 @@
 """The plan: the whole desired state as plain frozen data.
 
-Amounts are `Mapping[resource name, int]` in the unit that `quantities.UNITS` gives the name: cpu in milli-CPU, memory and
-ephemeral-storage in MiB, everything else in pieces. Nothing here holds a timestamp, a tool version or an absolute path.
+Amounts are `Mapping[resource name, int]` in the unit that `quantities.unit` gives the name: cpu in milli-CPU, memory
+and ephemeral-storage in MiB, everything else in pieces. Nothing here holds a timestamp, a tool version or an absolute
+path.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one node costs: USD per hour on demand, for a region, on a date (YYYY-MM-DD)."""
+    """What one node costs: USD per hour on demand, for a region, on a date (YYYY-MM-DD); both "" when the spec says."""
 
     usd_per_hour: float
     region: str

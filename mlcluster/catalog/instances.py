@@ -1,0 +1,75 @@
+"""EC2 instance types: allocatable resources, accelerators, prices (source: ec2_instances.SOURCE.txt)."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PRICE_REGION = "us-east-1"
+PRICE_DATE = "2026-07-20"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """One EC2 instance type.
+
+    Attributes:
+        accelerator: model, e.g. "h100"; "" without one.
+        accelerator_manufacturer: e.g. "nvidia", "aws"; "" without one.
+        accelerator_memory_mib: per device, MiB; None when unknown.
+        efa: EFA interfaces; 0 when it has none.
+        allocatable_cpu_milli: what pods can use, milli-CPU; memory and ephemeral storage in MiB.
+        usd_per_hour: Linux on demand in us-east-1; None when unknown.
+    """
+
+    name: str
+    arch: str
+    accelerator: str
+    accelerator_manufacturer: str
+    accelerator_count: int
+    accelerator_memory_mib: int | None
+    efa: int
+    allocatable_cpu_milli: int
+    allocatable_memory_mib: int
+    allocatable_pods: int
+    allocatable_ephemeral_mib: int
+    usd_per_hour: float | None
+
+
+@cache
+def _rows() -> dict[str, list[str]]:
+    text = Path(__file__).with_name("ec2_instances.csv").read_text("utf-8")
+    return {row[0]: row for row in csv.reader(text.splitlines())}
+
+
+def instance_names() -> frozenset[str]:
+    """Every instance type in the catalogue."""
+    return frozenset(_rows()) - {"instance_type"}
+
+
+@cache
+def instance_type(name: str) -> InstanceType:
+    """The facts of one instance type.
+
+    Raises:
+        KeyError: the catalogue does not know it.
+    """
+    if name not in instance_names():
+        raise KeyError(name)
+    row: Mapping[str, str] = dict(zip(_rows()["instance_type"], _rows()[name], strict=True))
+    price = row["on_demand_usd_per_hour_us_east_1"]
+    return InstanceType(
+        name=name,
+        arch=row["arch"],
+        accelerator=row["accelerator"],
+        accelerator_manufacturer=row["accelerator_manufacturer"],
+        accelerator_count=int(row["accelerator_count"] or 0),
+        accelerator_memory_mib=int(row["accelerator_memory_mib"]) if row["accelerator_memory_mib"] else None,
+        efa=int(row["efa"] or 0),
+        allocatable_cpu_milli=int(row["allocatable_cpu_milli"]),
+        allocatable_memory_mib=int(row["allocatable_memory_mib"]),
+        allocatable_pods=int(row["allocatable_pods"]),
+        allocatable_ephemeral_mib=int(row["allocatable_ephemeral_mib"]),
+        usd_per_hour=float(price) if price else None,
+    )

@@ -1,0 +1,26 @@
+"""Labels, names and identities that several parts of the plan, and the code that reads it, agree on."""
+
+DOMAIN = "mlcluster.dev"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "mlcluster"
+CLUSTER = f"{DOMAIN}/cluster"
+TEAM = f"{DOMAIN}/team"
+POOL = f"{DOMAIN}/pool"
+TIERS = f"{DOMAIN}/tiers"
+"""Annotation of a team's namespace: its tiers, comma separated; the tier policy reads it."""
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+WORKLOAD_PRIORITY = "kueue.x-k8s.io/priority-class"
+ADMISSION_GATE = "kueue.x-k8s.io/admission"
+LOCAL_QUEUE = "default"
+"""Kueue gives jobs without a queue name the local queue of this name (Kueue 0.18, LocalQueueDefaulting)."""
+
+KUEUE_USER = "system:serviceaccount:kueue-system:kueue-controller-manager"
+
+ACCELERATOR_TAINT = "nvidia.com/gpu"
+EFA_RESOURCE = "vpc.amazonaws.com/efa"
+
+
+def owned(cluster: str, **labels: str) -> dict[str, str]:
+    """The labels of every object of ours; by them a later run knows what it may touch."""
+    return {MANAGED_BY: MANAGER, CLUSTER: cluster, **labels}

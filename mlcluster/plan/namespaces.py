@@ -1,0 +1,98 @@
+"""What each team's namespace holds: labels, roles, limits, network."""
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest, PlanObject, Pool, TeamPlan
+from mlcluster.plan.network import network_policy
+from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.quantities import add, canonical, ordered
+from mlcluster.spec.teams import Members, Team
+
+NATIVE_QUOTA_KEYS = {"pods": "pods"}
+QUEUED_PODS_FACTOR = 2
+"""ResourceQuota counts pods that Kueue still holds back and pods that are leaving; Kueue's own quota is the real bound."""
+
+MOST_JOBS = 5000
+DEFAULT_REQUESTS = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
+
+
+def namespace_objects(cluster: str, spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> list[PlanObject]:
+    """The namespace of one team and everything in it but its queue."""
+    label = {names.TEAM: team.name}
+    security = {
+        "pod-security.kubernetes.io/enforce": spec.pod_security,
+        "pod-security.kubernetes.io/enforce-version": "latest",
+    }
+    namespace = make(
+        cluster,
+        "v1",
+        "Namespace",
+        team.namespace,
+        {},
+        labels={**label, **security},
+        annotations={names.TIERS: ",".join(team.tiers)},
+        spec_path=team.spec_path,
+    )
+
+    def inside(api_version: str, kind: str, name: str, body: Manifest, part: str = "") -> PlanObject:
+        place = f"{team.spec_path}.{part}" if part else team.spec_path
+        return make(
+            cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place
+        )
+
+    return [
+        namespace,
+        inside("v1", "ResourceQuota", "team", {"spec": {"hard": _hard_limits(team, pools)}}, "guarantee"),
+        inside("v1", "LimitRange", "team", {"spec": _limit_range()}),
+        inside(
+            "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
+        ),
+        *(
+            inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), f"members.{role}")
+            for role, subjects in _roles(spec)
+            if subjects
+        ),
+    ]
+
+
+def _hard_limits(team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, str]:
+    """A safety net well above Kueue's quota: nominal plus what may be borrowed, twice."""
+    by_name = {pool.name: pool for pool in pools}
+    most: dict[str, int] = {}
+    for quota in team.quotas:
+        capacity = by_name[quota.pool].capacity
+        own = capacity if quota.borrowing is None else add(quota.nominal, quota.borrowing)
+        most = add(most, {name: min(amount, capacity[name]) for name, amount in own.items()})
+    every = add(dict.fromkeys((name for pool in pools for name in pool.usable), 0), most)
+    hard = {
+        NATIVE_QUOTA_KEYS.get(name, f"requests.{name}"): canonical(name, every[name] * QUEUED_PODS_FACTOR)
+        for name in ordered(every)
+    }
+    return {**hard, "count/jobs.batch": canonical("", MOST_JOBS), "services.nodeports": "0"}
+
+
+def _limit_range() -> Manifest:
+    """Requests for containers that name none, so that Kueue and ResourceQuota can count them.
+
+    No default limits and no maximum: a maximum becomes every container's limit (core/v1 LimitRange defaulting).
+    """
+    return {"limits": [{"type": "Container", "defaultRequest": DEFAULT_REQUESTS}]}
+
+
+def _roles(team: Team) -> list[tuple[str, list[Manifest]]]:
+    members = {"admin": team.members.admin, "edit": team.members.edit, "view": team.members.view}
+    return [(role, _subjects(team.name, role, who)) for role, who in members.items()]
+
+
+def _subjects(team: str, role: str, who: Members) -> list[Manifest]:
+    groups = [*who.groups, *([f"mlcluster:{team}:{role}"] if who.aws_roles else [])]
+    subjects = [{"kind": "Group", "name": name} for name in groups] + [
+        {"kind": "User", "name": name} for name in who.users
+    ]
+    return [{"apiGroup": "rbac.authorization.k8s.io", **subject} for subject in subjects]
+
+
+def _binding(role: str, subjects: list[Manifest]) -> Manifest:
+    return {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": subjects,
+    }

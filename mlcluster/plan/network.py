@@ -1,0 +1,65 @@
+"""The one NetworkPolicy of a team's namespace."""
+
+import ipaddress
+from typing import Literal
+
+from mlcluster.plan.model import Manifest
+
+LINK_LOCAL = {4: "169.254.0.0/16", 6: "fe80::/10"}
+METADATA_IPV6 = "fd00:ec2::/32"
+POD_IDENTITY = ("169.254.170.23/32", "fd00:ec2::23/128")
+"""Where the EKS Pod Identity agent answers on every node (port 80); pods without it have no cloud rights."""
+
+Egress = Literal["internet", "cluster", "none"] | list[str]
+
+
+def network_policy(egress: Egress) -> Manifest:
+    """Free inside the namespace and to DNS; outside as `egress` says; nobody comes in from elsewhere."""
+    everything_here = {"podSelector": {}}
+    return {
+        "podSelector": {},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"from": [everything_here]}],
+        "egress": [{"to": [everything_here]}, _dns(), *_outside(egress)],
+    }
+
+
+def _dns() -> Manifest:
+    kube_dns = {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+        "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+    }
+    node_local = {"ipBlock": {"cidr": "169.254.20.10/32"}}
+    ports = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
+    return {"to": [kube_dns, node_local], "ports": ports}
+
+
+def _outside(egress: Egress) -> list[Manifest]:
+    if egress == "none":
+        return []
+    identity = {
+        "to": [{"ipBlock": {"cidr": cidr}} for cidr in POD_IDENTITY],
+        "ports": [{"protocol": "TCP", "port": 80}],
+    }
+    if egress == "cluster":
+        return [{"to": [{"namespaceSelector": {}}]}, identity]
+    cidrs = ["0.0.0.0/0", "::/0"] if egress == "internet" else list(egress)
+    return [{"to": [_block(cidr) for cidr in cidrs]}, identity]
+
+
+def _block(cidr: str) -> Manifest:
+    """The range without the node's own addresses: instance metadata gives away the node's rights."""
+    network = ipaddress.ip_network(cidr, strict=False)
+    kept_out = [LINK_LOCAL[network.version], *([METADATA_IPV6] if network.version == 6 else [])]
+    inside = [closed for closed in kept_out if _covers(cidr, closed)]
+    return {"ipBlock": {"cidr": str(network), **({"except": inside} if inside else {})}}
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    outer, inner = ipaddress.ip_network(wide, strict=False), ipaddress.ip_network(narrow)
+    return (
+        int(outer.network_address) <= int(inner.network_address)
+        and int(inner.broadcast_address) <= int(outer.broadcast_address)
+        and outer.version == inner.version
+        and outer.prefixlen < inner.prefixlen
+    )

@@ -1,0 +1,42 @@
+"""How an object of the plan is made: its id, its labels, what it needs first."""
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest, PlanObject
+
+KUEUE_API = "kueue.x-k8s.io/v1beta2"
+RBAC_API = "rbac.authorization.k8s.io/v1"
+
+
+def object_id(kind: str, name: str, namespace: str = "") -> str:
+    """The id of an object: it does not depend on the order of any list."""
+    return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
+
+
+def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object of ours
+    cluster: str,
+    api_version: str,
+    kind: str,
+    name: str,
+    body: Manifest,
+    *,
+    namespace: str = "",
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    needs: tuple[str, ...] = (),
+    spec_path: str,
+) -> PlanObject:
+    """An object with our labels; one in a namespace of ours needs that namespace first.
+
+    Args:
+        cluster: name of the cluster, for the ownership labels.
+        body: everything but apiVersion, kind and metadata.
+    """
+    metadata: Manifest = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    metadata["labels"] = names.owned(cluster, **(labels or {}))
+    if annotations:
+        metadata["annotations"] = annotations
+    before = (object_id("Namespace", namespace), *needs) if namespace else needs
+    manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
+    return PlanObject(object_id(kind, name, namespace), manifest, before, spec_path)

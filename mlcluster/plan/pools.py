@@ -1,0 +1,123 @@
+"""Node pools with their instance facts resolved."""
+
+from mlcluster.catalog.gpus import gpu
+from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
+from mlcluster.plan import names
+from mlcluster.plan.model import Accelerator, Amounts, Pool, Price, Taint
+from mlcluster.plan.quantities import add, ordered, parse, subtract
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.pools import NodePool, NodeShape
+
+GPU_RESOURCE = "nvidia.com/gpu"
+
+
+def resolve_pools(spec: ClusterSpec, daemon_sets: Amounts) -> tuple[Pool, ...]:
+    """Every pool of the spec, in its order.
+
+    Args:
+        spec: a checked spec: instance types and MIG profiles are known to the catalogue.
+        daemon_sets: what the daemon sets of our components request on every node.
+    """
+    return tuple(_pool(spec, index, pool, daemon_sets) for index, pool in enumerate(spec.node_pools))
+
+
+def _pool(spec: ClusterSpec, index: int, pool: NodePool, daemon_sets: Amounts) -> Pool:
+    accelerator = _accelerator(pool)
+    allocatable = _allocatable(pool, accelerator)
+    overhead = add(daemon_sets, _reserved(pool))
+    own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
+    return Pool(
+        name=pool.name,
+        instance_type=pool.instance_type or "",
+        arch=instance_type(pool.instance_type).arch if pool.instance_type else "",
+        min_size=pool.min_size,
+        max_size=pool.max_size,
+        labels={**own, **dict(sorted(pool.labels.items()))},
+        selector=own,
+        taints=_taints(spec, pool, accelerator),
+        allocatable=allocatable,
+        overhead={name: amount for name, amount in overhead.items() if amount},
+        usable=subtract(allocatable, overhead),
+        accelerator=accelerator,
+        capacity_type=pool.capacity.type,
+        price=_price(spec, pool),
+        spec_path=f"nodePools[{index}]",
+    )
+
+
+def _accelerator(pool: NodePool) -> Accelerator | None:
+    if pool.node_shape is not None:
+        shape = pool.node_shape.gpu
+        facts = (shape.model, shape.count, shape.memory_mib) if shape else ("", 0, None)
+    else:
+        instance = instance_type(pool.instance_type or "")
+        facts = (instance.accelerator, instance.accelerator_count, instance.accelerator_memory_mib)
+    model, count, memory_mib = facts
+    if not count:
+        return None
+    if pool.gpu.mig is not None:
+        profile = pool.gpu.mig.removeprefix("all-")
+        known = gpu(model, memory_mib)
+        per_gpu = known.mig_profiles[profile] if known else 0
+        return Accelerator(model, count, memory_mib, f"nvidia.com/mig-{profile}", count * per_gpu, "mig")
+    if pool.gpu.time_slicing is not None:
+        slices = count * pool.gpu.time_slicing.replicas
+        return Accelerator(model, count, memory_mib, GPU_RESOURCE, slices, "timeSlicing")
+    return Accelerator(model, count, memory_mib, GPU_RESOURCE, count, "whole")
+
+
+def _allocatable(pool: NodePool, accelerator: Accelerator | None) -> dict[str, int]:
+    amounts = _of_shape(pool.node_shape) if pool.node_shape else _of_instance(pool.instance_type or "")
+    if accelerator is not None:
+        amounts[accelerator.resource] = accelerator.slices
+    if pool.network.efa and pool.instance_type:
+        amounts[names.EFA_RESOURCE] = instance_type(pool.instance_type).efa
+    amounts.update(pool.network.rdma)
+    return {name: amounts[name] for name in ordered(amounts)}
+
+
+def _of_instance(name: str) -> dict[str, int]:
+    facts = instance_type(name)
+    return {
+        "cpu": facts.allocatable_cpu_milli,
+        "memory": facts.allocatable_memory_mib,
+        "ephemeral-storage": facts.allocatable_ephemeral_mib,
+        "pods": facts.allocatable_pods,
+    }
+
+
+def _of_shape(shape: NodeShape) -> dict[str, int]:
+    return {
+        "cpu": parse("cpu", shape.cpu),
+        "memory": parse("memory", shape.memory),
+        "ephemeral-storage": parse("ephemeral-storage", shape.ephemeral_storage),
+        "pods": shape.pods,
+    }
+
+
+def _reserved(pool: NodePool) -> dict[str, int]:
+    return {
+        "cpu": parse("cpu", pool.reserved.cpu),
+        "memory": parse("memory", pool.reserved.memory),
+        "ephemeral-storage": parse("ephemeral-storage", pool.reserved.ephemeral_storage),
+        "pods": pool.reserved.pods,
+    }
+
+
+def _taints(spec: ClusterSpec, pool: NodePool, accelerator: Accelerator | None) -> tuple[Taint, ...]:
+    given = tuple(Taint(taint.key, taint.value, taint.effect) for taint in pool.taints)
+    ours_to_set = spec.target.kind != "existing"
+    if accelerator is None or not pool.gpu.taint or not ours_to_set:
+        return given
+    return (*given, Taint(names.ACCELERATOR_TAINT, "present", "NoSchedule"))
+
+
+def _price(spec: ClusterSpec, pool: NodePool) -> Price | None:
+    if pool.node_shape is not None:
+        known = pool.node_shape.hourly_usd
+        return None if known is None else Price(known, "", "", exact=True)
+    usd = instance_type(pool.instance_type or "").usd_per_hour
+    if usd is None:
+        return None
+    exact = spec.target.kind == "eks" and spec.target.region == PRICE_REGION and pool.capacity.type == "onDemand"
+    return Price(usd, PRICE_REGION, PRICE_DATE, exact)

@@ -1,0 +1,100 @@
+"""The quota arithmetic (design.md section 9).
+
+Per pool: usable = allocatable - overhead of daemon sets; quota = nodes x usable for every resource; capacity counts at
+the pool's maximum size. A share in GPUs or slices is the same fraction of every other resource, rounded down. What
+nobody is guaranteed is the cohort's own nominal quota, so that anyone may borrow it.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from mlcluster.plan.model import CohortPlan, FlavorQuota, Pool, TeamPlan
+from mlcluster.plan.quantities import add, fraction, subtract
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.teams import Amount, Limits, Team
+
+
+def in_flavor_order(pools: Iterable[Pool]) -> list[Pool]:
+    """CPU pools before GPU pools: Kueue tries flavors in order, and a CPU job belongs on the first kind."""
+    return sorted(pools, key=lambda pool: pool.accelerator is not None)
+
+
+def amounts_of(pool: Pool, amount: Amount) -> dict[str, int]:
+    """What `amount` of `pool` is, for every resource of the pool."""
+    if amount.nodes is not None:
+        return fraction(pool.usable, amount.nodes, 1)
+    if pool.accelerator is None:
+        return dict.fromkeys(pool.usable, 0)
+    if amount.gpus is not None:
+        return fraction(pool.usable, amount.gpus, pool.accelerator.gpus)
+    return fraction(pool.usable, amount.slices or 0, pool.accelerator.slices)
+
+
+def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ...]:
+    """Every team with its quota per pool, in the spec's order."""
+    order = in_flavor_order(pools)
+    every_tier = tuple(tier.name for tier in spec.priority_tiers)
+    return tuple(
+        TeamPlan(
+            name=team.name,
+            namespace=team.name,
+            cohort=team.cohort or _cohort_names(spec)[0],
+            quotas=tuple(quota for pool in order if (quota := _quota(team, pool)) is not None),
+            tiers=tuple(team.tiers) if team.tiers is not None else every_tier,
+            spec_path=f"teams[{index}]",
+        )
+        for index, team in enumerate(spec.teams)
+    )
+
+
+def cohort_plans(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPlan, ...]) -> tuple[CohortPlan, ...]:
+    """Every cohort with what nobody is guaranteed; empty amounts where the spec keeps that back."""
+    shares = {cohort.name: cohort.share for cohort in spec.cohorts}
+    guaranteed = guaranteed_per_pool(teams)
+    remainder = {
+        pool.name: subtract(pool.capacity, guaranteed.get(pool.name, {})) for pool in in_flavor_order(pools)
+    }
+    return tuple(
+        CohortPlan(
+            name=name,
+            remainder=remainder if shares.get(name, "remainder") == "remainder" else {},
+            spec_path=f"cohorts[{index}]" if spec.cohorts else "metadata.name",
+        )
+        for index, name in enumerate(_cohort_names(spec))
+    )
+
+
+def guaranteed_per_pool(teams: Iterable[TeamPlan]) -> dict[str, dict[str, int]]:
+    """Pool -> what all teams together are guaranteed of it."""
+    total: dict[str, dict[str, int]] = {}
+    for team in teams:
+        for quota in team.quotas:
+            total[quota.pool] = add(total.get(quota.pool, {}), quota.nominal)
+    return total
+
+
+def _cohort_names(spec: ClusterSpec) -> list[str]:
+    return [cohort.name for cohort in spec.cohorts] or [spec.metadata.name]
+
+
+def _quota(team: Team, pool: Pool) -> FlavorQuota | None:
+    guarantee = team.guarantee.get(pool.name)
+    nominal = amounts_of(pool, guarantee) if guarantee is not None else dict.fromkeys(pool.usable, 0)
+    borrowing = _limit(team.borrow, pool, default="none")
+    lending = _limit(team.lend, pool, default="all")
+    has_nominal = any(nominal.values())
+    may_borrow = borrowing is None or any(borrowing.values())
+    if not has_nominal and not may_borrow:
+        return None
+    if lending is not None:
+        lending = {name: min(amount, nominal[name]) for name, amount in lending.items()}
+    return FlavorQuota(pool.name, nominal, borrowing, lending if has_nominal else None)
+
+
+def _limit(limits: Limits, pool: Pool, default: str) -> Mapping[str, int] | None:
+    """The limit on one pool: None is no limit."""
+    value = limits if isinstance(limits, str) else limits.get(pool.name, default)
+    if value == "all":
+        return None
+    if isinstance(value, Amount):
+        return amounts_of(pool, value)
+    return dict.fromkeys(pool.usable, 0)

@@ -1,0 +1,46 @@
+"""Priority tiers: each makes a PriorityClass (what the scheduler does) and a WorkloadPriorityClass (what Kueue does)."""
+
+from mlcluster.plan.model import PlanObject, Tier
+from mlcluster.plan.objects import KUEUE_API, make
+from mlcluster.spec.cluster import ClusterSpec
+
+
+def resolve_tiers(spec: ClusterSpec) -> tuple[Tier, ...]:
+    """Every tier, highest first."""
+    tiers = [
+        Tier(tier.name, tier.value, tier.preempts_pods, tier.description, f"priorityTiers[{index}]")
+        for index, tier in enumerate(spec.priority_tiers)
+    ]
+    return tuple(sorted(tiers, key=lambda tier: -tier.value))
+
+
+def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str) -> list[PlanObject]:
+    """Both classes of every tier.
+
+    The PriorityClass never preempts unless the tier says so: the scheduler would kill single pods of a gang, Kueue
+    displaces whole workloads.
+
+    Args:
+        kueue: id of the release that brings the WorkloadPriorityClass kind.
+    """
+    made = []
+    for tier in tiers:
+        described = {"description": tier.description} if tier.description else {}
+        policy = "PreemptLowerPriority" if tier.preempts_pods else "Never"
+        body = {"value": tier.value, "globalDefault": False, "preemptionPolicy": policy, **described}
+        made.append(
+            make(cluster, "scheduling.k8s.io/v1", "PriorityClass", tier.name, body, spec_path=tier.spec_path)
+        )
+        body = {"value": tier.value, "description": tier.description or tier.name}
+        made.append(
+            make(
+                cluster,
+                KUEUE_API,
+                "WorkloadPriorityClass",
+                tier.name,
+                body,
+                needs=(kueue,),
+                spec_path=tier.spec_path,
+            )
+        )
+    return made
