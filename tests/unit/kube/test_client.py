@@ -1,0 +1,185 @@
+import httpx
+import pytest
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.errors import ApiError, Forbidden, Unauthorized, Unreachable
+from mlcluster.kube.preflight import preflight
+from tests.fakes.api_server import FakeApiServer
+
+pytestmark = pytest.mark.unit
+
+
+def config_map(name: str, **data: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": data}
+
+
+def test_apply_creates_then_owns_exactly_its_fields() -> None:
+    server = FakeApiServer()
+    with server.kube() as kube:
+        kube.apply(config_map("a", x="1", y="2"))
+        kube.patch("v1", "ConfigMap", "a", {"data": {"foreign": "3"}}, "default")
+        kube.apply(config_map("a", x="1"))
+        live = kube.get_object("v1", "ConfigMap", "a", "default")
+    assert live is not None
+    assert live["data"] == {"x": "1", "foreign": "3"}
+
+
+def test_dry_run_leaves_nothing() -> None:
+    server = FakeApiServer()
+    with server.kube() as kube:
+        assert kube.apply(config_map("a"), dry_run=True)["metadata"]["uid"]
+        assert kube.get_object("v1", "ConfigMap", "a", "default") is None
+
+
+def test_missing_objects_and_kinds() -> None:
+    with FakeApiServer().kube() as kube:
+        assert kube.get_object("v1", "ConfigMap", "absent", "default") is None
+        assert kube.get_object("kueue.x-k8s.io/v1beta1", "ClusterQueue", "absent") is None
+        with pytest.raises(ApiError, match="no kind Widget in v1") as caught:
+            kube.discover("v1", "Widget")
+        assert (caught.value.status, caught.value.reason) == (404, "NoKind")
+
+
+def test_discovery_is_asked_once_and_again_on_a_miss() -> None:
+    server = FakeApiServer()
+    with server.kube() as kube:
+        for _ in range(5):
+            kube.discover("v1", "Secret")
+        assert sum(call.path == "/api/v1" for call in server.calls) == 1
+        crd = {
+            "group": "x.io",
+            "scope": "Cluster",
+            "names": {"plural": "ws", "kind": "W"},
+            "versions": [{"name": "v1"}],
+        }
+        with pytest.raises(ApiError):
+            kube.discover("x.io/v1", "W")
+        kube.apply(
+            {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": "ws.x.io"},
+                "spec": crd,
+            }
+        )
+        assert kube.discover("x.io/v1", "W") == ("ws", False)
+
+
+def test_list_reads_every_page_and_selects_by_label() -> None:
+    server = FakeApiServer(page=3)
+    for number in range(8):
+        labels = {"odd": str(number % 2)}
+        metadata = {"name": f"n{number}", "namespace": "default", "labels": labels}
+        server.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    with server.kube() as kube:
+        everything = kube.list("v1", "ConfigMap")
+        odd = kube.list("v1", "ConfigMap", "default", "odd=1")
+    assert [item["metadata"]["name"] for item in everything] == [f"n{number}" for number in range(8)]
+    assert {item["kind"] for item in everything} == {"ConfigMap"}
+    assert len(odd) == 4
+
+
+def test_paths() -> None:
+    with FakeApiServer().kube(namespace="home") as kube:
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+        assert kube.path_of(node, subresource="status") == "/api/v1/nodes/a/status"
+        assert kube.path_of(job) == "/apis/batch/v1/namespaces/home/jobs/j"
+        assert kube.path_of(job, named=False) == "/apis/batch/v1/namespaces/home/jobs"
+
+
+def test_delete_is_quiet_about_absence_and_loud_about_another_uid() -> None:
+    server = FakeApiServer()
+    server.put(config_map("a"))
+    with server.kube() as kube:
+        kube.delete("v1", "ConfigMap", "absent", "default")
+        with pytest.raises(ApiError, match="UID") as caught:
+            kube.delete("v1", "ConfigMap", "a", "default", uid="another")
+        assert caught.value.status == 409
+        kube.delete("v1", "ConfigMap", "a", "default", uid=server.get("ConfigMap", "a", "default")["metadata"]["uid"])  # type: ignore[index]
+    assert server.get("ConfigMap", "a", "default") is None
+
+
+def test_create_as_somebody_else_sends_every_group() -> None:
+    server = FakeApiServer()
+    with server.kube() as kube:
+        kube.create(config_map("a"), as_user="eve", as_groups=["ml", "all"])
+        with pytest.raises(ApiError) as caught:
+            kube.create(config_map("a"))
+    call = next(call for call in server.calls if call.method == "POST")
+    assert call.headers.get_list("Impersonate-Group") == ["ml", "all"]
+    assert (call.headers["Impersonate-User"], caught.value.reason) == ("eve", "AlreadyExists")
+
+
+def test_status_of_a_node_survives_create_and_changes_through_its_subresource() -> None:
+    server = FakeApiServer()
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "1"}}}
+    with server.kube() as kube:
+        assert kube.create(node)["status"] == {"capacity": {"cpu": "1"}}
+        kube.apply({**node, "status": {"capacity": {"cpu": "2"}}})
+        assert server.get("Node", "n")["status"]["capacity"] == {"cpu": "1"}  # type: ignore[index]
+        kube.apply({**node, "status": {"capacity": {"cpu": "2"}}}, subresource="status")
+        assert server.get("Node", "n")["status"]["capacity"] == {"cpu": "2"}  # type: ignore[index]
+
+
+def test_can_asks_for_us_or_for_another() -> None:
+    server = FakeApiServer(can=lambda spec: spec.get("user") == "eve")
+    with server.kube() as kube:
+        assert not kube.can("create", "", "pods")
+        assert kube.can("get", "batch", "jobs/status", "ns", as_user="eve", as_groups=["g"])
+    spec = server.calls[-1].body["spec"]
+    assert spec["resourceAttributes"]["subresource"] == "status"
+    assert spec["groups"] == ["g"]
+
+
+def test_gets_are_retried_and_writes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    server = FakeApiServer()
+    server.fail("GET", "/version", 503, times=2)
+    server.fail("POST", "configmaps", 503, times=1)
+    with server.kube() as kube:
+        assert kube.version() == "v1.36.3"
+        with pytest.raises(ApiError) as caught:
+            kube.create(config_map("a"))
+        assert caught.value.status == 503
+        server.fail("POST", "configmaps", 429, times=2)
+        kube.create(config_map("a"))
+        server.hang_up("GET", "/version", httpx.ConnectError("gone"), times=1)
+        assert kube.version()
+        server.hang_up("PATCH", "configmaps", httpx.ReadError("cut"), times=1)
+        with pytest.raises(Unreachable):
+            kube.apply(config_map("a"))
+
+
+@pytest.mark.parametrize(
+    ("set_up", "sentence"),
+    [
+        (lambda s: s.fail("GET", "/version", 401, "Unauthorized"), "does not accept the credentials"),
+        (lambda s: s.fail("GET", "/version", 403, "Forbidden", "no"), "refuses us"),
+        (lambda s: s.hang_up("GET", "/version", httpx.ConnectTimeout("")), "does not answer in time"),
+        (lambda s: setattr(s, "can", lambda spec: spec["resourceAttributes"]["resource"] != "nodes"), "create nodes"),
+    ],
+)
+def test_preflight_tells_the_cases_apart(set_up: object, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    server = FakeApiServer()
+    set_up(server)  # type: ignore[operator]
+    with server.kube() as kube, pytest.raises(MlclusterError, match=sentence) as caught:
+        preflight(kube, permissions=[("create", "", "nodes"), ("get", "apps", "deployments")])
+    assert "deployments" not in str(caught.value)
+
+
+def test_preflight_is_silent_when_all_is_well() -> None:
+    with FakeApiServer().kube() as kube:
+        preflight(kube, permissions=[("create", "", "nodes")])
+
+
+def test_errors_have_classes_of_their_own() -> None:
+    server = FakeApiServer()
+    server.fail("GET", "/a", 401)
+    server.fail("GET", "/b", 403)
+    with server.kube() as kube:
+        with pytest.raises(Unauthorized):
+            kube.request("GET", "/a")
+        with pytest.raises(Forbidden):
+            kube.request("GET", "/b")
