@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 Amounts = Mapping[str, int]
 Manifest = dict[str, Any]
+Realisation = Literal["helm", "process", "present"]
+"""How a release comes to be: by Helm, as a host process of the lab, or it is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class ComponentPlan:
 
     name: str
     version: str
-    realisation: Literal["helm", "process", "present"]
+    realisation: Realisation
     spec_path: str
 
 
@@ -181,7 +183,7 @@ class PlanRelease:
     namespace: str
     values: Manifest
     needs: tuple[str, ...]
-    realisation: Literal["helm", "process", "present"]
+    realisation: Realisation
     spec_path: str
 
 

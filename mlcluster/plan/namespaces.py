@@ -9,7 +9,7 @@ from mlcluster.spec.teams import Members, Team
 
 NATIVE_QUOTA_KEYS = {"pods": "pods"}
 QUEUED_PODS_FACTOR = 2
-"""ResourceQuota counts pods that Kueue still holds back and pods that are leaving; Kueue's own quota is the real bound."""
+"""ResourceQuota also counts pods that Kueue holds back and pods that are leaving; Kueue's quota is the real bound."""
 
 MOST_JOBS = 5000
 DEFAULT_REQUESTS = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
@@ -35,9 +35,7 @@ def namespace_objects(cluster: str, spec: Team, team: TeamPlan, pools: tuple[Poo
 
     def inside(api_version: str, kind: str, name: str, body: Manifest, part: str = "") -> PlanObject:
         place = f"{team.spec_path}.{part}" if part else team.spec_path
-        return make(
-            cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place
-        )
+        return make(cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place)
 
     return [
         namespace,

@@ -15,7 +15,7 @@ Egress = Literal["internet", "cluster", "none"] | list[str]
 
 def network_policy(egress: Egress) -> Manifest:
     """Free inside the namespace and to DNS; outside as `egress` says; nobody comes in from elsewhere."""
-    everything_here = {"podSelector": {}}
+    everything_here: Manifest = {"podSelector": {}}
     return {
         "podSelector": {},
         "policyTypes": ["Ingress", "Egress"],

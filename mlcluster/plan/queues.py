@@ -37,9 +37,7 @@ def _flavor(cluster: str, pool: Pool, kueue: str) -> PlanObject:
         body["spec"]["nodeTaints"] = taints
     if tolerations:
         body["spec"]["tolerations"] = tolerations
-    return make(
-        cluster, KUEUE_API, "ResourceFlavor", pool.name, body, needs=(kueue,), spec_path=pool.spec_path
-    )
+    return make(cluster, KUEUE_API, "ResourceFlavor", pool.name, body, needs=(kueue,), spec_path=pool.spec_path)
 
 
 def _cohort(cluster: str, cohort: CohortPlan, needs: tuple[str, ...]) -> PlanObject:

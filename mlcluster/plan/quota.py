@@ -50,9 +50,7 @@ def cohort_plans(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPl
     """Every cohort with what nobody is guaranteed; empty amounts where the spec keeps that back."""
     shares = {cohort.name: cohort.share for cohort in spec.cohorts}
     guaranteed = guaranteed_per_pool(teams)
-    remainder = {
-        pool.name: subtract(pool.capacity, guaranteed.get(pool.name, {})) for pool in in_flavor_order(pools)
-    }
+    remainder = {pool.name: subtract(pool.capacity, guaranteed.get(pool.name, {})) for pool in in_flavor_order(pools)}
     return tuple(
         CohortPlan(
             name=name,

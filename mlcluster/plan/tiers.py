@@ -1,4 +1,4 @@
-"""Priority tiers: each makes a PriorityClass (what the scheduler does) and a WorkloadPriorityClass (what Kueue does)."""
+"""Priority tiers: each makes a PriorityClass (for the scheduler) and a WorkloadPriorityClass (for Kueue)."""
 
 from mlcluster.plan.model import PlanObject, Tier
 from mlcluster.plan.objects import KUEUE_API, make
@@ -28,9 +28,7 @@ def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str) -> list[Plan
         described = {"description": tier.description} if tier.description else {}
         policy = "PreemptLowerPriority" if tier.preempts_pods else "Never"
         body = {"value": tier.value, "globalDefault": False, "preemptionPolicy": policy, **described}
-        made.append(
-            make(cluster, "scheduling.k8s.io/v1", "PriorityClass", tier.name, body, spec_path=tier.spec_path)
-        )
+        made.append(make(cluster, "scheduling.k8s.io/v1", "PriorityClass", tier.name, body, spec_path=tier.spec_path))
         body = {"value": tier.value, "description": tier.description or tier.name}
         made.append(
             make(

@@ -1,0 +1,1 @@
+"""Components: what is installed beside the teams, one module each."""

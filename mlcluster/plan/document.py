@@ -1,0 +1,49 @@
+"""The plan as a JSON document: camelCase keys, the same bytes for the same plan."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+
+API_VERSION = "mlcluster/v1alpha1"
+_OPAQUE = {PlanObject: "manifest", PlanRelease: "values", PlanResource: "inputs"}
+"""Fields that hold another system's document: their keys stay as they are."""
+
+
+def to_document(plan: Plan) -> dict[str, Any]:
+    """The whole plan as plain dicts and lists, with `apiVersion` and `kind`."""
+    return {"apiVersion": API_VERSION, "kind": "Plan", **_plain(plan)}
+
+
+def to_json(plan: Plan) -> str:
+    """The document as text, two spaces deep, in the plan's own order."""
+    return json.dumps(to_document(plan), indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        opaque = _OPAQUE.get(type(value))
+        entry = {
+            _camel(field.name): getattr(value, field.name)
+            if field.name == opaque
+            else _plain(getattr(value, field.name))
+            for field in fields(value)
+        }
+        if isinstance(value, Pool):
+            entry["usdPerHourAtMin"] = value.usd_per_hour_at_min
+            entry["usdPerHourAtMax"] = value.usd_per_hour_at_max
+        if isinstance(value, PlanPod):
+            entry["nodeSelector"] = dict(value.node_selector)
+        return entry
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
