@@ -1,0 +1,34 @@
+"""How figures are written for people."""
+
+from mlcluster.plan.model import Price
+from mlcluster.plan.quantities import MEMORY_RESOURCES
+
+
+def amount(resource: str, value: int) -> str:
+    """A resource amount: milli-CPU as cores, MiB as GiB or TiB, pieces as they are."""
+    if resource == "cpu":
+        return f"{value / 1000:.0f}" if value >= 100_000 else f"{value / 1000:.1f}".removesuffix(".0")
+    if resource in MEMORY_RESOURCES:
+        gib = value / 1024
+        return f"{gib / 1024:.1f} TiB" if gib >= 1024 else f"{gib:.0f} GiB"
+    return str(value)
+
+
+def usd(value: float | None) -> str:
+    """USD per hour with two decimals; "unknown" where no price is known."""
+    return "unknown" if value is None else f"${value:,.2f}"
+
+
+def price_source(prices: list[Price]) -> str:
+    """The line under the prices that says what they are."""
+    dated = sorted({(price.region, price.date) for price in prices if price.date})
+    if not dated:
+        return ""
+    region, date = dated[0]
+    exact = all(price.exact for price in prices)
+    return f"USD per hour, {'' if exact else '≈ '}{region} on-demand list price of {date}"
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage of `whole`; "-" of nothing."""
+    return f"{100 * part / whole:.0f}%" if whole else "-"

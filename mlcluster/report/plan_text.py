@@ -1,0 +1,163 @@
+"""The plan on one screen: pools, teams against capacity, components, objects."""
+
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Amounts, FlavorQuota, Plan, Pool, TeamPlan
+from mlcluster.report.numbers import amount, price_source, share, usd
+
+WIDE = 132
+WHOLE = frozenset({"POOL", "INSTANCE", "LABELS", "TAINTS", "$/H MIN", "$/H MAX", "UNIT"})
+"""Columns whose cells people copy: they are never broken over lines."""
+
+SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa"}
+
+
+def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> str:
+    """The plan as text, `width` columns wide; with ANSI colours when asked."""
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        force_terminal=color,
+        no_color=not color,
+        width=width or int(os.environ.get("COLUMNS") or WIDE),
+        highlight=False,
+    )
+    facts = plan.cluster
+    where = " ".join(
+        part for part in (facts.region, facts.kubernetes_version and f"Kubernetes {facts.kubernetes_version}") if part
+    )
+    console.print(Text.assemble("Cluster ", (facts.name, "bold"), f"   target {facts.target}   {where}".rstrip()))
+    console.print()
+    console.print(_pools(plan))
+    _money(console, plan)
+    if plan.teams:
+        console.print()
+        console.print(_teams(plan))
+    console.print()
+    _components(console, plan)
+    _objects(console, plan)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def _table(*columns: str, right: Iterable[str] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right" if column in set(right) else "left", no_wrap=column in WHOLE)
+    return table
+
+
+def _pools(plan: Plan) -> Table:
+    table = _table(
+        "POOL", "INSTANCE", "ACCELERATORS", "MIN-MAX", "ALLOCATABLE PER NODE", "LABELS", "TAINTS", "$/H MIN", "$/H MAX",
+        right=("MIN-MAX", "$/H MIN", "$/H MAX"),
+    )  # fmt: skip
+    for pool in plan.pools:
+        table.add_row(
+            Text(pool.name, "cyan"),
+            pool.instance_type or "own shape",
+            _accelerators(pool),
+            f"{pool.min_size}-{pool.max_size}",
+            _amounts(pool.usable),
+            "\n".join(f"{key}={value}" for key, value in pool.labels.items() if key != names.POOL) or "-",
+            "\n".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.taints) or "-",
+            usd(pool.usd_per_hour_at_min),
+            usd(pool.usd_per_hour_at_max),
+        )
+    return table
+
+
+def _accelerators(pool: Pool) -> str:
+    device = pool.accelerator
+    if device is None:
+        return "-"
+    memory = f" {device.memory_mib / 1024:.0f} GiB" if device.memory_mib else ""
+    shared = "" if device.sharing == "whole" else f"\n{device.slices} {device.resource.removeprefix('nvidia.com/')}"
+    return f"{device.gpus} x {device.model}{memory}{shared}"
+
+
+def _amounts(amounts: Amounts) -> str:
+    parts = [f"{_short(name)} {amount(name, value)}" for name, value in amounts.items()]
+    native, extended = parts[:4], parts[4:]
+    return ", ".join(native) + (("\n" + ", ".join(extended)) if extended else "")
+
+
+def _short(resource: str) -> str:
+    return SHORT.get(resource, resource.removeprefix("nvidia.com/"))
+
+
+def _money(console: Console, plan: Plan) -> None:
+    known = [pool for pool in plan.pools if pool.price is not None]
+    low = sum(pool.usd_per_hour_at_min or 0 for pool in known)
+    high = sum(pool.usd_per_hour_at_max or 0 for pool in known)
+    missing = len(plan.pools) - len(known)
+    unknown = f", without {missing} pools of unknown price" if missing else ""
+    source = price_source([pool.price for pool in known if pool.price is not None])
+    simulated = "; nothing is paid on local" if plan.cluster.target == "local" else ""
+    console.print(Text(f"Total {usd(low)} to {usd(high)}{unknown}. {source}{simulated}", "dim"))
+
+
+def _teams(plan: Plan) -> Table:
+    """One row a team and pool, in the unit people count: accelerators where there are, else cores."""
+    table = _table(
+        "TEAM", "POOL", "UNIT", "GUARANTEED", "SHARE", "MAY BORROW", "LENDS", "TIERS",
+        right=("GUARANTEED", "SHARE", "MAY BORROW", "LENDS"),
+    )  # fmt: skip
+    pools = {pool.name: pool for pool in plan.pools}
+    for team in plan.teams:
+        for position, quota in enumerate(team.quotas):
+            table.add_row(*_team_row(team, quota, pools[quota.pool], first=position == 0))
+        if not team.quotas:
+            table.add_row(Text(team.name, "cyan"), "-", "", "nothing", "", "nothing", "", ", ".join(team.tiers))
+    for cohort in plan.cohorts:
+        for position, (name, amounts) in enumerate(cohort.remainder.items()):
+            resource = counted(pools[name])
+            left, whole = amounts.get(resource, 0), pools[name].capacity.get(resource, 0)
+            label = Text("unassigned", "italic") if position == 0 else Text("")
+            table.add_row(
+                label, name, _short(resource), amount(resource, left), share(left, whole), "", "all borrow", ""
+            )
+    return table
+
+
+def counted(pool: Pool) -> str:
+    """The resource by which shares of a pool are shown."""
+    return pool.accelerator.resource if pool.accelerator is not None else "cpu"
+
+
+def _team_row(team: TeamPlan, quota: FlavorQuota, pool: Pool, *, first: bool) -> list[Text | str]:
+    resource = counted(pool)
+    nominal = quota.nominal.get(resource, 0)
+    borrowing = "all idle" if quota.borrowing is None else amount(resource, quota.borrowing.get(resource, 0))
+    lending = "all" if quota.lending is None else amount(resource, quota.lending.get(resource, 0))
+    return [
+        Text(team.name if first else "", "cyan"),
+        pool.name,
+        _short(resource),
+        amount(resource, nominal),
+        share(nominal, pool.capacity.get(resource, 0)),
+        borrowing,
+        lending if nominal else "-",
+        ", ".join(team.tiers) if first else "",
+    ]
+
+
+def _components(console: Console, plan: Plan) -> None:
+    how = {"helm": "by Helm", "process": "as a process of the lab", "present": "already in the cluster"}
+    listed = ", ".join(f"{part.name} {part.version} {how[part.realisation]}" for part in plan.components)
+    console.print(Text.assemble(("Components  ", "bold"), listed or "none"))
+
+
+def _objects(console: Console, plan: Plan) -> None:
+    kinds = Counter(str(entry.manifest["kind"]) for entry in plan.objects)
+    nodes = len([entry for entry in plan.resources if entry.id.startswith("Node/")])
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    simulated = f"{nodes} simulated nodes, " if nodes else ""
+    console.print(Text.assemble(("Objects     ", "bold"), f"{simulated}{sum(kinds.values())} in all: {listed}"))
