@@ -1,7 +1,7 @@
 """How long work tells that it goes on. Pure: `report.progress` has the kinds that write to a terminal or a log."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 
@@ -18,15 +18,8 @@ class Progress(Protocol):
     def say(self, text: str) -> None:
         """Tells one fact that stays readable afterwards."""
 
-    def task(self, title: str) -> "AbstractTask":
+    def task(self, title: str) -> AbstractContextManager[Task]:
         """Shows `title` as running until the context ends; the end tells its seconds."""
-
-
-class AbstractTask(Protocol):
-    """The context manager that `Progress.task` answers with."""
-
-    def __enter__(self) -> Task: ...
-    def __exit__(self, *exc: object) -> bool | None: ...
 
 
 class _SilentTask:

@@ -14,7 +14,9 @@ from mlcluster.plan.model import Amounts, FlavorQuota, Plan, Pool, TeamPlan
 from mlcluster.report.numbers import amount, price_source, share, usd
 
 WIDE = 132
-WHOLE = frozenset({"POOL", "INSTANCE", "LABELS", "TAINTS", "$/H MIN", "$/H MAX", "UNIT"})
+WHOLE = frozenset(
+    {"POOL", "INSTANCE", "ACCELERATORS", "USABLE PER NODE", "LABELS, TAINTS", "$/H MIN", "$/H MAX", "UNIT"}
+)
 """Columns whose cells people copy: they are never broken over lines."""
 
 SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa"}
@@ -56,7 +58,7 @@ def _table(*columns: str, right: Iterable[str] = ()) -> Table:
 
 def _pools(plan: Plan) -> Table:
     table = _table(
-        "POOL", "INSTANCE", "ACCELERATORS", "MIN-MAX", "ALLOCATABLE PER NODE", "LABELS", "TAINTS", "$/H MIN", "$/H MAX",
+        "POOL", "INSTANCE", "ACCELERATORS", "MIN-MAX", "USABLE PER NODE", "LABELS, TAINTS", "$/H MIN", "$/H MAX",
         right=("MIN-MAX", "$/H MIN", "$/H MAX"),
     )  # fmt: skip
     for pool in plan.pools:
@@ -66,12 +68,16 @@ def _pools(plan: Plan) -> Table:
             _accelerators(pool),
             f"{pool.min_size}-{pool.max_size}",
             _amounts(pool.usable),
-            "\n".join(f"{key}={value}" for key, value in pool.labels.items() if key != names.POOL) or "-",
-            "\n".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.taints) or "-",
+            _labels_and_taints(pool),
             usd(pool.usd_per_hour_at_min),
             usd(pool.usd_per_hour_at_max),
         )
     return table
+
+
+def _labels_and_taints(pool: Pool) -> str:
+    labels = [f"{key}={value}" for key, value in pool.labels.items() if key != names.POOL]
+    return "\n".join([*labels, *(f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.taints)]) or "-"
 
 
 def _accelerators(pool: Pool) -> str:
