@@ -1,6 +1,6 @@
 """What a finding is, and the registry of finding IDs. An ID is never reused for another meaning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -46,11 +46,41 @@ class Finding:
     hint: str = ""
     allowed: str = ""
 
+    def allow(self, reason: str) -> "Finding":
+        """The same finding with the reason that the spec gives for it, "" for none."""
+        return replace(self, allowed=reason)
 
-REGISTRY: dict[str, FindingKind] = {}
-"""Every finding kind by ID; filled below, documented in docs/findings.md."""
+    @property
+    def blocks(self) -> bool:
+        """Whether `preview` and `up` stop here."""
+        return self.severity is Severity.ERROR and not self.allowed
 
 
-def _register(*kinds: tuple[str, Severity, str]) -> None:
-    for identifier, severity, title in kinds:
-        REGISTRY[identifier] = FindingKind(identifier, severity, title)
+_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+REGISTRY: dict[str, FindingKind] = {
+    kind.id: kind
+    for kind in (
+        FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
+        FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
+        FindingKind("CST001", _E, "Over budget"),
+        FindingKind("CST002", _W, "Budget not proven"),
+        FindingKind("CST003", _I, "Price unknown"),
+        FindingKind("GPU001", _W, "GPU nodes without the accelerator taint"),
+        FindingKind("GPU002", _W, "No pool for CPU work"),
+        FindingKind("NET001", _I, "Network policies may not be enforced"),
+        FindingKind("QTA001", _W, "A team without any quota"),
+        FindingKind("QTA002", _W, "A share that rounds down to nothing"),
+        FindingKind("QTA003", _W, "Guaranteed time slices"),
+        FindingKind("STA001", _E, "State in local files of a CI machine"),
+    )
+}
+"""Every finding kind by ID; documented in docs/findings.md, one heading each."""
+
+
+def found(identifier: str, where: tuple[str | int, ...], message: str, hint: str = "") -> Finding:
+    """A finding of a registered kind.
+
+    Raises:
+        KeyError: the ID is not in the registry.
+    """
+    return Finding(identifier, REGISTRY[identifier].severity, where, message, hint)

@@ -1,0 +1,71 @@
+"""What the quotas add up to, and what Kueue's own limits are (ClusterQueue and ResourceFlavor, v1beta2 CRDs 0.18.3)."""
+
+from collections.abc import Iterator
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan.model import Plan
+from mlcluster.rules.places import place
+
+MOST_FLAVORS = 64
+MOST_LABELS = 8
+MOST_TAINTS = 8
+
+
+def kueue_limits(plan: Plan) -> Iterator[Finding]:
+    """CAP001, CAP002: more than Kueue's API takes."""
+    for cohort in plan.cohorts:
+        if len(cohort.remainder) > MOST_FLAVORS:
+            yield found(
+                "CAP001",
+                ("nodePools",),
+                f"the cohort {cohort.name} shares {len(cohort.remainder)} pools; Kueue takes {MOST_FLAVORS} flavors a group",
+                "merge pools, or keep the remainder back with cohorts: [{name: ..., share: none}]",
+            )
+    for team in plan.teams:
+        if len(team.quotas) > MOST_FLAVORS:
+            yield found(
+                "CAP001",
+                place(team.spec_path),
+                f"team {team.name} has a share in {len(team.quotas)} pools; Kueue takes {MOST_FLAVORS} flavors a group",
+                "give the team fewer pools",
+            )
+    for pool in plan.pools:
+        for what, count, most in (
+            ("labels", len(pool.selector), MOST_LABELS),
+            ("taints", len(pool.taints), MOST_TAINTS),
+        ):
+            if count > most:
+                yield found(
+                    "CAP002",
+                    place(pool.spec_path),
+                    f"pool {pool.name} is told apart by {count} {what}; a Kueue flavor takes {most}",
+                    f"use fewer {what}",
+                )
+
+
+def queues_without_quota(plan: Plan) -> Iterator[Finding]:
+    """QTA001: a team that may use nothing: everything it submits waits for ever."""
+    for team in plan.teams:
+        if not team.quotas:
+            yield found(
+                "QTA001",
+                place(team.spec_path),
+                f"team {team.name} is guaranteed nothing and may borrow nothing: whatever it submits waits for ever",
+                "add a guarantee, or `borrow: all`",
+            )
+
+
+def shares_rounded_to_nothing(plan: Plan) -> Iterator[Finding]:
+    """QTA002: a share so small that some resource of the pool rounds down to zero."""
+    pools = {pool.name: pool for pool in plan.pools}
+    for team in plan.teams:
+        for quota in team.quotas:
+            usable = pools[quota.pool].usable
+            lost = [name for name, amount in quota.nominal.items() if amount == 0 and usable[name] > 0]
+            if lost and any(quota.nominal.values()):
+                yield found(
+                    "QTA002",
+                    (*place(team.spec_path), "guarantee", quota.pool),
+                    f"team {team.name}'s share of {quota.pool} rounds down to no {', '.join(lost)}",
+                    "pods that ask for it will wait; guarantee more, or whole nodes",
+                )
