@@ -1,0 +1,145 @@
+"""One engine process at a time: starts it, owns its process group, and can stop it from a signal handler."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pulumi.automation import CommandResult, PulumiCommand
+from pulumi.automation.errors import InvalidVersionError, create_command_error
+from semver import VersionInfo
+
+OPERATIONS = frozenset({"up", "preview", "destroy", "refresh"})
+"""Commands that take long and end cleanly when they are interrupted; every other one is quick and is left to end."""
+
+OLDEST, NEWEST = VersionInfo(3, 206), VersionInfo(4)
+"""Engines that send their events over gRPC and speak the SDK's protocol; the lab builds 3.259."""
+
+_LAST_UPDATE = [
+    {"kind": "update", "startTime": "2000-01-01T00:00:00.000000Z", "message": "", "environment": {}, "config": {}}
+    | {"result": "succeeded"}
+]
+
+
+@cache
+def _version(binary: str) -> VersionInfo:
+    told = subprocess.run(
+        [binary, "version"],
+        env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    text = told.stdout.strip().removeprefix("v")
+    if told.returncode or not VersionInfo.is_valid(text):
+        raise InvalidVersionError(f"{binary} does not tell its version")
+    version = VersionInfo.parse(text)
+    if not OLDEST <= version < NEWEST:
+        raise InvalidVersionError(
+            f"{binary} is {version}, and mlcluster needs at least {OLDEST} and less than {NEWEST}"
+        )
+    return version
+
+
+class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not followed by mypy
+    """The seam of the Automation API through which every engine process goes.
+
+    The child gets a process group of its own: a Ctrl-C of the terminal reaches us alone, and we pass it on, so that
+    Ctrl-C and SIGTERM take the same way. Of the caller's environment nothing that begins with PULUMI_ is passed on.
+
+    Args:
+        binary: the pulumi executable.
+        exists: whether the stack exists, if that is known without asking the engine.
+
+    Attributes:
+        quick: while True the SDK's questions for outputs are answered with nothing; `up` asks twice.
+        stopped: somebody interrupted; no further command starts.
+        last: how the last command ended.
+    """
+
+    def __init__(self, binary: Path, exists: Callable[[], bool | None]) -> None:
+        self.command = str(binary)
+        self.version = _version(self.command)
+        self.quick = False
+        self.stopped = False
+        self.last: CommandResult | None = None
+        self._exists = exists
+        self._child: subprocess.Popen[str] | None = None
+        self._operation = ""
+
+    def run(
+        self,
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        on_output: Callable[[str], Any] | None = None,
+        on_error: Callable[[str], Any] | None = None,
+    ) -> CommandResult:
+        """Runs one engine command to its end; raises a `CommandError` like the SDK's own, and keeps `last`."""
+        del on_output, on_error  # events say it better
+        result = self._known(args) or self._start(args, cwd, additional_env)
+        self.last = result
+        if result.code:
+            raise create_command_error(result)
+        return result
+
+    def interrupt(self) -> None:
+        """Asks the running operation to end after what it is doing now; later commands are refused."""
+        self.stopped = True
+        self._signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """Ends the operation and the plugins that it started at once; its lock and pending operations stay."""
+        self.stopped = True
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        child = self._child
+        if child is not None and self._operation in OPERATIONS and child.poll() is None:
+            with suppress(ProcessLookupError):
+                if number is signal.SIGKILL:
+                    os.killpg(child.pid, number)
+                else:
+                    child.send_signal(number)
+
+    def _known(self, args: list[str]) -> CommandResult | None:
+        """Answers of which the SDK asks after or before an operation and which cost 0.2 s each to ask for."""
+        if self.stopped:
+            return CommandResult("", "error: interrupted before the engine started", 8)
+        if args[:2] == ["stack", "select"] and self._exists() is not None:
+            return CommandResult("", "", 0) if self._exists() else CommandResult("", "error: no stack named x found", 6)
+        if args[:2] == ["stack", "output"] and self.quick:
+            return CommandResult("{}", "", 0)
+        if args[:2] == ["stack", "history"]:
+            return CommandResult(json.dumps(_LAST_UPDATE), "", 0)
+        return None
+
+    def _start(self, args: list[str], cwd: str, additional_env: Mapping[str, str]) -> CommandResult:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
+        beside = f"{Path(self.command).parent}{os.pathsep}{inherited.get('PATH', os.defpath)}"
+        environment = {**inherited, "PATH": beside, **additional_env, "PULUMI_AUTOMATION_API": "true"}
+        self._operation = args[0]
+        with subprocess.Popen(
+            [self.command, "--non-interactive", *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+            process_group=0,
+        ) as child:
+            self._child = child
+            if self.stopped:  # the signal came while the process started
+                self._signal(signal.SIGINT)
+            try:
+                stdout, stderr = child.communicate()
+            finally:
+                self._child = None
+        return CommandResult(stdout, stderr, child.returncode)

@@ -1,0 +1,252 @@
+"""The Pulumi engine for one stack of one project: preview, up, destroy, drift, and what the state holds."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcluster.engine import locks, operation, recovery
+from mlcluster.engine.events import Changes, Fold, OnEvent, is_internal, plan_id
+from mlcluster.engine.home import StackHome
+from mlcluster.engine.locks import Lock
+from mlcluster.engine.settings import StackSettings
+from mlcluster.errors import MlclusterError
+
+if TYPE_CHECKING:
+    from mlcluster.engine.command import EngineCommand
+
+_QUIET: dict[str, Any] = {"color": "never", "suppress_progress": True, "suppress_outputs": True}
+
+
+@dataclass(frozen=True, slots=True)
+class UpResult:
+    """What `up` did.
+
+    Attributes:
+        changes: per resource of the plan.
+        drift: what the refresh before it found to differ on the server; `changes` puts it right.
+        seconds: wall time of the operation.
+    """
+
+    changes: Changes
+    drift: Changes
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource in the state; `id` is the provider's, `plan_id` ours."""
+
+    urn: str
+    id: str
+    type: str
+    plan_id: str
+
+
+def _resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
+    found = [
+        Resource(item["urn"], item.get("id", ""), item["type"], plan_id(item["urn"]))
+        for item in deployment.get("resources") or []
+        if not is_internal(item["type"])
+    ]
+    return sorted(found, key=lambda resource: resource.plan_id)
+
+
+def _silent(text: str) -> None:
+    del text
+
+
+@dataclass
+class Engine:
+    """Operations of one stack; each may raise MlclusterError with what happened and what to try.
+
+    Attributes:
+        home: the stack's directories and backend; its name is the stack's name.
+        project: the Pulumi project, e.g. mlcluster-platform.
+        program: registers the resources; the engine calls it in a thread of this process.
+        settings: which cluster and provider this run is for; another one than recorded is refused.
+        binary: the pulumi executable.
+        attach: ports of providers that run already, by package; for tests and stand-ins.
+        tell: told what a user should know meanwhile: interruptions and recoveries.
+    """
+
+    home: StackHome
+    project: str
+    program: Callable[[], object]
+    settings: StackSettings
+    binary: Path
+    attach: Mapping[str, int] = field(default_factory=dict)
+    tell: Callable[[str], object] = _silent
+    _stack: Any = field(default=None, init=False, repr=False)
+
+    def preview(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> Changes:
+        """What `up` would do; with `refresh` it reads the server first, like `up` does by default."""
+        fold = self._run(
+            "previewing", lambda stack, take: stack.preview(on_event=take, refresh=refresh, **_QUIET), on_event
+        )
+        return fold.changes()
+
+    def up(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> UpResult:
+        """Makes the cluster what the program says. A lock whose owner is provably dead is cleared first."""
+        began = time.monotonic()
+        self.open()
+        self.home.record(self.settings)
+        self.recover_if_owner_dead()
+        doing = "bringing the cluster up"
+        fold = self._run(doing, lambda stack, take: stack.up(on_event=take, refresh=refresh, **_QUIET), on_event)
+        return UpResult(fold.changes(), fold.drift(), time.monotonic() - began)
+
+    def destroy(self, on_event: OnEvent | None = None) -> Changes:
+        """Deletes everything that the state holds; the empty stack stays until `remove_stack`."""
+        self.open()
+        self.recover_if_owner_dead()
+        doing = "taking the cluster down"
+        return self._run(doing, lambda stack, take: stack.destroy(on_event=take, **_QUIET), on_event).changes()
+
+    def drift(self, on_event: OnEvent | None = None) -> Changes:
+        """What differs on the server from the state: `delete` is gone there, `update` was changed there."""
+        doing = "looking for drift"
+        return self._run(doing, lambda stack, take: stack.preview_refresh(on_event=take, **_QUIET), on_event).drift()
+
+    def clear_pending_creates(self) -> None:
+        """Reads the server once and drops open creations from the state."""
+        doing = "clearing what a killed run left open"
+        self._run(doing, lambda stack, take: stack.refresh(clear_pending_creates=True, on_event=take, **_QUIET), None)
+
+    def exists(self) -> bool:
+        """Whether the backend has this stack; makes nothing in it."""
+        checkpoint = self.home.checkpoint(self.project)
+        return checkpoint.exists() if checkpoint is not None else bool(self._ask("export", missing=""))
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's outputs in plain text; {} before the first `up`. Handle them as secrets."""
+        found: dict[str, Any] = json.loads(self._ask("output", "--json", "--show-secrets", missing="{}"))
+        return found
+
+    def resources(self) -> list[Resource]:
+        """What the state holds, without the stack itself and its providers, sorted by plan id."""
+        return _resources_in(self._deployment())
+
+    def is_empty(self) -> bool:
+        """Whether nothing is left: no resource of the plan, no open operation. True for a stack never made."""
+        deployment = self._deployment()
+        return not _resources_in(deployment) and not recovery.pending_in(deployment)
+
+    def pending(self) -> list[str]:
+        """Operations that a killed run left open: "creating Namespace/research"."""
+        return recovery.pending_in(self._deployment())
+
+    def remove_stack(self) -> None:
+        """Removes the empty stack from its backend; the directories stay until `home.forget()`.
+
+        Raises:
+            MlclusterError: it still holds resources, or somebody holds it.
+        """
+        if self.exists():
+            self._command_line("removing the stack", "stack", "rm", "--yes", self.home.name)
+        self._stack = None
+
+    def lock(self) -> Lock | None:
+        """Who holds the stack, the oldest first; None for nobody and for backends that are not made of files."""
+        found = locks.read_locks(self.home, self.project)
+        return found[0] if found else None
+
+    def unlock(self, *, assume_dead: bool = False) -> recovery.Recovered:
+        """Clears the locks of dead owners and the operations that they left open.
+
+        Args:
+            assume_dead: the user vouches that a holder on another host is gone.
+
+        Raises:
+            MlclusterError: a holder lives, or is on another host and nobody vouches.
+        """
+        return recovery.unlock(self, assume_dead=assume_dead)
+
+    def recover_if_owner_dead(self) -> recovery.Recovered | None:
+        """Clears what a killed run left if its process provably ended on this host, and says what it did."""
+        return recovery.recover_if_owner_dead(self)
+
+    def cancel(self) -> None:
+        """Deletes every lock of the stack without looking at its owner; `unlock` looks."""
+        self._command_line("removing the lock", "cancel", "--yes", "--stack", self.home.name)
+
+    def say(self, text: str, /) -> object:
+        """Tells the user."""
+        return self.tell(text)
+
+    def open(self) -> Any:
+        """The SDK's stack, made on first use; a new stack is created in the backend.
+
+        Raises:
+            MlclusterError: no engine, another cluster, the other provider, no backend.
+        """
+        if self._stack is None:
+            recorded = self.home.settings()
+            if recorded is not None:
+                recorded.check(self.settings)
+            self._stack = self._opened()
+        return self._stack
+
+    def _opened(self) -> Any:
+        command = self._process()
+        work = self.home.prepare(self.project)
+        environment = self._environment()
+        from pulumi import automation
+
+        options = automation.LocalWorkspaceOptions(
+            work_dir=str(work),
+            env_vars=environment,
+            secrets_provider=self.home.secrets_provider,
+            pulumi_command=command,
+        )
+        with operation.explained(self.home.name, f"opening the stack {self.home.name}", command):
+            return automation.create_or_select_stack(
+                stack_name=self.home.name, project_name=self.project, program=self.program, opts=options
+            )
+
+    def _process(self) -> "EngineCommand":
+        if not self.binary.is_file():
+            happened = f"there is no engine at {self.binary}"
+            raise MlclusterError("starting the Pulumi engine", happened, "Run `mlcluster doctor`.")
+        from mlcluster.engine.command import EngineCommand
+
+        checkpoint = self.home.checkpoint(self.project)
+        with operation.explained(self.home.name, "starting the Pulumi engine", None):
+            return EngineCommand(self.binary, lambda: None if checkpoint is None else checkpoint.exists())
+
+    def _environment(self) -> dict[str, str]:
+        told = self.home.environment()
+        if self.attach:
+            told["PULUMI_DEBUG_PROVIDERS"] = ",".join(f"{name}:{port}" for name, port in sorted(self.attach.items()))
+        elif self.settings.provider == "builtin":
+            import_module("mlcluster.kubernetes_provider").install(self.home.plugin_home)
+        if self.attach or self.settings.provider == "builtin":
+            told["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
+        return told
+
+    def _run(self, doing: str, call: operation.Call, on_event: OnEvent | None) -> Fold:
+        return operation.run(self.open(), doing, call, on_event, self.say)
+
+    def _deployment(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._ask("export", missing="{}")).get("deployment") or {}
+        return found
+
+    def _ask(self, *question: str, missing: str) -> str:
+        """The answer of a `pulumi stack` command, `missing` when there is no such stack."""
+        from pulumi.automation import StackNotFoundError
+
+        try:
+            return self._command_line("reading the stack", "stack", *question, "--stack", self.home.name)
+        except MlclusterError as error:
+            if isinstance(error.__cause__, StackNotFoundError):
+                return missing
+            raise
+
+    def _command_line(self, doing: str, *args: str) -> str:
+        command = self._process()
+        work = self.home.prepare(self.project)
+        with operation.explained(self.home.name, doing, command):
+            return str(command.run(list(args), str(work), self._environment()).stdout)

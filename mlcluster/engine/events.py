@@ -1,0 +1,254 @@
+"""What the engine tells while it works, folded into a few small events. Pure: no engine is needed to test it.
+
+The engine's own stream has 6 to 8 events per resource: debug diagnostics, status lines and steps. What a person or a
+log wants is here: one start and one end per resource and operation, failures with their reason, and a summary.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+REPLACEMENT_STEPS = frozenset({"replace", "create-replacement", "delete-replaced"})
+_MARKUP = re.compile(r"<\{%.*?%\}>")
+_PROGRAM_ERROR = "python inline source runtime error"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceStarted:
+    """An operation on a resource of the plan began."""
+
+    id: str
+    type: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceFinished:
+    """An operation ended well after `seconds`."""
+
+    id: str
+    type: str
+    op: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceFailed:
+    """An operation failed; `message` is the server's or the provider's."""
+
+    id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something the engine or a provider says; `id` is "" when it is about no single resource."""
+
+    severity: str
+    text: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The end of an operation: how many resources by operation, and its seconds."""
+
+    counts: Mapping[str, int]
+    seconds: float
+
+
+Event = ResourceStarted | ResourceFinished | ResourceFailed | Diagnostic | Summary
+OnEvent = Callable[[Event], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an operation does, or would do, to one resource.
+
+    Attributes:
+        id: the plan id.
+        type: the provider's type token.
+        op: create, update, replace, delete, same, read or refresh.
+        paths: property paths that differ.
+        replaces_because: the paths that force a replacement.
+    """
+
+    id: str
+    type: str
+    op: str
+    paths: tuple[str, ...] = ()
+    replaces_because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Every resource of the plan that an operation met, sorted by id; the stack and its provider are left out."""
+
+    items: tuple[Change, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many resources by operation, `same` among them."""
+        found: dict[str, int] = {}
+        for change in self.items:
+            found[change.op] = found.get(change.op, 0) + 1
+        return found
+
+    @property
+    def effective(self) -> tuple[Change, ...]:
+        """The changes that change something."""
+        return tuple(change for change in self.items if change.op not in {"same", "refresh", "read"})
+
+    def __bool__(self) -> bool:
+        """True when something changes."""
+        return bool(self.effective)
+
+
+def plan_id(urn: str) -> str:
+    """The plan id inside a URN, which is the resource's Pulumi name; it may contain slashes and colons."""
+    return urn.split("::", 3)[-1]
+
+
+def is_internal(type_: str) -> bool:
+    """Whether a type is the engine's own: the stack or a provider."""
+    return type_.startswith("pulumi:")
+
+
+def _op(metadata: Any) -> str:
+    return str(getattr(metadata.op, "value", metadata.op))
+
+
+@dataclass
+class Fold:
+    """Takes the SDK's engine events one by one (from any thread, in order) and keeps what matters.
+
+    Attributes:
+        on_event: who is told; its first exception is kept in `error` and nothing more is told.
+        failures: id and message of every failed resource, in order.
+        program_error: the traceback of a program that raised, "" when it did not.
+    """
+
+    on_event: OnEvent | None = None
+    clock: Callable[[], float] = time.monotonic
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    program_error: str = ""
+    error: BaseException | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+    seen: int = 0
+    _began: float | None = None
+    _started: dict[tuple[str, str], float] = field(default_factory=dict)
+    _refreshing: set[str] = field(default_factory=set)
+    _applied: dict[str, Change] = field(default_factory=dict)
+    _drifted: dict[str, Change] = field(default_factory=dict)
+
+    def take(self, event: Any) -> None:
+        """Folds one `pulumi.automation.EngineEvent`."""
+        self.seen += 1
+        self._began = self.clock() if self._began is None else self._began
+        if event.diagnostic_event:
+            self._diagnostic(event.diagnostic_event)
+        elif event.resource_pre_event:
+            self._pre(event.resource_pre_event.metadata)
+        elif event.res_outputs_event:
+            self._outputs(event.res_outputs_event.metadata)
+        elif event.res_op_failed_event:
+            self._failed(event.res_op_failed_event.metadata)
+        elif event.summary_event:
+            counts = (self.changes() if self._applied else self.drift()).counts
+            self._tell(Summary(counts, self.clock() - self._began))
+        elif event.cancel_event:
+            self.ended.set()
+
+    def changes(self) -> Changes:
+        """What was done or would be done; a refresh that went before is not part of it."""
+        return Changes(tuple(sorted(self._applied.values(), key=lambda change: change.id)))
+
+    def drift(self) -> Changes:
+        """What a refresh found to differ on the server."""
+        return Changes(tuple(sorted(self._drifted.values(), key=lambda change: change.id)))
+
+    def unfinished(self) -> list[str]:
+        """Ids whose operation began and never ended."""
+        return sorted({plan_id(urn) for urn, _ in self._started})
+
+    def _pre(self, metadata: Any) -> None:
+        op = _op(metadata)
+        if op == "refresh":
+            self._refreshing.add(metadata.urn)
+        if is_internal(metadata.type) or op == "replace" or (metadata.urn, op) in self._started:
+            return
+        self._started[metadata.urn, op] = self.clock()
+        self._tell(ResourceStarted(plan_id(metadata.urn), metadata.type, op))
+
+    def _outputs(self, metadata: Any) -> None:
+        op, urn = _op(metadata), metadata.urn
+        refreshed = urn in self._refreshing
+        self._refreshing.discard(urn)
+        if is_internal(metadata.type):
+            return
+        if refreshed:
+            self._drifted[urn] = _drifted(metadata, op)
+        else:
+            self._applied[urn] = _merged(self._applied.get(urn), metadata, op)
+        if op == "replace":
+            return
+        shown = "refresh" if refreshed else op
+        began = self._started.pop((urn, shown), None)
+        seconds = 0.0 if began is None else self.clock() - began
+        self._tell(ResourceFinished(plan_id(urn), metadata.type, shown, seconds))
+
+    def _failed(self, metadata: Any) -> None:
+        identifier = plan_id(metadata.urn)
+        self._started.pop((metadata.urn, _op(metadata)), None)
+        if not is_internal(metadata.type) and all(known != identifier for known, _ in self.failures):
+            self._fail(identifier, "")
+
+    def _diagnostic(self, event: Any) -> None:
+        text = _MARKUP.sub("", event.message or "").strip()
+        if event.severity == "debug" or event.ephemeral or not text:
+            return
+        if _PROGRAM_ERROR in text:
+            self.program_error = text
+            return
+        urn = event.urn or ""
+        ours = bool(urn) and not is_internal(urn.split("::")[2].split("$")[-1])
+        if event.severity == "error" and ours:
+            self._fail(plan_id(urn), text.removeprefix("error: "))
+        elif not (event.severity == "error" and urn and not ours):
+            # the stack's own "update failed" repeats what its resources said
+            self._tell(Diagnostic(event.severity, text, plan_id(urn) if ours else ""))
+
+    def _fail(self, identifier: str, message: str) -> None:
+        if (identifier, message) not in self.failures:
+            self.failures.append((identifier, message))
+            self._tell(ResourceFailed(identifier, message))
+
+    def _tell(self, event: Event) -> None:
+        if self.on_event is None or self.error is not None:
+            return
+        try:
+            self.on_event(event)
+        except BaseException as error:  # noqa: BLE001 - the SDK would turn it into a warning; the engine call raises it
+            self.error = error
+
+
+def _merged(known: Change | None, metadata: Any, op: str) -> Change:
+    """One change per resource: the three steps of a replacement are one."""
+    paths = set(known.paths if known else ()) | set(metadata.detailed_diff or metadata.diffs or ())
+    keys = set(known.replaces_because if known else ()) | set(metadata.keys or ())
+    if op in REPLACEMENT_STEPS or (known is not None and known.op == "replace"):
+        op = "replace"
+    else:
+        keys = set()
+    return Change(plan_id(metadata.urn), metadata.type, op, tuple(sorted(paths)), tuple(sorted(keys)))
+
+
+def _drifted(metadata: Any, op: str) -> Change:
+    """What a refresh found. Before `up` the engine calls every step `refresh`; its states tell the rest."""
+    paths = tuple(sorted(metadata.detailed_diff or metadata.diffs or ()))
+    if op == "refresh":
+        op = "delete" if metadata.new is None else "update" if paths else "same"
+    return Change(plan_id(metadata.urn), metadata.type, op, paths)

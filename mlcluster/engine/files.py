@@ -1,0 +1,53 @@
+"""Private files and directories of a stack: 0700 and 0600, written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mlcluster.directories import STATE_VARIABLE
+from mlcluster.errors import MlclusterError
+
+
+@contextmanager
+def _explained(doing: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = f"Free some space or choose another directory with {STATE_VARIABLE}."
+        raise MlclusterError(doing, f"{path}: {reason}", hint) from error
+
+
+def private_directory(path: Path) -> Path:
+    """Creates `path` and what is missing above it, readable by the owner alone.
+
+    Raises:
+        MlclusterError: the directory cannot be made or is not writable.
+    """
+    with _explained("preparing the stack's directory", path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.chmod(0o700)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(13, "not writable", str(path))
+    return path
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that only the owner can read; a crash or a full disk leaves the old contents.
+
+    Raises:
+        MlclusterError: no space, no permission.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with _explained("writing the stack's files", path):
+        try:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        finally:
+            with suppress(OSError):
+                fresh.unlink(missing_ok=True)

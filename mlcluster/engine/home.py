@@ -1,0 +1,150 @@
+"""Where a stack lives on this machine: its state, passphrase, project files, plugins and settings."""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from mlcluster.directories import state_directory
+from mlcluster.engine.files import private_directory, write_private
+from mlcluster.engine.settings import StackSettings, read_settings, write_settings
+from mlcluster.errors import MlclusterError
+
+BACKEND_VARIABLE = "MLCLUSTER_BACKEND_URL"
+PASSPHRASE_VARIABLES = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
+KEPT_LOGS = 40
+"""The engine writes a file per command and per operation, and never removes one."""
+
+
+class StackHome:
+    """The directories of one stack; nothing is written before `prepare`.
+
+    Args:
+        name: the stack, which is the spec's `metadata.name`.
+        root: directory of this stack; default: `stacks/NAME` in the state directory.
+        backend_url: where the state goes; default: files below `root`. `$MLCLUSTER_BACKEND_URL` wins over both.
+        secrets_provider: "passphrase" or None for a passphrase, else the URL of a key (awskms://, gcpkms://, ...).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        root: Path | None = None,
+        *,
+        backend_url: str | None = None,
+        secrets_provider: str | None = None,
+    ) -> None:
+        self.name = name
+        self.root = root or state_directory() / "stacks" / name
+        self.secrets_provider = None if secrets_provider == "passphrase" else secrets_provider
+        given = os.environ.get(BACKEND_VARIABLE) or backend_url
+        self.owns_backend = not given
+        self.backend_url = given or f"file://{self.root / 'state'}"
+
+    @property
+    def plugin_home(self) -> Path:
+        """PULUMI_HOME of this stack alone: plugins, workspaces and logs."""
+        return self.root / "home"
+
+    @property
+    def state_files(self) -> Path | None:
+        """The directory of a file backend, None for any other."""
+        parts = urlsplit(self.backend_url)
+        return Path(unquote(parts.netloc + parts.path)).expanduser() if parts.scheme == "file" else None
+
+    def project_directory(self, project: str) -> Path:
+        """Where Pulumi.yaml and the stack's settings file with the salt are."""
+        return self.root / "projects" / project
+
+    def checkpoint(self, project: str) -> Path | None:
+        """The state file of a project in a file backend, whether it exists or not."""
+        base = self.state_files
+        return base and base / ".pulumi" / "stacks" / project / f"{self.name}.json"
+
+    def prepare(self, project: str) -> Path:
+        """Makes every directory and file that the engine needs; returns the project directory.
+
+        Raises:
+            MlclusterError: no space, no permission, or the passphrase of an existing stack is gone.
+        """
+        for directory in (self.root, self.plugin_home):
+            private_directory(directory)
+        if self.owns_backend:
+            private_directory(self.root / "state")
+        private_directory(self.root / "projects")
+        work = private_directory(self.project_directory(project))
+        description = f"name: {project}\nruntime: python\n"
+        settings = work / "Pulumi.yaml"
+        if not settings.exists() or settings.read_text(encoding="utf-8") != description:
+            write_private(settings, description)
+        if self._passphrase_is_ours():
+            self._ensure_passphrase()
+        self._prune_logs()
+        return work
+
+    def environment(self) -> dict[str, str]:
+        """What the engine is told beside the caller's environment; never the text of our own passphrase."""
+        told = {
+            "PULUMI_HOME": str(self.plugin_home),
+            "PULUMI_BACKEND_URL": self.backend_url,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        }
+        if self._passphrase_is_ours():
+            told["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(self.root / "passphrase")
+        elif not self.secrets_provider:
+            name = next(name for name in PASSPHRASE_VARIABLES if name in os.environ)
+            told[name] = os.environ[name]
+        if not self.owns_backend and "PULUMI_ACCESS_TOKEN" in os.environ:
+            told["PULUMI_ACCESS_TOKEN"] = os.environ["PULUMI_ACCESS_TOKEN"]
+        return told
+
+    def settings(self) -> StackSettings | None:
+        """What the last `up` recorded, None before the first."""
+        return read_settings(self.root / "settings.json")
+
+    def record(self, settings: StackSettings) -> None:
+        """Remembers the settings; a UID that is known already is kept when the new one is empty."""
+        known = self.settings()
+        now = known.merged(settings) if known else settings
+        if now != known:
+            private_directory(self.root)
+            write_settings(self.root / "settings.json", now)
+
+    def forget(self) -> None:
+        """Removes everything of the stack from this machine; call it only when its state is empty.
+
+        Raises:
+            MlclusterError: something cannot be removed.
+        """
+        try:
+            shutil.rmtree(self.root)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            doing = "removing the stack's directory"
+            raise MlclusterError(doing, str(error), f"Remove {self.root} by hand.") from error
+
+    def _passphrase_is_ours(self) -> bool:
+        if self.secrets_provider:
+            return False
+        return self.owns_backend or not any(name in os.environ for name in PASSPHRASE_VARIABLES)
+
+    def _ensure_passphrase(self) -> None:
+        path = self.root / "passphrase"
+        if path.exists():
+            return
+        written = self.root / "state" / ".pulumi" / "stacks"
+        if self.owns_backend and written.is_dir() and any(written.rglob("*.json")):
+            raise MlclusterError(
+                f"opening the stack {self.name}",
+                f"its passphrase file {path} is gone, and without it the secrets of the state cannot be read",
+                "Restore the file from a backup.",
+            )
+        write_private(path, secrets.token_urlsafe(32) + "\n")
+
+    def _prune_logs(self) -> None:
+        logs = sorted((self.plugin_home / "logs").glob("*.log"), key=lambda path: path.stat().st_mtime)
+        for path in logs[:-KEPT_LOGS]:
+            path.unlink(missing_ok=True)

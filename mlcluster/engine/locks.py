@@ -1,0 +1,138 @@
+"""Locks of a file backend: who holds one, and whether the holder is still alive.
+
+The engine writes one JSON file per running update and removes it at the end. It never looks whether the holder lives.
+"""
+
+import json
+import re
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mlcluster.engine.home import StackHome
+
+_HELD = re.compile(
+    r"^\s*(?P<path>\S+): created by (?P<user>[^@\s]+)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<time>\S+)", re.MULTILINE
+)
+_ENGINES = ("pulumi", "mlcluster")
+_CLOCK_SLACK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """One lock file.
+
+    Attributes:
+        pid: process id of the engine that wrote it.
+        user: whose it was.
+        host: on which machine.
+        started: when, in UTC; None when the file does not say.
+        path: the file, or its URL in another kind of backend.
+    """
+
+    pid: int
+    user: str
+    host: str
+    started: datetime | None
+    path: str
+
+    @property
+    def owner(self) -> str:
+        """The holder in words."""
+        when = f" since {self.started:%Y-%m-%d %H:%M:%S} UTC" if self.started else ""
+        return f"pid {self.pid} of {self.user}@{self.host}{when}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the holder ran on this host."""
+        return self.host == socket.gethostname()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """What this host knows of a pid: when it began (seconds since the epoch) and what it runs."""
+
+    began: float
+    words: str
+
+
+def process_facts(pid: int) -> ProcessFacts | None:
+    """Looks a pid up on this host; None when no such process runs."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return ProcessFacts(process.create_time(), f"{process.name()} {' '.join(process.cmdline())}")
+    except psutil.NoSuchProcess:
+        return None
+    except psutil.AccessDenied:  # it lives, but belongs to somebody else
+        return ProcessFacts(0.0, _ENGINES[0])
+
+
+def is_alive(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_facts) -> bool | None:
+    """Whether the holder still runs; None when it ran on another host and nobody here can tell."""
+    if not lock.is_here:
+        return None
+    facts = look(lock.pid)
+    if facts is None:
+        return False
+    if lock.started is not None and facts.began > lock.started.timestamp() + _CLOCK_SLACK_SECONDS:
+        return False  # the pid was given to another process since
+    return any(name in facts.words for name in _ENGINES)
+
+
+def parse_lock(text: str, path: str) -> Lock:
+    """Reads the engine's lock file; raises ValueError, KeyError, TypeError or AttributeError when it is not one."""
+    found = json.loads(text)
+    user, host = str(found.get("username", "unknown")), str(found.get("hostname", "unknown"))
+    return Lock(int(found["pid"]), user, host, _moment(str(found.get("timestamp", ""))), path)
+
+
+def locks_in_message(stderr: str) -> list[Lock]:
+    """The holders that a lock conflict names: the only source for backends that are not files."""
+    return [
+        Lock(int(held["pid"]), held["user"], held["host"], _moment(held["time"]), held["path"].split("?")[0])
+        for held in _HELD.finditer(stderr)
+    ]
+
+
+def read_locks(home: StackHome, project: str) -> list[Lock]:
+    """The lock files of a project's stack, oldest first; [] when the backend is not made of files.
+
+    A file that nobody can read counts as held by an unknown host: nothing is assumed about it.
+    """
+    base = home.state_files
+    if base is None:
+        return []
+    directory = base / ".pulumi" / "locks" / "organization" / project / home.name
+    found = [lock for path in sorted(directory.glob("*.json")) if (lock := _read(path)) is not None]
+    return sorted(found, key=lambda lock: lock.started or datetime.min.replace(tzinfo=UTC))
+
+
+def remove_locks(locks: Sequence[Lock]) -> None:
+    """Deletes exactly these files, so that a lock which somebody took meanwhile stays."""
+    for lock in locks:
+        Path(lock.path).unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Lock | None:
+    try:
+        return parse_lock(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:  # released between listing and reading
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Lock(0, "unknown", "unknown host", None, str(path))
+
+
+def _moment(text: str) -> datetime | None:
+    """RFC 3339 with nanoseconds, which Python reads with at most six digits."""
+    shortened = re.sub(r"(\.\d{6})\d+", r"\1", text.replace("Z", "+00:00"))
+    try:
+        moment = datetime.fromisoformat(shortened)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

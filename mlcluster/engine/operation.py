@@ -1,0 +1,125 @@
+"""Runs one engine operation under our signal handlers and turns its end into a result or an error of ours."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from mlcluster.engine.events import Fold, OnEvent
+from mlcluster.engine.failures import CHECKPOINT_RACE, Failed, explain
+from mlcluster.engine.signals import Interruption, Stoppable
+from mlcluster.errors import InterruptedByUserError, MlclusterError
+
+Take = Callable[[Any], None]
+Call = Callable[[Any, Take], object]
+"""Starts an operation on the SDK's stack and has every engine event given to the second argument."""
+
+LAST_EVENTS_SECONDS = 5.0
+"""How long to wait for events that are on their way when the engine has ended; it sends `cancel` last."""
+
+
+class Ended(Protocol):
+    """How a process ended."""
+
+    @property
+    def code(self) -> int: ...
+    @property
+    def stderr(self) -> str: ...
+
+
+class Process(Stoppable, Protocol):
+    """The engine's process, as `command.EngineCommand` is one."""
+
+    stopped: bool
+    quick: bool
+
+    @property
+    def last(self) -> Ended | None: ...
+
+
+def run(stack: Any, doing: str, call: Call, on_event: OnEvent | None, say: Callable[[str], object]) -> Fold:
+    """One operation to its end; once more when it read a state that was being written.
+
+    Args:
+        stack: the SDK's stack.
+        doing: what this is, as a phrase, for errors.
+        call: the operation.
+        on_event: told while it runs, from another thread; an exception of it is raised when the operation has ended.
+        say: told when somebody interrupts.
+
+    Raises:
+        InterruptedByUserError: Ctrl-C, SIGTERM or SIGHUP came.
+        MlclusterError: the engine failed.
+    """
+    process: Process = stack.workspace.pulumi_command
+    fold, failed = _guarded(stack, doing, call, on_event, say)
+    if failed is not None and process.last is not None and CHECKPOINT_RACE in process.last.stderr:
+        fold, failed = _guarded(stack, doing, call, on_event, say)
+    if fold.error is not None:
+        raise fold.error
+    if failed is not None:
+        raise failed
+    return fold
+
+
+def _guarded(
+    stack: Any, doing: str, call: Call, on_event: OnEvent | None, say: Callable[[str], object]
+) -> tuple[Fold, MlclusterError | None]:
+    process: Process = stack.workspace.pulumi_command
+    process.stopped = False
+    fold = Fold(on_event)
+    with Interruption(process, say) as interruption:
+        failed = _attempt(stack, doing, call, fold)
+    if interruption.happened:
+        raise _interrupted(stack.name, doing, fold, failed) from failed
+    return fold, failed
+
+
+@contextmanager
+def explained(stack_name: str, doing: str, process: Process | None, fold: Fold | None = None) -> Iterator[None]:
+    """Turns what the SDK raises into MlclusterError; the SDK's own error stays as the cause."""
+    from pulumi.automation import CommandError, InvalidVersionError
+
+    try:
+        yield
+    except CommandError as error:
+        code, stderr = (process.last.code, process.last.stderr) if process and process.last else (1, str(error))
+        resources = fold.failures if fold else ()
+        program_error = fold.program_error if fold else ""
+        raise explain(doing, Failed(stack_name, code, stderr, resources, program_error)) from error
+    except InvalidVersionError as error:
+        hint = "Run `mlcluster doctor`; it says which versions fit."
+        raise MlclusterError(doing, f"this Pulumi engine does not fit: {error}", hint) from error
+    except RuntimeError as error:
+        if "summary event" not in str(error):
+            raise
+        happened = "the engine ended without saying what it did"
+        raise MlclusterError(doing, happened, "Run the same command again.") from error
+
+
+def _attempt(stack: Any, doing: str, call: Call, fold: Fold) -> MlclusterError | None:
+    process: Process = stack.workspace.pulumi_command
+    process.quick = True
+    try:
+        with explained(stack.name, doing, process, fold):
+            try:
+                call(stack, fold.take)
+            finally:
+                if fold.seen:
+                    fold.ended.wait(LAST_EVENTS_SECONDS)
+    except MlclusterError as error:
+        return error
+    finally:
+        process.quick = False
+    return None
+
+
+def _interrupted(stack: str, doing: str, fold: Fold, failed: MlclusterError | None) -> InterruptedByUserError:
+    if failed is None:
+        return InterruptedByUserError(doing, "interrupted, but it had finished already", "Nothing is left half done.")
+    done = len(fold.changes().effective)
+    told = [f"interrupted after {done} finished change{'' if done == 1 else 's'}"]
+    open_ends = fold.unfinished()
+    if open_ends:
+        told.append(f"not finished: {', '.join(open_ends[:10])}{' and more' if len(open_ends) > 10 else ''}")
+    hint = f"Run the same command again: it goes on from here. If the engine was killed, `mlcluster unlock {stack}`."
+    return InterruptedByUserError(doing, "; ".join(told), hint)

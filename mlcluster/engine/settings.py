@@ -1,0 +1,78 @@
+"""What a stack remembers between runs: which cluster it belongs to and which provider wrote it."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from mlcluster.engine.files import write_private
+from mlcluster.errors import MlclusterError
+
+Provider = Literal["builtin", "official"]
+
+
+@dataclass(frozen=True, slots=True)
+class StackSettings:
+    """Recorded by the first `up`.
+
+    Attributes:
+        cluster_uid: UID of the kube-system namespace, "" while no cluster is known.
+        provider: which Kubernetes provider wrote the state.
+        target: eks, existing or local.
+        spec_name: `metadata.name` of the spec.
+    """
+
+    cluster_uid: str
+    provider: Provider
+    target: str
+    spec_name: str
+
+    def check(self, now: "StackSettings") -> None:
+        """Refuses a run that is meant for another cluster or uses the other provider.
+
+        Raises:
+            MlclusterError: names what is recorded and what was found.
+        """
+        doing = f"opening the stack {self.spec_name}"
+        if self.provider != now.provider:
+            raise MlclusterError(
+                doing,
+                f"its state was written by the {self.provider} Kubernetes provider, this run has the {now.provider}",
+                f"Go on with the {self.provider} provider, or take the cluster down first.",
+            )
+        if self.cluster_uid and now.cluster_uid and self.cluster_uid != now.cluster_uid:
+            raise MlclusterError(
+                doing,
+                f"it belongs to the cluster with UID {self.cluster_uid}, but the kubeconfig leads to {now.cluster_uid}",
+                "Choose the context of the first cluster, or give this cluster another metadata.name.",
+            )
+
+    def merged(self, now: "StackSettings") -> "StackSettings":
+        """What to record after a run: the newer facts, and the UID that is known already."""
+        return replace(now, cluster_uid=now.cluster_uid or self.cluster_uid)
+
+
+def read_settings(path: Path) -> StackSettings | None:
+    """The recorded settings; None when the stack has none yet. Keys of a newer mlcluster are ignored.
+
+    Raises:
+        MlclusterError: the file is there but not readable; guessing could touch the wrong cluster.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        provider = {"builtin": "builtin", "official": "official"}[found["provider"]]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise MlclusterError(
+            "reading the stack's settings",
+            f"{path} is not what mlcluster wrote ({error})",
+            "Restore the file from a backup. It says which cluster the stack belongs to.",
+        ) from error
+    text = {key: str(found.get(key, "")) for key in ("cluster_uid", "target", "spec_name")}
+    return StackSettings(provider=cast("Provider", provider), **text)
+
+
+def write_settings(path: Path, settings: StackSettings) -> None:
+    """Records the settings, whole or not at all."""
+    write_private(path, json.dumps(asdict(settings), indent=2, sort_keys=True) + "\n")

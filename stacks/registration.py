@@ -1,0 +1,161 @@
+"""Registers what a plan holds with the Pulumi engine: one resource per object, in the order of their needs.
+
+Every stack uses this loop, so a preview shows exactly what the offline plan showed. Resources are registered
+generically: a type token and the whole object are what the SDK's own classes send, without the time to import them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from typing import Any, Protocol
+
+import pulumi
+
+SDK_VERSION = "4.34.2"
+"""Version of the Kubernetes provider that is asked for; the one pulumi-kubernetes is pinned to."""
+
+NAMESPACE_TIMEOUT = "5m"
+"""Deleting a namespace waits for its controllers; 6 to 50 seconds were measured for three of them."""
+
+RELEASE_TIMEOUT_SECONDS = 900
+"""Covers driver builds of a first GPU node."""
+
+
+class Registered(Protocol):
+    """What the loop needs to know about a plan's object or resource."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def needs(self) -> tuple[str, ...]: ...
+
+
+class KubernetesObject(Registered, Protocol):
+    """An object of the plan."""
+
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+
+
+class Release(Registered, Protocol):
+    """A Helm release of the plan."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def chart(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def repository(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def values(self) -> dict[str, Any]: ...
+    @property
+    def realisation(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One resource to register: plan id (also its Pulumi name), type token, inputs, ids it needs, seconds to wait."""
+
+    id: str
+    token: str
+    inputs: Mapping[str, Any]
+    needs: tuple[str, ...]
+    timeouts: pulumi.CustomTimeouts | None = None
+
+
+def type_token(manifest: Mapping[str, Any]) -> str:
+    """The provider's type for an object: the core group is spelt `core/v1`, every other group as it is."""
+    version = manifest["apiVersion"]
+    return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
+
+
+def object_entry(item: KubernetesObject) -> Entry:
+    """How a Kubernetes object is registered; the contents of a Secret are encrypted in the state."""
+    inputs = dict(item.manifest)
+    if inputs["kind"] == "Secret":
+        inputs |= {str(key): pulumi.Output.secret(inputs[key]) for key in ("data", "stringData") if key in inputs}
+    slow = inputs["kind"] == "Namespace"
+    timeouts = pulumi.CustomTimeouts(delete=NAMESPACE_TIMEOUT) if slow else None
+    return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts)
+
+
+def release_entry(item: Release) -> Entry:
+    """How a Helm release is registered: its name as it is, and the engine waits until it is ready."""
+    inputs: dict[str, Any] = {
+        "name": item.name,
+        "chart": item.chart,
+        "version": item.version,
+        "namespace": item.namespace,
+        "values": item.values,
+        "skipAwait": False,
+        "timeout": RELEASE_TIMEOUT_SECONDS,
+        "compat": "true",  # the SDK's Release always sends it
+    }
+    if item.repository:
+        inputs["repositoryOpts"] = {"repo": item.repository}
+    wait = f"{RELEASE_TIMEOUT_SECONDS + 60}s"  # the provider gives up first, with the better message
+    timeouts = pulumi.CustomTimeouts(create=wait, update=wait, delete=wait)
+    return Entry(item.id, "kubernetes:helm.sh/v3:Release", inputs, item.needs, timeouts)
+
+
+def platform_entries(objects: Iterable[KubernetesObject], releases: Iterable[Release]) -> tuple[list[Entry], set[str]]:
+    """The entries of a plan, and the ids of releases that somebody else realises (a host process, or the target)."""
+    known = list(releases)
+    ours = [release_entry(release) for release in known if release.realisation == "helm"]
+    elsewhere = {release.id for release in known if release.realisation != "helm"}
+    return [*ours, *(object_entry(item) for item in objects)], elsewhere
+
+
+def in_order(entries: Sequence[Entry], elsewhere: Collection[str] = ()) -> list[Entry]:
+    """The entries, each after everything it needs; needs in `elsewhere` are met before the program runs.
+
+    Raises:
+        ValueError: an entry needs an id that nobody registers.
+        graphlib.CycleError: the needs go in a circle.
+    """
+    by_id = {entry.id: entry for entry in entries}
+    graph = {entry.id: [need for need in entry.needs if need not in elsewhere] for entry in entries}
+    for identifier, needs in graph.items():
+        unknown = [need for need in needs if need not in by_id]
+        if unknown:
+            raise ValueError(f"{identifier} needs {', '.join(unknown)}, which the plan does not hold")
+    return [by_id[identifier] for identifier in TopologicalSorter(graph).static_order()]
+
+
+def register(entries: Sequence[Entry], provider: pulumi.ProviderResource, elsewhere: Collection[str] = ()) -> None:
+    """Registers every entry under its plan id, so that URNs do not depend on the order of a list."""
+    made: dict[str, pulumi.Resource] = {}
+    for entry in in_order(entries, elsewhere):
+        options = pulumi.ResourceOptions(
+            provider=provider,
+            depends_on=[made[need] for need in entry.needs if need in made],
+            version=SDK_VERSION,
+            custom_timeouts=entry.timeouts,
+        )
+        made[entry.id] = pulumi.CustomResource(entry.token, entry.id, dict(entry.inputs), options)
+
+
+def cluster_provider(*, kubeconfig: str, context: str | None, cluster_uid: str) -> pulumi.ProviderResource:
+    """The one provider of a stack.
+
+    Args:
+        kubeconfig: path of the file; its contents never enter the state.
+        context: context of the file, None for its current one.
+        cluster_uid: UID of the kube-system namespace; a changed kubeconfig alone then never replaces anything.
+    """
+    from pulumi_kubernetes import Provider
+
+    return Provider(
+        "kubernetes",
+        kubeconfig=kubeconfig,
+        context=context,
+        cluster_identifier=cluster_uid,
+        enable_config_map_mutable=True,  # else a changed ConfigMap is deleted and created under its fixed name
+        enable_secret_mutable=True,
+        enable_patch_force=True,  # else drift on a field that kubectl touched is a conflict
+        kube_client_settings={"qps": 200, "burst": 400},  # the default of 50 bounds previews of a few hundred objects
+    )
