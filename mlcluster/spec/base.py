@@ -42,13 +42,16 @@ Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 def shape_of(value: Any) -> str:
-    """Which branch of a "word, list or mapping" union a value belongs to, so that only its errors are told."""
+    """Which branch of a "word, list or mapping" union a value belongs to, so that only its errors are told.
+
+    The tags stand in the paths of pydantic's errors; no key of a spec looks like one.
+    """
     if isinstance(value, str):
-        return "word"
-    return "list" if isinstance(value, list) else "mapping"
+        return "<word>"
+    return "<list>" if isinstance(value, list) else "<mapping>"
 
 
 BY_SHAPE = Discriminator(shape_of)
-WORD = Tag("word")
-LIST = Tag("list")
-MAPPING = Tag("mapping")
+WORD = Tag("<word>")
+LIST = Tag("<list>")
+MAPPING = Tag("<mapping>")

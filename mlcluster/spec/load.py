@@ -1,0 +1,81 @@
+"""From a file to a checked spec: read, decode, YAML, shape, checks across fields. All problems come at once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Document, Loc, Problem
+from mlcluster.spec.problems import LocatedProblem, SpecInvalidError, located, unreadable
+from mlcluster.spec.source import STDIN, STDIN_NAME, decode, read
+from mlcluster.spec.yaml_reader import UnreadableError, read_yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A valid spec, and the document that knows where each part of it stands."""
+
+    spec: ClusterSpec
+    document: Document
+
+
+def load(path: Path | str) -> Loaded:
+    """The spec in a file, or on standard input for "-".
+
+    Raises:
+        SpecInvalidError: with every problem of it.
+    """
+    name = STDIN_NAME if str(path) == STDIN else str(path)
+    try:
+        content = read(path)
+    except UnreadableError as error:
+        raise unreadable(name, error.problem, "") from error.__cause__
+    return parse(content, name)
+
+
+def parse(content: bytes, name: str) -> Loaded:
+    """The spec in `content`; `name` stands for the file in messages.
+
+    Raises:
+        SpecInvalidError: with every problem of it.
+    """
+    document = _document(content, name)
+    try:
+        spec = ClusterSpec.model_validate(document.data)
+    except ValidationError as error:
+        from mlcluster.spec.wording import shape_problems
+
+        problems = shape_problems(document, error.errors(include_url=False))
+        raise _invalid(document, [*document.problems, *problems], waiting=True) from None
+    if document.problems:
+        raise _invalid(document, document.problems, waiting=True)
+    problems = []
+    if problems:
+        raise _invalid(document, problems)
+    return Loaded(spec, document)
+
+
+def locate(document: Document, loc: Loc) -> str:
+    """`file:line:column` of the value at `loc`, or of what holds it where it is absent."""
+    return located(document, Problem(loc, "")).place
+
+
+def locate_problem(document: Document, problem: Problem) -> LocatedProblem:
+    """A finding's place in the form that problems are printed in."""
+    return located(document, problem)
+
+
+def _document(content: bytes, name: str) -> Document:
+    text = ""
+    try:
+        text = decode(content)
+        return read_yaml(text, name)
+    except UnreadableError as error:
+        raise unreadable(name, error.problem, text or content.decode("utf-8", "replace")) from None
+
+
+def _invalid(
+    document: Document, problems: "list[Problem] | tuple[Problem, ...]", *, waiting: bool = False
+) -> SpecInvalidError:
+    return SpecInvalidError(document.path, [located(document, problem) for problem in problems], waiting=waiting)

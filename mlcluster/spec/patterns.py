@@ -1,0 +1,30 @@
+"""What each pattern of the spec's models asks for, in words, with an example; a test finds one that has no words."""
+
+from mlcluster.spec.base import DURATION, LABEL, QUANTITY, RESOURCE_NAME
+
+PATTERNS: dict[str, tuple[str, str]] = {
+    LABEL: ("a name: lower-case letters, digits and dashes, with a letter or digit at both ends", "research-2"),
+    QUANTITY: ("a Kubernetes quantity", '"1500m" or "64Gi"'),
+    DURATION: ("a duration in hours, minutes and seconds", '"90s" or "1h30m"'),
+    RESOURCE_NAME: ("the name of an extended resource, which has a domain", "rdma/hca"),
+    r"^1\.[0-9]{2}$": ("a minor version of Kubernetes", '"1.34"'),
+    r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$": (
+        "a label value: letters, digits, dashes, dots and underscores, with a letter or digit at both ends",
+        "training",
+    ),
+    r"^cr-[0-9a-z]+$": ("the ID of a capacity reservation", "cr-0123456789abcdef0"),
+    r"^all-[0-9]+g\.[0-9]+gb$": ("a MIG layout", "all-1g.5gb"),
+    r"^[a-z0-9][-a-z0-9]*$": ("a GPU model in lower case", "h100"),
+    r"^[a-z0-9-]+\.[a-z0-9-]+$": ("an EC2 instance type", "p5.48xlarge"),
+    r"^[a-z]{2}(-[a-z]+)+-[0-9]$": ("an AWS region", "us-west-2"),
+    r"^[0-9]{12}$": ("an AWS account ID of twelve digits", '"111122223333"'),
+    r"^[^\s]+$": ("a name without spaces", "ml-research"),
+    r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$": ("the ARN of an IAM role", "arn:aws:iam::111122223333:role/ml"),
+    r"^[0-9a-fA-F:.]+/[0-9]{1,3}$": ("an address range in CIDR form", "10.0.0.0/8"),
+    r"^(file|s3|gs|azblob|https?)://.+": ("the URL of a state backend", "s3://atlas-state"),
+    r"^(passphrase$|(awskms|gcpkms|azurekeyvault|hashivault)://.+)": (
+        "a secrets provider",
+        "awskms://alias/atlas",
+    ),
+    r"^[A-Z]{3}[0-9]{3}$": ("the ID of a finding", "SCH001"),
+}
