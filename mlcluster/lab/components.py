@@ -1,0 +1,76 @@
+"""The components of a bare control plane in the order of their start: command line, port, and when one is ready."""
+
+import http.client
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from mlcluster.lab import flags, probe
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.record import Record
+
+STOP_ORDER = ("kueue", "kwok", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
+KUEUE = "kueue"
+
+
+@dataclass(frozen=True)
+class Component:
+    """One program. `trouble` asks whether it is ready: "" when it is, else the answer it gave."""
+
+    name: str
+    argv: tuple[str, ...]
+    port: int
+    trouble: Callable[[], str]
+
+
+def etcd(layout: Layout, record: Record) -> Component:
+    """The database."""
+    return _component(layout, record, "etcd", flags.etcd(layout, record.ports), record.ports.etcd, "/readyz")
+
+
+def apiserver(layout: Layout, record: Record) -> Component:
+    """The API server."""
+    argv = flags.apiserver(layout, record.ports, extended_resource_toleration=record.extended_resource_toleration)
+    return _component(layout, record, "kube-apiserver", argv, record.ports.api, "/readyz")
+
+
+def clients(layout: Layout, record: Record) -> Iterator[Component]:
+    """What starts side by side once the API server is ready."""
+    ports = record.ports
+    manager = flags.controllers(layout, ports)
+    yield _component(layout, record, "kube-controller-manager", manager, ports.controllers, "/healthz")
+    yield _component(layout, record, "kube-scheduler", flags.scheduler(layout, ports), ports.scheduler, "/readyz")
+    yield _component(layout, record, "kwok", flags.kwok(layout), ports.kwok, "/healthz")
+
+
+def kueue(layout: Layout, record: Record) -> Iterator[Component]:
+    """Kueue, if it was started in this lab."""
+    if record.kueue is not None:
+        argv = (str(record.binaries[KUEUE]), *flags.kueue(layout))
+        health = record.kueue.ports.health
+        yield Component(KUEUE, argv, record.kueue.ports.webhook, _trouble(partial(probe.http_plain, health, "/readyz")))
+
+
+def everything(layout: Layout, record: Record) -> list[Component]:
+    """All components that should run."""
+    bare = [etcd(layout, record), apiserver(layout, record), *clients(layout, record)]
+    return [*bare, *kueue(layout, record)]
+
+
+def _component(  # noqa: PLR0913, PLR0917 - private, called above only
+    layout: Layout, record: Record, name: str, argv: list[str], port: int, path: str
+) -> Component:
+    user = "etcd-client" if name == "etcd" else "admin"
+    ask = partial(probe.https, layout, port, path, user=user)
+    return Component(name, (str(record.binaries[name]), *argv), port, _trouble(ask))
+
+
+def _trouble(ask: Callable[[], probe.Answer]) -> Callable[[], str]:
+    def trouble() -> str:
+        try:
+            status, content = ask()
+        except (OSError, http.client.HTTPException) as error:
+            return str(error) or type(error).__name__
+        return "" if status == 200 else f"HTTP {status} {content[:400].decode(errors='replace')}"
+
+    return trouble

@@ -1,0 +1,53 @@
+"""The names of everything that is stored in a lab: what `down` compares to prove that nothing is left."""
+
+import base64
+import json
+from typing import Any
+
+from mlcluster.errors import MlclusterError
+from mlcluster.lab import probe
+from mlcluster.lab.layout import Layout
+
+IGNORED = ("/registry/events/", "/registry/leases/", "/registry/masterleases/")
+"""Prefixes of what comes and goes by itself: events end after an hour, leases are heartbeats."""
+
+_FIRST, _END = "/registry/", "/registry0"  # "0" follows "/": everything below the prefix
+_PAGE = 5000
+
+
+def stored(layout: Layout, port: int) -> frozenset[str]:
+    """Every key below /registry/, values not read, through etcd's JSON gateway.
+
+    Raises:
+        MlclusterError: etcd answers with an error.
+    """
+    found: set[str] = set()
+    start = _FIRST
+    while True:
+        answer = _range(layout, port, start)
+        names = [base64.b64decode(entry["key"]).decode() for entry in answer.get("kvs", [])]
+        found.update(names)
+        if not answer.get("more") or not names:
+            return frozenset(found)
+        start = f"{names[-1]}\0"
+
+
+def lasting(names: frozenset[str]) -> frozenset[str]:
+    """The names without those that come and go by themselves."""
+    return frozenset(name for name in names if not name.startswith(IGNORED))
+
+
+def _range(layout: Layout, port: int, start: str) -> dict[str, Any]:
+    body = {"key": _text(start), "range_end": _text(_END), "keys_only": True, "limit": _PAGE}
+    try:
+        status, content = probe.https(layout, port, "/v3/kv/range", user="etcd-client", body=body, seconds=60)
+    except OSError as error:
+        raise MlclusterError("listing what the lab stores", f"etcd does not answer: {error}") from error
+    if status != 200:
+        raise MlclusterError("listing what the lab stores", f"etcd answered HTTP {status}: {content[:300]!r}")
+    answer: dict[str, Any] = json.loads(content)
+    return answer
+
+
+def _text(key: str) -> str:
+    return base64.b64encode(key.encode()).decode()

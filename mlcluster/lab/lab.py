@@ -1,0 +1,161 @@
+"""A lab by name: start, stop, look, Kueue. Every change is made under the lab's lock."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from mlcluster.directories import state_directory
+from mlcluster.lab import bare, keys, lock, process, record, status
+from mlcluster.lab.components import STOP_ORDER
+from mlcluster.lab.failures import LeftoverData, NotRunning
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.ports import Ports
+from mlcluster.lab.record import Record
+from mlcluster.lab.running import Book
+from mlcluster.lab.status import LabStatus
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Progress, Task
+
+
+def labs_directory() -> Path:
+    """Where the labs of this user are."""
+    return state_directory() / "labs"
+
+
+class Lab:
+    """A real control plane of host processes that outlives the command which started it.
+
+    Args:
+        name: several labs run side by side by name.
+        root: its private directory; the default is below the user's state directory.
+        tied: its processes end with the calling process (for tests; needs setpriv).
+        choose_ports: where new ports come from.
+    """
+
+    def __init__(
+        self,
+        name: str = "default",
+        root: Path | None = None,
+        *,
+        tied: bool = False,
+        choose_ports: Callable[[], Ports] = Ports.free,
+    ) -> None:
+        self.name = name
+        self.layout = Layout((root or labs_directory() / name).absolute())
+        self._tied = tied
+        self._choose_ports = choose_ports
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Kubeconfig of the lab's administrator; it exists once the lab was started."""
+        return self.layout.kubeconfig("admin")
+
+    def start(
+        self,
+        toolchain: Toolchain,
+        progress: Progress,
+        *,
+        extended_resource_toleration: bool = False,
+        started_by: str = "lab start",
+    ) -> None:
+        """Make the lab run: from nothing, on the data of a stopped one, or what has died of it. Running is fine.
+
+        A lab that had Kueue gets it back. `started_by` is what `status` tells of who brought it up.
+
+        Raises:
+            StartFailed, NotReady: a component does not come up; what was started is stopped again.
+            LeftoverData: there is data without a record.
+        """
+        with lock.held(self.name, self.layout, progress), progress.task(f"starting lab {self.name}") as task:
+            current = self._usable(toolchain, started_by)
+            wanted = replace(current, extended_resource_toleration=extended_resource_toleration)
+            if self._ready(current) and wanted == current:
+                return
+            book = Book(self.layout, wanted, tied=self._tied)
+            self._bring_up(book, task)
+
+    def stop(self, progress: Progress) -> None:
+        """End all processes; data, certificates and ports are kept. A lab that does not run is fine."""
+        with lock.held(self.name, self.layout, progress), progress.task(f"stopping lab {self.name}"):
+            self._stop()
+
+    def reset(self, progress: Progress) -> None:
+        """Stop the lab and delete its directory, whatever state it is in."""
+        with lock.held(self.name, self.layout, progress), progress.task(f"deleting lab {self.name}"):
+            self._stop()
+            shutil.rmtree(self.layout.root, ignore_errors=True)
+
+    def status(self) -> LabStatus:
+        """What the lab looks like now."""
+        return status.read(self.name, self.layout)
+
+    def keys(self) -> frozenset[str]:
+        """Names of everything that the lab stores now, such as `/registry/pods/default/a`."""
+        return keys.stored(self.layout, self._running("listing what the lab stores").ports.etcd)
+
+    def baseline_keys(self) -> frozenset[str]:
+        """Names of what the bare control plane stored at the end of its first start, without those that come and go."""
+        self._running("reading the baseline")
+        return frozenset(self.layout.baseline.read_text().split("\n"))
+
+    def leftovers(self) -> frozenset[str]:
+        """What is stored now beyond the baseline, without what comes and goes by itself: events and leases."""
+        return keys.lasting(self.keys()) - self.baseline_keys()
+
+    def _usable(self, toolchain: Toolchain, started_by: str) -> Record:
+        try:
+            current = record.load(self.layout)
+        except ValueError:
+            raise LeftoverData(self.name, self.layout.root) from None
+        if current is None and status.has_data(self.layout):
+            raise LeftoverData(self.name, self.layout.root)
+        if current is not None and current.born:
+            idle = not any(process.alive(known) for known in current.processes)
+            return replace(current, started_by=started_by, binaries=dict(toolchain.binaries)) if idle else current
+        self._stop()
+        shutil.rmtree(self.layout.root, ignore_errors=True)
+        return Record("starting", self._choose_ports(), dict(toolchain.binaries), False, started_by)
+
+    def _ready(self, current: Record) -> bool:
+        return current.born and status.read(self.name, self.layout).state == "running"
+
+    def _bring_up(self, book: Book, task: Task) -> None:
+        if not book.record.born:
+            bare.prepare(self.layout)
+        book.write(replace(book.record, phase="starting"))
+        bare.bring_up(book, task, self._choose_ports)
+        if not book.record.born:
+            task.update("noting what it stores")
+            bare.note_baseline(self.layout, book.record.ports)
+        book.write(replace(book.record, phase="running", born=True))
+
+    def _stop(self) -> None:
+        try:
+            current = record.load(self.layout)
+        except ValueError:
+            current = None
+        if current is None:
+            for stray in process.strays(self.layout.root, STOP_ORDER):
+                process.stop(stray)
+            return
+        book = Book(self.layout, current)
+        book.end_all()
+        book.write(replace(book.record, phase="stopped"))
+
+    def _running(self, doing: str) -> Record:
+        try:
+            current = record.load(self.layout)
+        except ValueError:
+            current = None
+        if current is None or current.phase != "running":
+            raise NotRunning(doing, self.name, self.status().state)
+        return current
+
+
+def list_labs() -> list[LabStatus]:
+    """Every lab of this user, by name."""
+    if not labs_directory().is_dir():
+        return []
+    names = sorted(found.name for found in labs_directory().iterdir() if found.is_dir())
+    return [Lab(name).status() for name in names]

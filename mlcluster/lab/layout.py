@@ -1,0 +1,64 @@
+"""Where the files of one lab are: everything in one private directory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Paths below `root`; nothing is created here."""
+
+    root: Path
+
+    @property
+    def pki(self) -> Path:
+        return self.root / "pki"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def etcd(self) -> Path:
+        return self.root / "etcd"
+
+    @property
+    def kueue(self) -> Path:
+        return self.root / "kueue"
+
+    @property
+    def record(self) -> Path:
+        return self.root / "state.json"
+
+    @property
+    def baseline(self) -> Path:
+        return self.root / "baseline-keys.txt"
+
+    @property
+    def scheduler_config(self) -> Path:
+        return self.root / "scheduler.json"
+
+    @property
+    def kwok_config(self) -> Path:
+        return self.root / "kwok.yaml"
+
+    @property
+    def kueue_config(self) -> Path:
+        return self.kueue / "config.json"
+
+    @property
+    def lock(self) -> Path:
+        """Beside the root, so that it outlives a reset of the lab."""
+        return self.root.with_name(f".{self.root.name}.lock")
+
+    def kubeconfig(self, user: str) -> Path:
+        return self.root / f"{user}.kubeconfig"
+
+    def certificate(self, name: str) -> Path:
+        return self.pki / f"{name}.crt"
+
+    def key(self, name: str) -> Path:
+        return self.pki / f"{name}.key"
+
+    def log(self, component: str) -> Path:
+        return self.logs / f"{component}.log"

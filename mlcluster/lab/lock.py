@@ -1,0 +1,65 @@
+"""One command at a time works on a lab; the second one waits and says for whom."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from mlcluster.lab.failures import LabBusy
+from mlcluster.lab.layout import Layout
+from mlcluster.progress import Progress
+
+_PATIENCE = 300.0  # seconds; a start with Kueue takes about 10
+
+
+@contextlib.contextmanager
+def held(name: str, layout: Layout, progress: Progress, patience: float = _PATIENCE) -> Iterator[None]:
+    """Hold the lab's lock.
+
+    Raises:
+        LabBusy: another command kept it for `patience` seconds.
+    """
+    layout.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(layout.lock)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        progress.say(f"lab {name}: waiting for another command ({holder(layout)})")
+        try:
+            lock.acquire(timeout=patience)
+        except Timeout:
+            raise LabBusy(name, holder(layout)) from None
+    try:
+        _note(layout).write_text(f"process {os.getpid()}, {Path(sys.argv[0]).name} {' '.join(sys.argv[1:3])}".strip())
+        yield
+    finally:
+        _note(layout).unlink(missing_ok=True)
+        lock.release()
+
+
+def is_held(layout: Layout) -> bool:
+    """Whether a command works on the lab right now."""
+    if not layout.lock.exists():
+        return False
+    lock = FileLock(layout.lock)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def holder(layout: Layout) -> str:
+    """Who holds the lock, for people."""
+    try:
+        return _note(layout).read_text()
+    except OSError:
+        return "unknown"
+
+
+def _note(layout: Layout) -> Path:
+    return layout.lock.with_suffix(".holder")

@@ -1,0 +1,64 @@
+"""Free ports on loopback for programs that cannot choose one themselves."""
+
+import random
+import socket
+from dataclasses import dataclass
+from typing import Self
+
+LOOPBACK = "127.0.0.1"
+# Below the range from which Linux takes ports for outgoing connections (32768 and up): the control plane opens many
+# of those to itself, and one of them could take the port of a component that is about to start again.
+_LOWEST, _HIGHEST = 20000, 32000
+_TRIES = 2000
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of a bare control plane."""
+
+    etcd: int
+    etcd_peer: int
+    api: int
+    controllers: int
+    scheduler: int
+    kwok: int
+
+    @classmethod
+    def free(cls) -> Self:
+        return cls(*free_ports(6))
+
+
+@dataclass(frozen=True)
+class KueuePorts:
+    """The ports of Kueue."""
+
+    webhook: int
+    health: int
+    metrics: int
+    visibility: int
+
+    @classmethod
+    def free(cls) -> Self:
+        return cls(*free_ports(4))
+
+
+def free_ports(count: int) -> list[int]:
+    """`count` different ports that nobody listens on right now; whoever uses them must be ready to lose the race."""
+    found: list[int] = []
+    for _ in range(_TRIES):
+        port = random.randint(_LOWEST, _HIGHEST)  # noqa: S311 - no secret
+        if port not in found and _is_free(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    message = f"no {count} free ports between {_LOWEST} and {_HIGHEST}"
+    raise OSError(message)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True

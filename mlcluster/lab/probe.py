@@ -1,0 +1,45 @@
+"""Is a component ready? One HTTPS request with a client certificate each; light enough for a tight loop."""
+
+import http.client
+import json
+import ssl
+from typing import Any
+
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.ports import LOOPBACK
+
+Answer = tuple[int, bytes]
+
+
+def https(  # noqa: PLR0913 - the parts of a request
+    layout: Layout,
+    port: int,
+    path: str,
+    *,
+    user: str = "admin",
+    body: dict[str, Any] | None = None,
+    seconds: float = 2.0,
+) -> Answer:
+    """GET (POST with a body) `path` as the holder of certificate `user`; status and content.
+
+    Raises:
+        OSError, http.client.HTTPException: nobody answers, or not with HTTP.
+    """
+    context = ssl.create_default_context(cafile=str(layout.certificate("ca")))
+    context.load_cert_chain(layout.certificate(user), layout.key(user))
+    connection = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=seconds)
+    return _ask(connection, path, body)
+
+
+def http_plain(port: int, path: str, *, seconds: float = 2.0) -> Answer:
+    """GET `path` without TLS: Kueue's health endpoint has none."""
+    return _ask(http.client.HTTPConnection(LOOPBACK, port, timeout=seconds), path, None)
+
+
+def _ask(connection: http.client.HTTPConnection, path: str, body: dict[str, Any] | None) -> Answer:
+    try:
+        connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()

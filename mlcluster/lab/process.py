@@ -1,0 +1,143 @@
+"""Processes that outlive us: started detached, known by pid and start time, never confused with a recycled pid."""
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from mlcluster.errors import MlclusterError
+
+_INHERITED = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE")
+_SAME_START = 0.5  # seconds; what the kernel rounds
+_POLL = 0.02
+_codes: dict[int, int] = {}  # exit codes of children of ours, which the kernel tells only once
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as a record keeps it. `created` is seconds since the epoch, from the kernel."""
+
+    name: str
+    pid: int
+    created: float
+    argv: tuple[str, ...]
+    log: Path
+
+
+def spawn(name: str, argv: Sequence[str], log: Path, directory: Path, *, tied: bool = False) -> Process:
+    """Start a program in a session of its own, working in `directory`, output appended to `log`.
+
+    It gets a small environment: etcd would take ETCD_* for flags, and secrets of the caller would stay readable in a
+    process that outlives it. With `tied` the kernel kills it when the calling process ends (needs setpriv).
+
+    Raises:
+        MlclusterError: there is no such program.
+    """
+    if not os.access(argv[0], os.X_OK):
+        raise MlclusterError(f"starting {name}", f"{argv[0]} is not there or may not be executed", "`mlcluster doctor`")
+    environment = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+    to_log = (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    no_input = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    shell = ["/bin/sh", "-c", 'cd "$0" && umask 077 && exec "$@"', str(directory), *_leash(tied=tied), *argv]
+    pid = os.posix_spawn(
+        shell[0], shell, environment, file_actions=[no_input, to_log, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
+    )
+    _codes.pop(pid, None)
+    return Process(name, pid, psutil.Process(pid).create_time(), tuple(argv), log)
+
+
+def _leash(*, tied: bool) -> list[str]:
+    setpriv = shutil.which("setpriv") if tied else None
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+
+
+def exit_code(process: Process) -> int | None:
+    """The exit code (negative for a signal) of a child of ours that has ended; None otherwise. Reaps the child."""
+    with contextlib.suppress(ChildProcessError):
+        pid, status = os.waitpid(process.pid, os.WNOHANG)
+        if pid:
+            _codes[pid] = os.waitstatus_to_exitcode(status)
+    return _codes.get(process.pid)
+
+
+def alive(process: Process) -> bool:
+    """Whether exactly this process still runs; a zombie, or another program with its pid, does not count.
+
+    A clock that was set moves the start times that the kernel computes, so the same command line counts as well.
+    """
+    exit_code(process)
+    try:
+        found = psutil.Process(process.pid)
+        if found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+            return False
+        return abs(found.create_time() - process.created) < _SAME_START or tuple(found.cmdline()) == process.argv
+    except psutil.Error:
+        return False
+
+
+def memory_mib(process: Process) -> int:
+    """Resident memory in MiB, 0 when it is gone."""
+    try:
+        return int(psutil.Process(process.pid).memory_info().rss) >> 20
+    except psutil.Error:
+        return 0
+
+
+def stop(process: Process, grace: float = 10.0) -> bool:
+    """SIGTERM, after `grace` seconds SIGKILL; whether it had to be killed. A process that is gone is fine."""
+    if not _signal(process, signal.SIGTERM) or _gone_within(process, grace):
+        return False
+    _signal(process, signal.SIGKILL)
+    _gone_within(process, 5.0)
+    return True
+
+
+def _signal(process: Process, number: signal.Signals) -> bool:
+    if not alive(process):
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process.pid, number)
+    return True
+
+
+def _gone_within(process: Process, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while alive(process):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    return True
+
+
+def last_lines(log: Path, count: int = 15, most: int = 64 << 10) -> str:
+    """The last `count` lines of a log, reading at most its last `most` bytes."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - most))
+            lines = file.read().decode(errors="replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    return "\n".join(line[:600] for line in lines[-count:])
+
+
+def strays(root: Path, names: Iterable[str]) -> list[Process]:
+    """Running programs called one of `names` whose arguments point into `root`: ours, whatever a record says.
+
+    A start that is killed between spawning and recording leaves such a process behind.
+    """
+    wanted, inside = set(names), f"{root}{os.sep}"
+    found = []
+    for candidate in psutil.process_iter(["pid", "cmdline", "create_time", "status"]):
+        argv = candidate.info["cmdline"] or []
+        if argv and Path(argv[0]).name in wanted and any(inside in argument for argument in argv[1:]):
+            name = Path(argv[0]).name
+            log = root / "logs" / f"{name}.log"
+            found.append(Process(name, candidate.info["pid"], candidate.info["create_time"], tuple(argv), log))
+    return found

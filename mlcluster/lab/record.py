@@ -1,0 +1,95 @@
+"""What a lab writes down about itself, so that another command can find, judge and stop it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.pki import write_private
+from mlcluster.lab.ports import KueuePorts, Ports
+from mlcluster.lab.process import Process
+
+Phase = Literal["starting", "running", "stopped"]
+
+
+@dataclass(frozen=True)
+class KueueRecord:
+    """Kueue as it was last started: `config` is what the caller gave, before the lab's own settings."""
+
+    ports: KueuePorts
+    config: dict[str, Any]
+    chart: Path
+    renders: Path
+
+
+@dataclass(frozen=True)
+class Record:
+    """A lab. `born` says that it was ready once: its data is whole and has a baseline."""
+
+    phase: Phase
+    ports: Ports
+    binaries: Mapping[str, Path]
+    extended_resource_toleration: bool
+    started_by: str
+    born: bool = False
+    processes: tuple[Process, ...] = ()
+    kueue: KueueRecord | None = None
+
+    def process(self, name: str) -> Process | None:
+        """The last process of component `name`, dead or alive."""
+        return next((process for process in self.processes if process.name == name), None)
+
+    def with_process(self, process: Process) -> "Record":
+        """The record with `process` in place of an older one of its name."""
+        others = (other for other in self.processes if other.name != process.name)
+        return replace(self, processes=(*others, process))
+
+    def without_process(self, name: str) -> "Record":
+        """The record without the process of component `name`."""
+        return replace(self, processes=tuple(process for process in self.processes if process.name != name))
+
+
+def save(layout: Layout, record: Record) -> None:
+    """Write the record; a reader sees the old one or the new one."""
+    write_private(layout.record, json.dumps(asdict(record), default=str, indent=1).encode())
+
+
+def load(layout: Layout) -> Record | None:
+    """The record of the lab, None when there is none.
+
+    Raises:
+        ValueError: there is one, but not of this version or damaged.
+    """
+    try:
+        found = json.loads(layout.record.read_text())
+    except FileNotFoundError:
+        return None
+    try:
+        return _record(found)
+    except (KeyError, TypeError, AttributeError) as error:
+        message = f"{layout.record} is not a record of this version"
+        raise ValueError(message) from error
+
+
+def _record(found: dict[str, Any]) -> Record:
+    kueue = found["kueue"]
+    return Record(
+        phase=found["phase"],
+        ports=Ports(**found["ports"]),
+        binaries={name: Path(path) for name, path in found["binaries"].items()},
+        extended_resource_toleration=found["extended_resource_toleration"],
+        started_by=found["started_by"],
+        born=found["born"],
+        processes=tuple(_process(process) for process in found["processes"]),
+        kueue=kueue and _kueue(kueue),
+    )
+
+
+def _process(found: dict[str, Any]) -> Process:
+    return Process(found["name"], found["pid"], found["created"], tuple(found["argv"]), Path(found["log"]))
+
+
+def _kueue(found: dict[str, Any]) -> KueueRecord:
+    return KueueRecord(KueuePorts(**found["ports"]), found["config"], Path(found["chart"]), Path(found["renders"]))

@@ -1,0 +1,111 @@
+"""Starting and stopping the processes of a lab, with the record kept at every step."""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from mlcluster.lab import process, record
+from mlcluster.lab.components import STOP_ORDER, Component
+from mlcluster.lab.failures import NotReady, PortTaken, StartFailed
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.process import Process
+from mlcluster.lab.record import Record
+
+READY_SECONDS = 120.0  # 3 s on an idle machine
+_TAKEN = re.compile(r"address already in use")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.2
+
+
+class Book:
+    """The record of one lab: what is changed here is on disk when the call returns.
+
+    Args:
+        layout: where the record is.
+        current: what it says now.
+        tied: the processes started through this book die with the calling process.
+    """
+
+    def __init__(self, layout: Layout, current: Record, *, tied: bool = False) -> None:
+        self.layout = layout
+        self.record = current
+        self._tied = tied
+
+    def write(self, changed: Record) -> None:
+        """Replace the record."""
+        self.record = changed
+        record.save(self.layout, changed)
+
+    def launch(self, component: Component) -> bool:
+        """Start the component unless exactly it runs already; whether it was started."""
+        known = self.record.process(component.name)
+        if known is not None and process.alive(known):
+            if known.argv == component.argv:
+                return False
+            process.stop(known)
+        log = self.layout.log(component.name)
+        if log.exists():  # a start is judged by its own lines only
+            log.replace(log.with_suffix(".previous.log"))
+        started = process.spawn(component.name, component.argv, log, self.layout.root, tied=self._tied)
+        self.write(self.record.with_process(started))
+        return True
+
+    def wait(self, component: Component, seconds: float = READY_SECONDS) -> None:
+        """Return when the component is ready.
+
+        Raises:
+            PortTaken: it ended because of its port.
+            StartFailed: it ended.
+            NotReady: it did not answer in time.
+        """
+        running = self.record.process(component.name)
+        if running is None:
+            message = f"{component.name} was not launched"
+            raise ValueError(message)
+        wait_until(component.trouble, running, seconds)
+
+    def end(self, name: str, grace: float = 10.0) -> None:
+        """Stop a component; one that does not run is fine."""
+        known = self.record.process(name)
+        if known is not None:
+            process.stop(known, grace)
+            self.write(self.record.without_process(name))
+
+    def end_all(self) -> None:
+        """Stop everything of the lab, recorded or not, in the order that loses nothing."""
+        strays = {stray.name: stray for stray in process.strays(self.layout.root, STOP_ORDER)}
+        known = {running.name: running for running in self.record.processes}
+        for name in STOP_ORDER:
+            for running in {id(found): found for found in (known.get(name), strays.get(name)) if found}.values():
+                process.stop(running, self._grace(name, known))
+        self.write(replace(self.record, processes=()))
+
+    @staticmethod
+    def _grace(name: str, known: dict[str, Process]) -> float:
+        database = known.get("etcd")
+        # Without its database the API server ignores SIGTERM.
+        lost = name == "kube-apiserver" and (database is None or not process.alive(database))
+        return 0.5 if lost else 10.0
+
+
+def wait_until(trouble: Callable[[], str], running: Process, seconds: float) -> None:
+    """Ask until `trouble` answers "" while the process lives; for the errors see `Book.wait`."""
+    began, pause = time.monotonic(), _FIRST_PAUSE
+    while True:
+        code = process.exit_code(running)
+        if code is not None or not process.alive(running):
+            raise ended(running, code or 0)
+        last = trouble()
+        if not last:
+            return
+        if time.monotonic() - began > seconds:
+            raise NotReady(running.name, seconds, last, running.log)
+        time.sleep(pause)
+        pause = min(pause * 1.3, _LONGEST_PAUSE)
+
+
+def ended(running: Process, code: int) -> StartFailed:
+    """The error for a component that ended while it was starting."""
+    last = process.last_lines(running.log)
+    kind = PortTaken if _TAKEN.search(process.last_lines(running.log, 40)) else StartFailed
+    return kind(running.name, code, last, running.log)

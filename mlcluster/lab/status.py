@@ -1,0 +1,113 @@
+"""What a lab looks like from outside: read from its record, its processes and their answers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mlcluster.lab import components, lock, process, record
+from mlcluster.lab.bare import server_of
+from mlcluster.lab.components import Component
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.record import Record
+
+State = Literal["absent", "starting", "running", "degraded", "crashed", "stopped"]
+
+
+@dataclass(frozen=True)
+class ProcessStatus:
+    """One component: `alive` from the kernel, `ready` from its own answer, memory in MiB."""
+
+    name: str
+    pid: int | None
+    alive: bool
+    ready: bool
+    memory_mib: int
+    port: int
+    log: Path
+    answer: str
+    """What it answered when it is not ready, "" otherwise."""
+
+
+@dataclass(frozen=True)
+class LabStatus:
+    """A lab. `note` explains a state that is neither running nor absent."""
+
+    name: str
+    state: State
+    directory: Path
+    note: str = ""
+    server: str = ""
+    kubeconfig: Path | None = None
+    started_by: str = ""
+    processes: tuple[ProcessStatus, ...] = ()
+
+    @property
+    def memory_mib(self) -> int:
+        """Resident memory of all processes, MiB."""
+        return sum(process.memory_mib for process in self.processes)
+
+
+def read(name: str, layout: Layout) -> LabStatus:
+    """Look at a lab without changing it."""
+    try:
+        current = record.load(layout)
+    except ValueError as error:
+        return LabStatus(name, "crashed", layout.root, f"{error}; `mlcluster lab reset` deletes it")
+    if current is None:
+        return _without_record(name, layout)
+    found = tuple(_look(component, layout, current) for component in components.everything(layout, current))
+    state, note = _judge(current, found, busy=lock.is_held(layout))
+    up = state in {"running", "degraded"}
+    return LabStatus(
+        name,
+        state,
+        layout.root,
+        note,
+        server_of(current.ports) if up else "",
+        layout.kubeconfig("admin") if up else None,
+        current.started_by,
+        found,
+    )
+
+
+def has_data(layout: Layout) -> bool:
+    """Whether there is data of a control plane."""
+    return layout.etcd.exists() or layout.pki.exists()
+
+
+def _without_record(name: str, layout: Layout) -> LabStatus:
+    if has_data(layout):
+        note = "data without a record; `mlcluster lab reset` deletes it"
+        return LabStatus(name, "crashed", layout.root, note)
+    return LabStatus(name, "absent", layout.root)
+
+
+def _look(component: Component, layout: Layout, current: Record) -> ProcessStatus:
+    known = current.process(component.name)
+    alive = known is not None and process.alive(known)
+    answer = component.trouble() if alive else "not running"
+    return ProcessStatus(
+        component.name,
+        known.pid if known is not None and alive else None,
+        alive,
+        alive and not answer,
+        process.memory_mib(known) if known is not None and alive else 0,
+        component.port,
+        layout.log(component.name),
+        answer,
+    )
+
+
+def _judge(current: Record, found: tuple[ProcessStatus, ...], *, busy: bool) -> tuple[State, str]:
+    dead = [component.name for component in found if not component.alive]
+    unready = [component.name for component in found if component.alive and not component.ready]
+    repair = "`mlcluster lab start` repairs it"
+    if current.phase == "starting" and busy:
+        return "starting", f"waiting for {', '.join(dead + unready)}" if dead + unready else ""
+    if current.phase == "starting":
+        return "crashed", f"a start did not end; {repair}"
+    if current.phase == "stopped":
+        return "stopped", "its data is kept; `mlcluster lab reset` deletes it"
+    if dead:
+        return "crashed", f"not running: {', '.join(dead)}; {repair}"
+    return ("degraded", f"not ready: {', '.join(unready)}") if unready else ("running", "")
