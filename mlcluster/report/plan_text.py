@@ -91,8 +91,8 @@ def _accelerators(pool: Pool) -> str:
 
 def _amounts(amounts: Amounts) -> str:
     parts = [f"{_short(name)} {amount(name, value)}" for name, value in amounts.items()]
-    native, extended = parts[:4], parts[4:]
-    return ", ".join(native) + (("\n" + ", ".join(extended)) if extended else "")
+    lines = [parts[:2], parts[2:4], parts[4:]]
+    return "\n".join(", ".join(line) for line in lines if line)
 
 
 def _short(resource: str) -> str:

@@ -18,7 +18,8 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
             yield found(
                 "CAP001",
                 ("nodePools",),
-                f"the cohort {cohort.name} shares {len(cohort.remainder)} pools; Kueue takes {MOST_FLAVORS} flavors a group",
+                f"the cohort {cohort.name} shares {len(cohort.remainder)} pools; "
+                f"Kueue takes {MOST_FLAVORS} flavors a group",
                 "merge pools, or keep the remainder back with cohorts: [{name: ..., share: none}]",
             )
     for team in plan.teams:

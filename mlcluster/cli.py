@@ -1,0 +1,143 @@
+"""The command line: arguments in, exit code out. Every verb lives in `verbs/` and is imported when it is called."""
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcluster import __version__, failures
+from mlcluster.errors import ExitCode
+
+app = typer.Typer(
+    name="mlcluster",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="One YAML file becomes a multi-tenant GPU Kubernetes cluster.",
+)
+
+
+class Reading(StrEnum):
+    """Formats of verbs that read."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class PlanFormat(StrEnum):
+    """Formats of the plan."""
+
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+
+
+class EventFormat(StrEnum):
+    """Formats of verbs that change something."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+class FailOn(StrEnum):
+    """The mildest finding or change that makes the exit code 4."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    NEVER = "never"
+
+
+class TargetKind(StrEnum):
+    """Targets that `init` writes a spec for."""
+
+    LOCAL = "local"
+    EXISTING = "existing"
+    EKS = "eks"
+
+
+SpecFile = Annotated[Path, typer.Argument(metavar="[FILE]", help="the spec; - is standard input", show_default=True)]
+DEFAULT_SPEC = Path("cluster.yaml")
+Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
+Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
+Refresh = Annotated[bool, typer.Option(help="read the cluster first, so that changes made by others are seen")]
+
+
+def _run(verb: Callable[[], ExitCode], output: str = "text") -> None:
+    """Ends the process with the verb's exit code; errors are printed in one place."""
+    try:
+        code = verb()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- the last stop before the shell
+        code = failures.report(error, output)
+    raise typer.Exit(int(code))
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 -- typer's callback signature
+    if asked:
+        typer.echo(f"mlcluster {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """Options that stand before the verb."""
+
+
+@app.command()
+def init(
+    file: SpecFile = DEFAULT_SPEC,
+    target: Annotated[TargetKind, typer.Option(help="where the cluster will come from")] = TargetKind.LOCAL,
+    name: Annotated[str, typer.Option(help="name of the cluster")] = "atlas",
+) -> None:
+    """Write a commented starter spec."""
+    from mlcluster.verbs import init as verb
+
+    _run(lambda: verb.init(file, target.value, name))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the spec, for editors."""
+    from mlcluster.verbs import schema as verb
+
+    _run(verb.schema)
+
+
+@app.command()
+def validate(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Format = Reading.TEXT,
+    fail_on: Annotated[FailOn, typer.Option(help="mildest finding that makes the exit code 4")] = FailOn.ERROR,
+) -> None:
+    """Check a spec: every problem at once, then what the rules find in its plan."""
+    from mlcluster.verbs import validate as verb
+
+    _run(lambda: verb.validate(file, output.value, fail_on.value), output.value)
+
+
+@app.command()
+def plan(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Annotated[PlanFormat, typer.Option("--output", "-o", help="format of the plan")] = PlanFormat.TEXT,
+) -> None:
+    """Show what `up` would make true. Offline: needs no cluster, engine or credentials."""
+    from mlcluster.verbs import plan as verb
+
+    _run(lambda: verb.plan(file, output.value), output.value)
+
+
+def main() -> None:
+    """The console script."""
+    if sys.argv[1:] == ["--version"]:  # the most frequent call of scripts: no need to build the command line
+        print(f"mlcluster {__version__}")
+        return
+    app()

@@ -1,0 +1,77 @@
+"""The one place where errors become text on standard error and an exit code."""
+
+import platform
+import sys
+import traceback
+from datetime import UTC, datetime
+
+from mlcluster import __version__
+from mlcluster.directories import state_directory
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.verbs.output import use_color
+
+
+def report(error: BaseException, output: str = "text") -> ExitCode:
+    """Prints `error` for its reader and answers with the exit code.
+
+    Args:
+        output: the format that the verb was asked for: problems of a spec are data for `json`.
+    """
+    from mlcluster.spec.problems import SpecInvalidError
+
+    if isinstance(error, SpecInvalidError):
+        _report_problems(error, output)
+        return error.exit_code
+    if isinstance(error, MlclusterError):
+        _say(f"error: {error.doing}: {error.happened}", red=True)
+        if error.hint:
+            _say(f"hint:  {error.hint}")
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        _say("interrupted; nothing was being changed")
+        return ExitCode.INTERRUPTED
+    return _report_bug(error)
+
+
+def _report_problems(error: MlclusterError, output: str) -> None:
+    import json
+
+    from mlcluster.report.problems import problems_json, problems_text
+    from mlcluster.spec.problems import SpecInvalidError
+
+    if not isinstance(error, SpecInvalidError):
+        raise error
+    if output in {"json", "jsonl"}:
+        sys.stdout.write(json.dumps(problems_json(error), indent=2 if output == "json" else None) + "\n")
+    else:
+        sys.stderr.write(problems_text(error, color=use_color(error=True)))
+
+
+def _report_bug(error: BaseException) -> ExitCode:
+    _say(f"error: this is a bug in mlcluster: {type(error).__name__}", red=True)
+    try:
+        log = _bug_log(error)
+    except OSError as problem:
+        _say(f"hint:  the details could not be written ({problem})")
+        traceback.print_exception(error)
+    else:
+        _say(f"hint:  please report it with {log}")
+    return ExitCode.BUG
+
+
+def _bug_log(error: BaseException) -> str:
+    """A file in the shape of a bug report; the arguments may hold paths, but never the spec's text."""
+    now = datetime.now(UTC)
+    folder = state_directory() / "bugs"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{now:%Y%m%dT%H%M%S}.md"
+    facts = f"mlcluster {__version__}, Python {platform.python_version()}, {platform.platform()}, {now:%Y-%m-%d %H:%M}Z"
+    trace = "".join(traceback.format_exception(error))
+    path.write_text(f"# {facts}\n\n    {' '.join(sys.argv)}\n\n```\n{trace}```\n", encoding="utf-8")
+    path.chmod(0o600)
+    return str(path)
+
+
+def _say(text: str, *, red: bool = False) -> None:
+    painted = f"\x1b[31m{text}\x1b[0m" if red and use_color(error=True) else text
+    print(painted, file=sys.stderr)

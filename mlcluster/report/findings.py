@@ -1,0 +1,47 @@
+"""Findings as text for a terminal and as data for `-o json`, each with its place in the spec."""
+
+from collections import Counter
+from typing import Any
+
+from mlcluster.findings import Finding
+from mlcluster.report.problems import problem_json, problem_text
+from mlcluster.spec.document import Document, Problem
+from mlcluster.spec.load import locate_problem
+from mlcluster.spec.problems import LocatedProblem
+
+DOCUMENTATION = "docs/findings.md"
+
+
+def findings_text(findings: tuple[Finding, ...], document: Document, name: str, *, color: bool) -> str:
+    """Every finding with its line and caret; the last line says how many there are."""
+    blocks = [problem_text(_located(finding, document), color=color) for finding in findings]
+    counts = Counter(finding.severity.value for finding in findings)
+    told = ", ".join(
+        f"{counts[kind]} {kind}{'s' if counts[kind] > 1 else ''}" for kind in ("error", "warning") if counts[kind]
+    )
+    notes = f"{counts['info']} to know" if counts["info"] else ""
+    closing = f"{name}: valid" + (f"; {', '.join(part for part in (told, notes) if part)}" if findings else "")
+    return "\n".join([*blocks, closing]) + "\n"
+
+
+def findings_document(findings: tuple[Finding, ...], document: Document) -> dict[str, Any]:
+    """`{apiVersion, kind: FindingList, findings: [...]}`."""
+    return {
+        "apiVersion": "mlcluster/v1alpha1",
+        "kind": "FindingList",
+        "findings": [
+            {
+                "id": finding.id,
+                "severity": finding.severity.value,
+                "allowed": finding.allowed,
+                **problem_json(_located(finding, document, bare=True)),
+            }
+            for finding in findings
+        ],
+    }
+
+
+def _located(finding: Finding, document: Document, *, bare: bool = False) -> LocatedProblem:
+    prefix = "" if bare else f"{finding.severity.value} {finding.id}: "
+    allowed = f" (allowed: {finding.allowed})" if finding.allowed and not bare else ""
+    return locate_problem(document, Problem(finding.place, f"{prefix}{finding.message}{allowed}", finding.hint))

@@ -1,0 +1,54 @@
+"""What every verb begins with: a spec, its plan, and what the rules say of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcluster.errors import MlclusterError
+from mlcluster.findings import Finding
+from mlcluster.plan import build
+from mlcluster.plan.model import Plan
+from mlcluster.rules import findings
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Document
+from mlcluster.spec.load import load
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A valid spec with everything that follows from it alone."""
+
+    path: Path
+    spec: ClusterSpec
+    document: Document
+    plan: Plan
+    findings: tuple[Finding, ...]
+
+
+def read(path: Path) -> Reading:
+    """Load, build, prove.
+
+    Raises:
+        SpecInvalidError: the spec is unreadable or invalid.
+    """
+    loaded = load(path)
+    plan = build(loaded.spec)
+    return Reading(path, loaded.spec, loaded.document, plan, findings(plan, loaded.spec))
+
+
+def stop_on_errors(reading: Reading, found: tuple[Finding, ...]) -> None:
+    """`preview` and `up` do not go on with an error that the spec does not allow.
+
+    Raises:
+        MlclusterError: there is one.
+    """
+    blocking = [finding for finding in found if finding.blocks]
+    if not blocking:
+        return
+    first = blocking[0]
+    more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
+    raise MlclusterError(
+        "checking the plan",
+        f"{first.id}: {first.message}{more}",
+        f"see `mlcluster validate {reading.path}`; or accept it in the spec: "
+        f"allow: [{{id: {first.id}, reason: why this is fine here}}]",
+    )
