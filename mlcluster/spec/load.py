@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from mlcluster.spec.checks import check
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Document, Loc, Problem
 from mlcluster.spec.problems import LocatedProblem, SpecInvalidError, located, unreadable
@@ -48,11 +49,11 @@ def parse(content: bytes, name: str) -> Loaded:
 
         problems = shape_problems(document, error.errors(include_url=False))
         raise _invalid(document, [*document.problems, *problems], waiting=True) from None
-    if document.problems:
+    if document.problems:  # values that could not be read; the shape took stand-ins for them
         raise _invalid(document, document.problems, waiting=True)
-    problems = []
-    if problems:
-        raise _invalid(document, problems)
+    found = check(spec)
+    if found:
+        raise _invalid(document, found)
     return Loaded(spec, document)
 
 

@@ -154,19 +154,21 @@ def _expected(error: _Error) -> str:
 def _type_hint(error: _Error, raw: str) -> str:
     if is_secret(error.loc, raw):
         return ""
-    if error.type == "string_type" and raw:
-        return f'quote it: "{raw[:60]}"'
-    if error.type == "bool_type" and raw.lower() in _YES_NO:
-        return f"write {_YES_NO[raw.lower()]}"
-    number = raw.replace("_", "").replace(",", "")
-    if error.type in {"int_type", "float_type", "float_parsing", "int_parsing"} and number.isdecimal():
-        return f"write {number[:20]} without quotes"
-    if error.type == "list_type" and raw:
-        return f"write [{raw[:60]}]"
     keys = known_keys(error.loc, error.document.data)
-    if "nodes" in keys and raw.isdecimal():
-        return f"write {{nodes: {raw[:10]}}}"
-    return f"a mapping with {listed(keys)}" if keys else ""
+    if keys:
+        return f"write {{nodes: {raw[:10]}}}" if "nodes" in keys and raw.isdecimal() else f"keys: {listed(keys)}"
+    return _scalar_hint(error.type, raw) if raw else ""
+
+
+def _scalar_hint(type_: str, raw: str) -> str:
+    """How to write `raw` where the field's type asks for it otherwise."""
+    number = raw.replace("_", "").replace(",", "")
+    if type_ in {"int_type", "float_type", "float_parsing", "int_parsing"}:
+        return f"write {number[:20]} without quotes" if number.isdecimal() else ""
+    if type_ == "bool_type":
+        return f"write {_YES_NO[raw.lower()]}" if raw.lower() in _YES_NO else ""
+    forms = {"string_type": f'quote it: "{raw[:60]}"', "list_type": f"write [{raw[:60]}]"}
+    return forms.get(type_, "")
 
 
 def _pattern(error: _Error) -> Problem:

@@ -1,0 +1,36 @@
+"""Checks across fields: what makes a spec impossible although every field has its shape.
+
+Each module has functions ClusterSpec -> problems, pure and independent of each other, so that all problems come at
+once. What is only unwise is not here: that is a finding of `rules/`.
+"""
+
+from mlcluster.spec.checks.gpus import gpu_problems
+from mlcluster.spec.checks.instances import instance_problems
+from mlcluster.spec.checks.labels import label_problems
+from mlcluster.spec.checks.limits import limit_problems
+from mlcluster.spec.checks.names import name_problems
+from mlcluster.spec.checks.pools import pool_problems
+from mlcluster.spec.checks.quota import quota_problems
+from mlcluster.spec.checks.reach import reach_problems
+from mlcluster.spec.checks.references import reference_problems
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Problem
+from mlcluster.spec.unsupported import unsupported_problems
+
+_CHECKS = (
+    name_problems,
+    instance_problems,
+    pool_problems,
+    gpu_problems,
+    label_problems,
+    reference_problems,
+    quota_problems,
+    limit_problems,
+    reach_problems,
+    unsupported_problems,
+)
+
+
+def check(spec: ClusterSpec) -> list[Problem]:
+    """Every problem across the fields of a well-shaped spec; empty when it can be planned."""
+    return [problem for find in _CHECKS for problem in find(spec)]

@@ -1,0 +1,106 @@
+"""What the catalogue or the spec says about the nodes of a pool, in the units that checks count in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mlcluster.catalog.gpus import gpu
+from mlcluster.catalog.instances import InstanceType, instance_type
+from mlcluster.spec.pools import NodePool, NodeShape
+
+_FACTORS = {
+    "": Decimal(1), "m": Decimal("0.001"),
+    "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9), "T": Decimal(10**12), "P": Decimal(10**15),
+    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30), "Ti": Decimal(2**40), "Pi": Decimal(2**50),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """One node of a pool.
+
+    Attributes:
+        gpu_model: "" without GPUs.
+        slices_per_gpu: what pods can request of one GPU; 1 for whole GPUs.
+        efa: EFA interfaces.
+        allocatable: cpu in milli-CPU, memory and ephemeralStorage in MiB, pods; by the spec's keys.
+    """
+
+    gpu_model: str
+    gpus: int
+    gpu_memory_mib: int | None
+    mig_profiles: Mapping[str, int]
+    slices_per_gpu: int
+    efa: int
+    allocatable: Mapping[str, int]
+
+
+def known_instance(name: str) -> InstanceType | None:
+    """The catalogue's entry, or None."""
+    try:
+        return instance_type(name)
+    except KeyError:
+        return None
+
+
+def node_facts(pool: NodePool) -> NodeFacts | None:
+    """The facts of one node, or None where the pool names neither a known instance type nor a shape."""
+    if pool.node_shape is not None:
+        return _of_shape(pool, pool.node_shape)
+    instance = known_instance(pool.instance_type) if pool.instance_type else None
+    if instance is None:
+        return None
+    memory = instance.accelerator_memory_mib
+    is_gpu = instance.accelerator_manufacturer == "nvidia" and instance.accelerator_count > 0
+    profiles = _profiles(instance.accelerator, memory) if is_gpu else {}
+    return NodeFacts(
+        gpu_model=instance.accelerator if is_gpu else "",
+        gpus=instance.accelerator_count if is_gpu else 0,
+        gpu_memory_mib=memory if is_gpu else None,
+        mig_profiles=profiles,
+        slices_per_gpu=_slices(pool, profiles),
+        efa=instance.efa,
+        allocatable={
+            "cpu": instance.allocatable_cpu_milli,
+            "memory": instance.allocatable_memory_mib,
+            "ephemeralStorage": instance.allocatable_ephemeral_mib,
+            "pods": instance.allocatable_pods,
+        },
+    )
+
+
+def units(key: str, quantity: str) -> int:
+    """A quantity in milli-CPU for `cpu`, else in MiB, rounded down."""
+    suffix = quantity.lstrip("0123456789.")
+    value = Decimal(quantity.removesuffix(suffix)) * _FACTORS[suffix]
+    return int(value * 1000) if key == "cpu" else int(value / _FACTORS["Mi"])
+
+
+def _of_shape(pool: NodePool, shape: NodeShape) -> NodeFacts:
+    found = shape.gpu
+    profiles = _profiles(found.model, found.memory_mib) if found else {}
+    return NodeFacts(
+        gpu_model=found.model if found else "",
+        gpus=found.count if found else 0,
+        gpu_memory_mib=found.memory_mib if found else None,
+        mig_profiles=profiles,
+        slices_per_gpu=_slices(pool, profiles),
+        efa=0,
+        allocatable={
+            "cpu": units("cpu", shape.cpu),
+            "memory": units("memory", shape.memory),
+            "ephemeralStorage": units("ephemeralStorage", shape.ephemeral_storage),
+            "pods": shape.pods,
+        },
+    )
+
+
+def _profiles(model: str, memory_mib: int | None) -> Mapping[str, int]:
+    known = gpu(model, memory_mib)
+    return known.mig_profiles if known else {}
+
+
+def _slices(pool: NodePool, profiles: Mapping[str, int]) -> int:
+    if pool.gpu.mig is not None:
+        return profiles.get(pool.gpu.mig.removeprefix("all-"), 1)
+    return pool.gpu.time_slicing.replicas if pool.gpu.time_slicing else 1

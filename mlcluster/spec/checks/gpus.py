@@ -1,0 +1,73 @@
+"""GPUs and fast networks of a pool: sharing that the device can do, interfaces that the instance has."""
+
+from collections.abc import Iterator
+
+from mlcluster.catalog.gpus import gpus
+from mlcluster.spec.checks.facts import NodeFacts, node_facts
+from mlcluster.spec.checks.instances import has_known_node
+from mlcluster.spec.checks.labels import reserved_domain
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.pools import NodePool
+from mlcluster.spec.suggestions import did_you_mean, listed
+
+_EFA = "vpc.amazonaws.com/efa"
+
+
+def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Sharing and networks that the nodes cannot do."""
+    for index, pool in enumerate(spec.node_pools):
+        here: Loc = ("nodePools", index)
+        facts = node_facts(pool) if has_known_node(pool) else None
+        if facts is not None:
+            yield from _sharing((*here, "gpu"), pool, facts)
+            yield from _efa((*here, "network", "efa"), pool, facts)
+        yield from _rdma((*here, "network", "rdma"), pool)
+
+
+def _sharing(here: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
+    ways = {"mig": pool.gpu.mig, "timeSlicing": pool.gpu.time_slicing}
+    given = [key for key, value in ways.items() if value is not None]
+    if not facts.gpus:
+        for key in given:
+            message = f"{pool.instance_type or 'this nodeShape'} has no GPUs to share"
+            yield Problem((*here, key), message, "remove it, or choose nodes with GPUs", key=True)
+    elif len(given) == 2:
+        yield Problem((*here, "timeSlicing"), "mig is given too; a GPU is shared in one way", "keep one", key=True)
+    elif pool.gpu.mig is not None:
+        yield from _mig((*here, "mig"), pool.gpu.mig, facts)
+
+
+def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
+    profile, model = layout.removeprefix("all-"), facts.gpu_model
+    if profile in facts.mig_profiles:
+        return
+    if facts.mig_profiles:
+        known = [f"all-{name}" for name in facts.mig_profiles]
+        gib = f" with {facts.gpu_memory_mib // 1024} GiB" if facts.gpu_memory_mib else ""
+        message = f"{model}{gib} has no MIG profile {profile}; it has {listed(known)}"
+        yield Problem(loc, message, did_you_mean(layout, known))
+        return
+    memories = [known.memory_mib for known in gpus() if known.model == model and known.mig_profiles]
+    if memories:
+        hint = f"nodeShape.gpu.memoryMib tells the variants apart: {' or '.join(map(str, memories))}"
+        yield Problem(loc, f"which {model} this is decides its MIG profiles", hint)
+    else:
+        yield Problem(loc, f"no MIG profiles of {model} are known", "gpu.timeSlicing shares any GPU")
+
+
+def _efa(loc: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
+    if pool.network.efa and pool.node_shape is not None:
+        yield Problem(loc, "EFA is a network of EC2 instance types", "network.rdma names what other machines offer")
+    elif pool.network.efa and not facts.efa:
+        yield Problem(loc, f"{pool.instance_type} has no EFA interfaces", "remove it, or choose a type that has them")
+
+
+def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    for name in pool.network.rdma:
+        domain = reserved_domain(name) or ("nvidia.com" if name.startswith("nvidia.com/gpu") else "")
+        if name == _EFA:
+            yield Problem((*here, name), "EFA interfaces are not given here", "use network.efa: true", key=True)
+        elif domain or name.startswith("nvidia.com/mig-"):
+            message = f"{name} is not an RDMA resource"
+            yield Problem((*here, name), message, "name what the RDMA device plugin offers, e.g. rdma/hca", key=True)

@@ -1,0 +1,63 @@
+"""What the nodes of a pool are: one instance type that the catalogue knows, or one shape."""
+
+from collections.abc import Collection, Iterator
+
+from mlcluster.catalog.instances import instance_names
+from mlcluster.spec.checks.facts import known_instance
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.pools import NodePool
+from mlcluster.spec.suggestions import listed, nearest
+
+_BUNDLES = {"inferentia": "Neuron", "inferentia2": "Neuron", "trainium": "Neuron", "trainium2": "Neuron"}
+
+
+def instance_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Pools with no, two, unknown or unsupported kinds of node."""
+    for index, pool in enumerate(spec.node_pools):
+        here: Loc = ("nodePools", index)
+        if pool.instance_type is not None and pool.node_shape is not None:
+            yield Problem((*here, "nodeShape"), "instanceType is given too", "keep one of the two", key=True)
+        elif pool.instance_type is None and pool.node_shape is None:
+            hint = "add instanceType: m7i.2xlarge, or nodeShape for machines that are not EC2 instances"
+            yield Problem(here, "instanceType or nodeShape is missing", hint)
+        if pool.node_shape is not None and spec.target.kind == "eks":
+            yield Problem((*here, "nodeShape"), "eks makes nodes of instance types only", "use instanceType", key=True)
+        if pool.instance_type is not None:
+            yield from _instance((*here, "instanceType"), pool.instance_type)
+
+
+def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
+    """Message and hint for an instance type that is not among `known`."""
+    family, _, size = name.partition(".")
+    sizes = sorted(other.partition(".")[2] for other in known if other.startswith(f"{family}."))
+    if sizes:
+        guess = nearest(size, sizes)
+        hint = f"did you mean {family}.{guess}?" if guess else f"sizes of {family}: {listed(sizes)}"
+        return f"{family} has no size {size}", hint
+    guess = nearest(name, sorted(known))
+    return f"{name} is not an EC2 instance type that the catalogue knows", f"did you mean {guess}?" if guess else ""
+
+
+def _instance(loc: Loc, name: str) -> Iterator[Problem]:
+    instance = known_instance(name)
+    if instance is None:
+        message, hint = unknown_instance(name, instance_names())
+        yield Problem(loc, message, hint or "nodeShape describes machines that the catalogue does not know")
+        return
+    model, maker = instance.accelerator, instance.accelerator_manufacturer
+    if not model:
+        return
+    if maker != "nvidia":
+        what = f"{_BUNDLES[model]} ({model})" if model in _BUNDLES else model
+        yield Problem(loc, f"{name} has {what} accelerators, which are not supported: only NVIDIA GPUs are", "")
+    elif not instance.accelerator_count:
+        message = f"{name} has a fraction of one {model} GPU, which is not supported: only whole GPUs are"
+        yield Problem(loc, message, "gpu.mig or gpu.timeSlicing share a whole GPU")
+
+
+def has_known_node(pool: NodePool) -> bool:
+    """Whether the pool names exactly one kind of node, and the catalogue knows it."""
+    if pool.node_shape is not None:
+        return pool.instance_type is None
+    return pool.instance_type is not None and known_instance(pool.instance_type) is not None

@@ -1,0 +1,93 @@
+"""Guarantees: one unit each, a unit that the pool has, and together no more than the pool at its maximum size."""
+
+from collections.abc import Iterator, Mapping
+
+from mlcluster.spec.checks.amounts import PoolSize, Unit, finest, given, pool_size, spelled
+from mlcluster.spec.checks.facts import node_facts
+from mlcluster.spec.checks.instances import has_known_node
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.teams import Amount
+
+_SHOWN = 6
+Share = tuple[int, str, Unit, int]
+"""Team index, team name, unit, count."""
+
+
+def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Amounts that mean nothing, and guarantees that the pools cannot keep."""
+    sizes = pool_sizes(spec)
+    shares: dict[str, list[Share]] = {}
+    for index, team in enumerate(spec.teams):
+        for key, amounts in (
+            ("guarantee", team.guarantee),
+            ("borrow", team.borrow),
+            ("lend", team.lend),
+        ):
+            for pool, amount in amounts.items() if isinstance(amounts, dict) else ():
+                if isinstance(amount, Amount):
+                    yield from amount_problems(("teams", index, key, pool), amount, sizes.get(pool))
+        for pool, amount in team.guarantee.items():
+            if pool in sizes and usable(amount, sizes[pool]):
+                unit, count = given(amount)[0]
+                shares.setdefault(pool, []).append((index, team.name, unit, count))
+    for pool, of_pool in shares.items():
+        yield from _beyond(sizes[pool], of_pool)
+
+
+def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
+    """The pools whose nodes are known, by name; of two with one name the first."""
+    sizes: dict[str, PoolSize] = {}
+    for pool in spec.node_pools:
+        facts = node_facts(pool) if has_known_node(pool) else None
+        if facts is not None:
+            sizes.setdefault(pool.name, pool_size(pool, facts))
+    return sizes
+
+
+def usable(amount: Amount, size: PoolSize) -> bool:
+    """Whether the amount means something on this pool."""
+    return not any(amount_problems((), amount, size))
+
+
+def amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator[Problem]:
+    """What is wrong with one amount; `size` is None for a pool that is not known."""
+    units = [unit for unit, _ in given(amount)]
+    if not units:
+        yield Problem(loc, "says no amount", "give one of nodes, gpus, slices")
+    elif len(units) > 1:
+        yield Problem(loc, f"{' and '.join(units)} are given; an amount has one unit", "keep one of them")
+    elif size is not None and units[0] != "nodes" and not size.gpus:
+        yield Problem((*loc, units[0]), f"pool {size.name} has no GPUs", "count in nodes", key=True)
+    elif size is not None and units[0] == "slices" and not size.shared:
+        message = f"the GPUs of pool {size.name} are not shared, so it has no slices"
+        yield Problem((*loc, "slices"), message, "count in gpus, or set gpu.mig or gpu.timeSlicing", key=True)
+
+
+def _beyond(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
+    """One problem for each team that asks for more than the pool; else one for the team where the sum passes it."""
+    alone = [share for share in shares if share[3] > size.total(share[2])]
+    for index, team, unit, count in alone:
+        message = f"{team} is guaranteed {spelled(count, unit)} of {size.name}, which has {size.total(unit)}"
+        yield Problem(("teams", index, "guarantee", size.name, unit), message, _grow(size))
+    if alone:
+        return
+    common = finest([unit for _, _, unit, _ in shares])
+    total, terms = 0, []
+    for index, team, unit, count in shares:
+        total += count * size.worth(unit, common)
+        terms.append((team, count * size.worth(unit, common)))
+        if total > size.total(common):
+            yield Problem(("teams", index, "guarantee", size.name, unit), _sum(size, shares, common), _grow(size))
+            return
+
+
+def _sum(size: PoolSize, shares: list[Share], common: Unit) -> str:
+    terms = [f"{team} {count * size.worth(unit, common)}" for _, team, unit, count in shares]
+    more = f" + {len(terms) - _SHOWN} more teams" if len(terms) > _SHOWN else ""
+    total = sum(count * size.worth(unit, common) for _, _, unit, count in shares)
+    return f"{' + '.join(terms[:_SHOWN])}{more} = {total} {common} of {size.name}, which has {size.total(common)}"
+
+
+def _grow(size: PoolSize) -> str:
+    return f"guarantee less, or raise maxSize of {size.name}, which is {size.nodes}"

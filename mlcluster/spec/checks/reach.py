@@ -1,0 +1,41 @@
+"""Who gets in and what pods reach: address ranges, IAM roles."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.teams import Team
+
+
+def reach_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Address ranges that are none, and IAM roles where there is no IAM."""
+    for index, team in enumerate(spec.teams):
+        here: Loc = ("teams", index)
+        if isinstance(team.network.egress, list):
+            for number, cidr in enumerate(team.network.egress):
+                yield from _cidr((*here, "network", "egress", number), cidr)
+        if spec.target.kind != "eks":
+            yield from _roles((*here, "members"), team, spec.target.kind)
+
+
+def _cidr(loc: Loc, cidr: str) -> Iterator[Problem]:
+    try:
+        ipaddress.ip_network(cidr)
+    except ValueError:
+        pass
+    else:
+        return
+    try:
+        meant = ipaddress.ip_network(cidr, strict=False)
+    except ValueError:
+        yield Problem(loc, f'"{cidr}" is not an address range', "for example 10.0.0.0/8 or fd00::/8")
+    else:
+        yield Problem(loc, f"{cidr} is an address inside a range, not a range", f"did you mean {meant}?")
+
+
+def _roles(here: Loc, team: Team, kind: str) -> Iterator[Problem]:
+    for role, members in (("admin", team.members.admin), ("edit", team.members.edit), ("view", team.members.view)):
+        if members.aws_roles:
+            message = f"IAM roles mean nothing on target {kind}"
+            yield Problem((*here, role, "awsRoles"), message, "use groups or users", key=True)

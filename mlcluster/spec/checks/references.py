@@ -1,0 +1,52 @@
+"""Names that point to other parts of the spec: pools, tiers, cohorts, findings."""
+
+from collections.abc import Iterator
+
+from mlcluster.findings import REGISTRY
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.suggestions import did_you_mean, listed
+from mlcluster.spec.teams import Team
+
+
+def reference_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Names that nothing has."""
+    for index, team in enumerate(spec.teams):
+        here: Loc = ("teams", index)
+        yield from _pools(here, team, [pool.name for pool in spec.node_pools])
+        yield from _tiers((*here, "tiers"), team, [tier.name for tier in spec.priority_tiers])
+        yield from _cohort(here, team, spec)
+    for index, allowed in enumerate(spec.allow):
+        if allowed.id not in REGISTRY:
+            hint = did_you_mean(allowed.id, REGISTRY, otherwise="docs/findings.md lists them")
+            yield Problem(("allow", index, "id"), f"there is no finding {allowed.id}", hint)
+        if not allowed.reason.strip():
+            yield Problem(("allow", index, "reason"), "is blank", "say why this finding is accepted")
+
+
+def _pools(here: Loc, team: Team, pools: list[str]) -> Iterator[Problem]:
+    borrow = team.borrow if isinstance(team.borrow, dict) else {}
+    lend = team.lend if isinstance(team.lend, dict) else {}
+    for key, shares in (("guarantee", team.guarantee), ("borrow", borrow), ("lend", lend)):
+        for name in shares:
+            if name not in pools:
+                hint = did_you_mean(name, pools, otherwise=f"pools: {listed(pools)}")
+                yield Problem((*here, key, name), f"there is no pool {name}", hint, key=True)
+
+
+def _tiers(here: Loc, team: Team, tiers: list[str]) -> Iterator[Problem]:
+    for index, name in enumerate(team.tiers or ()):
+        if name not in tiers:
+            hint = did_you_mean(name, tiers, otherwise=f"tiers: {listed(tiers)}")
+            yield Problem((*here, index), f"there is no priority tier {name}", hint)
+        elif name in (team.tiers or [])[:index]:
+            yield Problem((*here, index), f"{name} is in the list already", "remove one")
+
+
+def _cohort(here: Loc, team: Team, spec: ClusterSpec) -> Iterator[Problem]:
+    cohorts = [cohort.name for cohort in spec.cohorts] or [spec.metadata.name]
+    if team.cohort is None and len(cohorts) > 1:
+        yield Problem(here, "cohort is missing; there is more than one", f"add cohort: {' or '.join(cohorts[:6])}")
+    elif team.cohort is not None and team.cohort not in cohorts:
+        hint = did_you_mean(team.cohort, cohorts, otherwise=f"cohorts: {listed(cohorts)}")
+        yield Problem((*here, "cohort"), f"there is no cohort {team.cohort}", hint)
