@@ -12,6 +12,7 @@ from mlcluster.engine import locks, operation, recovery
 from mlcluster.engine.events import Changes, Fold, OnEvent, is_internal, plan_id
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
+from mlcluster.engine.program import TidyProgram
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import MlclusterError
 
@@ -204,7 +205,7 @@ class Engine:
         )
         with operation.explained(self.home.name, f"opening the stack {self.home.name}", command):
             return automation.create_or_select_stack(
-                stack_name=self.home.name, project_name=self.project, program=self.program, opts=options
+                stack_name=self.home.name, project_name=self.project, program=TidyProgram(self.program), opts=options
             )
 
     def _process(self) -> "EngineCommand":

@@ -40,7 +40,7 @@ def run(stack: Any, doing: str, call: Call, on_event: OnEvent | None, say: Calla
     """One operation to its end; once more when it read a state that was being written.
 
     Args:
-        stack: the SDK's stack.
+        stack: the SDK's stack; its program is a TidyProgram, its command an EngineCommand.
         doing: what this is, as a phrase, for errors.
         call: the operation.
         on_event: told while it runs, from another thread; an exception of it is raised when the operation has ended.
@@ -106,6 +106,7 @@ def _attempt(stack: Any, doing: str, call: Call, fold: Fold) -> MlclusterError |
             finally:
                 if fold.seen:
                     fold.ended.wait(LAST_EVENTS_SECONDS)
+                stack.workspace.program.tidy()
     except MlclusterError as error:
         return error
     finally:

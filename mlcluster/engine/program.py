@@ -1,0 +1,44 @@
+"""Runs a Pulumi program and cleans up after the SDK when the engine ended before it.
+
+When a resource fails, the engine goes away while the SDK waits for answers. The SDK then drops its event loop with the
+tasks on it, and Python complains about both on stderr whenever it collects them. This closes the loop properly.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+END_SECONDS = 5.0
+"""How long the SDK's thread may still use the loop after the engine has ended."""
+
+
+class TidyProgram:
+    """A program for the SDK, and `tidy` for when the operation is over."""
+
+    def __init__(self, program: Callable[[], object]) -> None:
+        self._program = program
+        self._loops: list[asyncio.AbstractEventLoop] = []
+
+    def __call__(self) -> None:
+        self._loops.append(asyncio.get_running_loop())
+        self._program()
+
+    def tidy(self) -> None:
+        """Ends what is left on the loops of finished runs; does nothing after a run that ended well."""
+        while self._loops:
+            _close(self._loops.pop())
+
+
+def _close(loop: asyncio.AbstractEventLoop) -> None:
+    until = time.monotonic() + END_SECONDS
+    while loop.is_running() and time.monotonic() < until:
+        time.sleep(0.01)
+    if loop.is_running() or loop.is_closed():
+        return
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    with suppress(RuntimeError):  # the loop was stopped once more
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.close()
