@@ -4,10 +4,11 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mlcluster.directories import state_directory
-from mlcluster.lab import bare, keys, lock, process, record, status
-from mlcluster.lab.components import STOP_ORDER
+from mlcluster.lab import bare, keys, kueue_run, lock, process, record, status
+from mlcluster.lab.components import KUEUE, STOP_ORDER
 from mlcluster.lab.failures import LeftoverData, NotRunning
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
@@ -86,6 +87,35 @@ class Lab:
             self._stop()
             shutil.rmtree(self.layout.root, ignore_errors=True)
 
+    def start_kueue(self, config: dict[str, Any], toolchain: Toolchain, progress: Progress) -> None:
+        """Run Kueue with `config`; the same one running already is fine, another one is replaced.
+
+        Args:
+            config: a Configuration of config.kueue.x-k8s.io/v1beta2; addresses, ports and certificates are the lab's.
+            toolchain: where its chart is.
+            progress: what is told meanwhile.
+        """
+        with lock.held(self.name, self.layout, progress), progress.task(f"starting Kueue in lab {self.name}") as task:
+            current = self._running("starting Kueue")
+            wanted = kueue_run.recorded(config, current, toolchain.chart)
+            if wanted == current.kueue and status.read(self.name, self.layout).state == "running":
+                return
+            book = Book(self.layout, current, tied=self._tied)
+            book.end(KUEUE)
+            book.write(replace(book.record, kueue=wanted))
+            kueue_run.bring_up(book, task)
+
+    def stop_kueue(self, progress: Progress) -> None:
+        """Stop Kueue and remove every object that it brought. Without Kueue this is fine.
+
+        Raises:
+            KueueInUse: there are still objects of its kinds.
+        """
+        with lock.held(self.name, self.layout, progress), progress.task(f"removing Kueue from lab {self.name}") as task:
+            current = self._running("removing Kueue")
+            if current.kueue is not None:
+                kueue_run.take_down(Book(self.layout, current, tied=self._tied), task)
+
     def status(self) -> LabStatus:
         """What the lab looks like now."""
         return status.read(self.name, self.layout)
@@ -128,6 +158,8 @@ class Lab:
         if not book.record.born:
             task.update("noting what it stores")
             bare.note_baseline(self.layout, book.record.ports)
+        if book.record.kueue is not None:
+            kueue_run.bring_up(book, task)
         book.write(replace(book.record, phase="running", born=True))
 
     def _stop(self) -> None:

@@ -21,7 +21,6 @@ class KueueRecord:
     ports: KueuePorts
     config: dict[str, Any]
     chart: Path
-    renders: Path
 
 
 @dataclass(frozen=True)
@@ -92,4 +91,4 @@ def _process(found: dict[str, Any]) -> Process:
 
 
 def _kueue(found: dict[str, Any]) -> KueueRecord:
-    return KueueRecord(KueuePorts(**found["ports"]), found["config"], Path(found["chart"]), Path(found["renders"]))
+    return KueueRecord(KueuePorts(**found["ports"]), found["config"], Path(found["chart"]))

@@ -11,11 +11,10 @@ from mlcluster.lab.toolchain import fit, pins
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Ready programs by name, the Kueue chart, and a directory that may hold what helm rendered from it."""
+    """Ready programs by name, and the chart of the Kueue among them."""
 
     binaries: Mapping[str, Path]
     chart: Path
-    renders: Path
 
     def path(self, name: str) -> Path:
         """The program `name`, one of `pins.NAMES`."""
@@ -54,4 +53,4 @@ def find() -> Toolchain | None:
     found = {name: path for name in pins.NAMES if (path := find_tool(name)) is not None}
     if len(found) < len(pins.NAMES) or not (chart / "Chart.yaml").is_file():
         return None
-    return Toolchain(found, chart, directory() / "rendered")
+    return Toolchain(found, chart)
