@@ -103,4 +103,4 @@ def key() -> str:
 
 def _recipe() -> str:
     lines = [f"{tool.name} {tool.package} {tool.ldflags(pinned(tool))}" for tool in TOOLS]
-    return "\n".join([f"{sys.platform} {platform.machine()}", *lines])
+    return "\n".join([f"{sys.platform} {platform.machine()} CGO_ENABLED=0 trimpath", *lines])

@@ -1,0 +1,109 @@
+"""One `go build` at a time: shown while it runs, ended with us, its result complete or not there at all."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcluster.errors import MlclusterError
+from mlcluster.lab.toolchain import pins
+from mlcluster.progress import Task
+
+_LOOK_EVERY = 1.0  # seconds
+_GRACE = 10.0
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds with `go` in the directory `module`, which has our go.mod and go.sum."""
+
+    go: Path
+    module: Path
+    environment: dict[str, str]
+
+    def build(self, tool: pins.Tool, target: Path, task: Task) -> None:
+        """Make `target` from `tool`'s package; a name of its own until it is finished.
+
+        Raises:
+            MlclusterError: with the end of what Go said.
+        """
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = target.with_name(f".{target.name}.{os.getpid()}")
+        flags = tool.ldflags(pins.pinned(tool))
+        argv = ["build", "-v", "-trimpath", "-ldflags", flags, "-o", str(fresh), tool.package]
+        log = self.module.with_name(f"{tool.name}.log")
+        try:
+            code = self._run(argv, log, task)
+            if code != 0:
+                raise _failed(f"building {tool.name}", log)
+            fresh.replace(target)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def module_directory(self, module: str) -> Path:
+        """Where the source of `module` is, downloaded when it is not there."""
+        answer = subprocess.run(
+            [self.go, "mod", "download", "-json", module],
+            cwd=self.module,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        facts = json.loads(answer.stdout or "{}")
+        if "Dir" not in facts:
+            said = facts.get("Error") or answer.stderr.strip()[-400:]
+            raise MlclusterError(f"downloading {module}", said, _NETWORK)
+        return Path(facts["Dir"])
+
+    def _run(self, argv: list[str], log: Path, task: Task) -> int:
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
+                [self.go, *argv],
+                cwd=self.module,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # so that the compilers can be ended together with it
+            ) as child,
+        ):
+            try:
+                return _watch(child, log, task)
+            except BaseException:
+                _end(child)
+                raise
+
+
+_NETWORK = "modules come from GOPROXY (default: Go's public proxy), which must be reachable; then try again"
+
+
+def _watch(child: "subprocess.Popen[bytes]", log: Path, task: Task) -> int:
+    shown = 0
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(timeout=_LOOK_EVERY)
+        lines = log.read_bytes().splitlines()
+        if len(lines) > shown:
+            shown = len(lines)
+            task.update(f"{shown} packages, now {lines[-1].decode(errors='replace')[:80]}")
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGINT)
+        try:
+            child.wait(timeout=_GRACE)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+
+
+def _failed(doing: str, log: Path) -> MlclusterError:
+    lines = log.read_text(errors="replace").splitlines()
+    said = "\n".join(lines[-8:])
+    network = any(word in said for word in ("dial tcp", "proxyconnect", "i/o timeout", "no such host", "TLS"))
+    return MlclusterError(doing, said or "Go said nothing", _NETWORK if network else f"the whole log is {log}")
