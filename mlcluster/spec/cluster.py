@@ -24,6 +24,7 @@ class PriorityTier(SpecModel):
     """One priority level: makes a PriorityClass and a WorkloadPriorityClass."""
 
     name: Name
+    """Name of both priority classes."""
     value: Annotated[int, Field(ge=1, le=1_000_000_000)]
     """Higher goes first and, in the queue, displaces lower."""
     preempts_pods: bool = False
@@ -53,7 +54,7 @@ class State(SpecModel):
 class Budget(SpecModel):
     """What the cluster may cost."""
 
-    max_hourly_usd: Annotated[float, Field(gt=0, strict=False)]
+    max_hourly_usd: Annotated[float, Field(gt=0)]
     """All pools at their maximum size, USD per hour."""
 
 
@@ -61,7 +62,9 @@ class Allowed(SpecModel):
     """A finding that is accepted, and why."""
 
     id: Annotated[str, Field(pattern=r"^[A-Z]{3}[0-9]{3}$")]
+    """ID of the finding, e.g. CST001."""
     reason: Annotated[str, Field(min_length=10, max_length=500)]
+    """Why it is fine here: a sentence that a reviewer can judge."""
 
 
 def default_tiers() -> list[PriorityTier]:
@@ -80,14 +83,19 @@ class ClusterSpec(SpecModel):
     kind: Literal["Cluster"]
     metadata: Metadata
     target: Target
+    """Where the cluster comes from."""
     node_pools: Annotated[list[NodePool], Field(min_length=1, max_length=200)]
+    """Nodes of one shape that scale together."""
     components: Components = Components()
     priority_tiers: Annotated[list[PriorityTier], Field(min_length=1, max_length=20)] = Field(
         default_factory=default_tiers
     )
+    """Default: production-critical, time-sensitive-training, best-effort-experiment."""
     cohorts: Annotated[list[Cohort], Field(max_length=20)] = []
     """Default: one cohort named like the cluster."""
     teams: Annotated[list[Team], Field(max_length=1000)] = []
+    """Each a namespace, a queue and a quota."""
     state: State = State()
     budget: Budget | None = None
     allow: Annotated[list[Allowed], Field(max_length=100)] = []
+    """Findings that are accepted, each with its reason."""

@@ -58,19 +58,24 @@ class NodeShapeGpu(SpecModel):
     """GPUs of a node that no catalogue knows."""
 
     model: Annotated[str, Field(pattern=r"^[a-z0-9][-a-z0-9]*$", max_length=40)]
+    """GPU model in lower case, e.g. h100."""
     count: Annotated[int, Field(ge=1, le=72)]
+    """GPUs of one node."""
     memory_mib: Annotated[int, Field(ge=1024, le=1_000_000)] | None = None
+    """Memory of one GPU, MiB; tells variants of a model apart."""
 
 
 class NodeShape(SpecModel):
     """Allocatable resources of one node, for machines that are not EC2 instance types."""
 
     cpu: Quantity
+    """Allocatable CPU of one node, quoted: "190"."""
     memory: Quantity
+    """Allocatable memory of one node, e.g. 1900Gi."""
     ephemeral_storage: Quantity = "50Gi"
     pods: Annotated[int, Field(ge=1, le=1000)] = 110
     gpu: NodeShapeGpu | None = None
-    hourly_usd: Annotated[float, Field(ge=0, strict=False)] | None = None
+    hourly_usd: Annotated[float, Field(ge=0)] | None = None
     """What a node costs, USD per hour; unknown when absent."""
 
 
@@ -87,13 +92,16 @@ class NodePool(SpecModel):
     """Nodes of one shape that scale together."""
 
     name: Name
+    """Name of the pool and of its flavor."""
     instance_type: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")] | None = None
     """EC2 instance type; give this or nodeShape."""
     node_shape: NodeShape | None = None
     min_size: Count = 0
+    """Fewest nodes."""
     max_size: Annotated[int, Field(ge=1, le=5000)]
     """Most nodes; quotas count at this size."""
     labels: Labels = {}
+    """Labels of every node of the pool."""
     taints: Annotated[list[Taint], Field(max_length=32)] = []
     selector: Annotated[Labels, Field(min_length=1)] | None = None
     """Which nodes of an `existing` cluster belong to the pool."""

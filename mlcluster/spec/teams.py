@@ -69,6 +69,7 @@ class Team(SpecModel):
     """One tenant: a namespace, a queue, a quota."""
 
     name: Name
+    """Name of the team, its namespace and its queue."""
     guarantee: Shares = {}
     """Always ours: nominal quota per pool."""
     borrow: Limits = "none"
