@@ -6,7 +6,7 @@ _SECRETS = re.compile(
     r"""://(?P<login>[^/@\s"']+)@                                                    # user:password@ in a URL
     | [?&;](?:sig|signature|[\w-]*token|[\w-]*key|[\w-]*secret|x-amz-[\w-]+)=(?P<query>[^&\s"']+)
     | \b(?P<access>(?:AKIA|ASIA)[0-9A-Z]{16})\b                                      # AWS access key IDs
-    | (?<![\w-])(?!secretsProvider)[\w-]*(?:pas+w(?:or)?d|pas+phrase|secret|token|api-?key|access-?key|private-?key)
+    | (?<![\w-])(?!secretsProvider["']?\s*:\s*["']?(?:passphrase\b|\w+://))[\w-]*(?:pas+w(?:or)?d|pas+phrase|secret|token|api-?key|access-?key|private-?key)
       [\w-]*["']?\s*:\s*["']?(?P<value>[^\s"',}\]][^,}\]]*)                          # key: value by the key's name
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -11,6 +11,16 @@ from mlcluster.spec.schema import allowed_shapes, allowed_words, described, know
 from mlcluster.spec.suggestions import did_you_mean, listed
 
 PydanticError = Mapping[str, Any]
+KINDS = ("eks", "existing", "local")
+_EXAMPLES = {
+    "nodePools": "- {name: train, instanceType: p5.48xlarge, maxSize: 8}",
+    "guarantee": "{train: {nodes: 4}}",
+    "borrow": "{train: {nodes: 2}}",
+    "lend": "{train: {nodes: 2}}",
+    "egress": "[10.0.0.0/8]",
+    "labels": "{ml-purpose: training}",
+    "metadata": "{name: atlas}",
+}
 _YES_NO = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 _TARGETS = {
     "aws": "eks", "amazon": "eks", "gke": "existing", "aks": "existing", "kubernetes": "existing",
@@ -82,21 +92,32 @@ def _written(loc: Loc) -> Loc:
 
 
 def _missing(error: _Error) -> Problem:
-    what = described(error.loc, error.document.data)
-    name = error.loc[-1]
-    return Problem(
-        error.loc[:-1], f"{name} is missing", f"add {name}: {what[:1].lower()}{what[1:]}" if what else "", key=True
-    )
+    data, name = error.document.data, error.loc[-1]
+    words = allowed_words(error.loc, data)
+    what = " or ".join(words) if words else _starting_small(described(error.loc, data))
+    return Problem(error.loc[:-1], f"{name} is missing", f"add {name}: {what}" if what else "", key=True)
+
+
+def _starting_small(text: str) -> str:
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def _unknown_key(error: _Error) -> Problem:
     key, holder = str(error.loc[-1]), error.loc[:-1]
-    known = known_keys(holder, error.document.data)
-    elsewhere = [name for name in known if key in known_keys((*holder, name), error.document.data)]
-    otherwise = f"known here: {listed(known, 20)}"
-    if elsewhere and key not in known:
-        return Problem(error.loc, "unknown key", f"it belongs under {elsewhere[0]}", key=True)
-    return Problem(error.loc, "unknown key", did_you_mean(key, known, otherwise=otherwise), key=True)
+    data = error.document.data
+    known = known_keys(holder, data)
+    inside = next((name for name in known if key in known_keys((*holder, name), data)), "")
+    of_other = [
+        kind for kind in KINDS if holder == ("target",) and key in known_keys(holder, {"target": {"kind": kind}})
+    ]
+    if of_other:
+        return Problem(
+            error.loc, f"unknown key on target {data['target']['kind']}", f"it is for {of_other[0]}", key=True
+        )
+    if inside:
+        return Problem(error.loc, "unknown key", f"it belongs under {inside}", key=True)
+    hint = did_you_mean(key, known, otherwise=f"known here: {listed(known, 20)}")
+    return Problem(error.loc, "unknown key", hint, key=True)
 
 
 def _not_a_choice(error: _Error) -> Problem:
@@ -119,14 +140,14 @@ def _wrong_kind(error: _Error) -> Problem:
     kind = error.document.value(loc)
     if not isinstance(kind, str):
         return Problem(loc, f"must be one of {listed(kinds)}, and is {kind_of(kind)}")
-    hint = f"did you mean {_TARGETS[kind.lower()]}?" if kind.lower() in _TARGETS else did_you_mean(kind, kinds)
+    hint = f"use {_TARGETS[kind.lower()]}" if kind.lower() in _TARGETS else did_you_mean(kind, kinds)
     return Problem(loc, f'"{kind[:60]}" is not one of {listed(kinds)}', hint)
 
 
 def _no_kind(error: _Error) -> Problem:
     if not isinstance(error.value, dict):
         return _wrong_type(error)
-    return Problem(error.loc, "kind is missing", "add kind: eks, existing or local", key=True)
+    return Problem(error.loc, "kind is missing", f"add kind: {' or '.join(KINDS)}", key=True)
 
 
 def _wrong_type(error: _Error) -> Problem:
@@ -154,6 +175,10 @@ def _expected(error: _Error) -> str:
 def _type_hint(error: _Error, raw: str) -> str:
     if is_secret(error.loc, raw):
         return ""
+    if error.loc == ("target",):
+        return f"write {{kind: {raw}}}" if raw in KINDS else f"a mapping with kind: {listed(KINDS)}"
+    if error.loc[-1:] and error.loc[-1] in _EXAMPLES:
+        return f"for example {_EXAMPLES[str(error.loc[-1])]}"
     keys = known_keys(error.loc, error.document.data)
     if keys:
         return f"write {{nodes: {raw[:10]}}}" if "nodes" in keys and raw.isdecimal() else f"keys: {listed(keys)}"
@@ -202,7 +227,9 @@ def _at_least(least: int, value: object) -> str:
 
 def _bound(words: str, key: str) -> "Callable[[_Error], Problem]":
     def problem(error: _Error) -> Problem:
-        return Problem(error.loc, f"{error.shown()} is out of range; it must be {words} {error.ctx[key]:,}")
+        limit = error.ctx[key]
+        shown = f"{int(limit):,}" if limit == int(limit) else str(limit)
+        return Problem(error.loc, f"{error.shown()} is out of range; it must be {words} {shown}")
 
     return problem
 

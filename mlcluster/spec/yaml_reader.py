@@ -98,7 +98,7 @@ class _Reader:
         self._count(1, event)
         if event.tag is not None:
             hint = "remove it; quote a value that must stay a string"
-            self.problems.append(Problem(loc, f"the tag {event.tag[:80]} is not read", hint, at=_at(event)))
+            self.problems.append(Problem(loc, f"the tag {_spelled(event.tag)} is not read", hint, at=_at(event)))
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, loc)
         if len(loc) >= MAX_DEPTH:
@@ -191,6 +191,10 @@ def _merge(values: dict[str, Any], node: Node, source: dict[str, Any], source_no
         if key not in values:
             values[key] = value
             node.keys[key], node.children[key] = source_node.keys[key], source_node.children[key]
+
+
+def _spelled(tag: str) -> str:
+    return tag.replace("tag:yaml.org,2002:", "!!", 1)[:80]
 
 
 def _quietly(text: str) -> object:

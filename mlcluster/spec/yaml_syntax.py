@@ -4,10 +4,11 @@ from typing import Any
 
 from mlcluster.spec.document import Position, Problem
 
+_ALIGN = "align the keys of one mapping, and the dashes of one list"
 _WORDS = {
     "mapping values are not allowed in this context": (
         "a second colon on this line, or wrong indentation",
-        "quote a value that holds a colon; align keys of one mapping",
+        "quote a value that holds a colon; align the keys of one mapping",
     ),
     "block sequence entries are not allowed in this context": (
         "a list cannot begin here",
@@ -20,9 +21,14 @@ _WORDS = {
     "found unexpected end of stream": ("a quoted string is not closed", "add the closing quote"),
     "did not find expected ',' or ']'": ("the list [ is not closed, or a comma is missing", "write [a, b]"),
     "did not find expected ',' or '}'": ("the mapping { is not closed, or a comma is missing", "write {a: 1, b: 2}"),
-    "did not find expected key": ("the indentation does not fit the lines above", "align keys of one mapping"),
-    "did not find expected '-' indicator": ("the indentation does not fit the list above", "align the dashes"),
-    "did not find expected <document start>": ("the indentation does not fit the lines above", "align keys"),
+    "did not find expected key": ("the indentation does not fit the lines above", _ALIGN),
+    "did not find expected '-' indicator": ("the indentation does not fit the lines above", _ALIGN),
+    "did not find expected <document start>": ("the indentation does not fit the lines above", _ALIGN),
+    "did not find expected alphabetic or numeric character": (
+        "* and & begin an alias or an anchor, and here no name follows",
+        "quote a value that begins with * or &",
+    ),
+    "did not find expected node content": ("a value is missing here, or a bracket is not closed", ""),
     "found incompatible YAML document": ("a %YAML directive for a version that is not 1.x", "remove the line"),
 }
 _RESERVED = "@`%"
