@@ -1,12 +1,13 @@
 """A lab by name: start, stop, look, Kueue. Every change is made under the lab's lock."""
 
-import shutil
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mlcluster.directories import state_directory
+from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.lab import bare, keys, kueue_run, lock, process, record, status
 from mlcluster.lab.components import KUEUE, STOP_ORDER
 from mlcluster.lab.failures import LeftoverData, NotRunning
@@ -17,6 +18,8 @@ from mlcluster.lab.running import Book
 from mlcluster.lab.status import LabStatus
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Progress, Task
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
 def labs_directory() -> Path:
@@ -32,6 +35,9 @@ class Lab:
         root: its private directory; the default is below the user's state directory.
         tied: its processes end with the calling process (for tests; needs setpriv).
         choose_ports: where new ports come from.
+
+    Raises:
+        MlclusterError: the name could not be a directory's.
     """
 
     def __init__(
@@ -42,6 +48,13 @@ class Lab:
         tied: bool = False,
         choose_ports: Callable[[], Ports] = Ports.free,
     ) -> None:
+        if not _NAME.fullmatch(name):
+            raise MlclusterError(
+                "naming a lab",
+                f"{name!r} is not a name",
+                "up to 40 lower-case letters, digits and dashes",
+                exit_code=ExitCode.USAGE,
+            )
         self.name = name
         self.layout = Layout((root or labs_directory() / name).absolute())
         self._tied = tied
@@ -85,7 +98,7 @@ class Lab:
         """Stop the lab and delete its directory, whatever state it is in."""
         with lock.held(self.name, self.layout, progress), progress.task(f"deleting lab {self.name}"):
             self._stop()
-            shutil.rmtree(self.layout.root, ignore_errors=True)
+            self.layout.wipe()
 
     def start_kueue(self, config: dict[str, Any], toolchain: Toolchain, progress: Progress) -> None:
         """Run Kueue with `config`; the same one running already is fine, another one is replaced.
@@ -144,7 +157,7 @@ class Lab:
             idle = not any(process.alive(known) for known in current.processes)
             return replace(current, started_by=started_by, binaries=dict(toolchain.binaries)) if idle else current
         self._stop()
-        shutil.rmtree(self.layout.root, ignore_errors=True)
+        self.layout.wipe()
         return Record("starting", self._choose_ports(), dict(toolchain.binaries), False, started_by)
 
     def _ready(self, current: Record) -> bool:
@@ -190,4 +203,4 @@ def list_labs() -> list[LabStatus]:
     if not labs_directory().is_dir():
         return []
     names = sorted(found.name for found in labs_directory().iterdir() if found.is_dir())
-    return [Lab(name).status() for name in names]
+    return [Lab(name).status() for name in names if _NAME.fullmatch(name)]

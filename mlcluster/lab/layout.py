@@ -1,5 +1,7 @@
 """Where the files of one lab are: everything in one private directory."""
 
+import contextlib
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +52,16 @@ class Layout:
     def lock(self) -> Path:
         """Beside the root, so that it outlives a reset of the lab."""
         return self.root.with_name(f".{self.root.name}.lock")
+
+    def wipe(self) -> None:
+        """Delete what a lab makes, and the root when nothing else is in it: a wrong root must not cost anything."""
+        for name in ("pki", "logs", "etcd", "kueue"):
+            shutil.rmtree(self.root / name, ignore_errors=True)
+        files = [self.record, self.baseline, self.scheduler_config, self.kwok_config, *self.root.glob("*.kubeconfig")]
+        for file in [*files, *self.root.glob(".*.new")]:
+            file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.root.rmdir()
 
     def kubeconfig(self, user: str) -> Path:
         return self.root / f"{user}.kubeconfig"

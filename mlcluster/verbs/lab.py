@@ -1,0 +1,215 @@
+"""`mlcluster lab ...`: the local control plane by hand. `up` and `down` of a local cluster do this by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlcluster.errors import ExitCode, MlclusterError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mlcluster.lab.lab import Lab
+    from mlcluster.lab.status import LabStatus
+    from mlcluster.progress import Progress
+
+app = typer.Typer(
+    help="The local control plane: real servers as host processes, simulated nodes.", no_args_is_help=True
+)
+Name = Annotated[str, typer.Option("--name", help="Which lab; several run side by side.")]
+_API_VERSION = "mlcluster/v1alpha1"
+
+
+class Output(StrEnum):
+    """Formats of `lab status`."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command()
+def start(
+    name: Name = "default",
+    *,
+    extended_resource_toleration: Annotated[
+        bool,
+        typer.Option(
+            "--extended-resource-toleration", help="Pods tolerate the taint of a GPU they ask for, as on EKS."
+        ),
+    ] = False,
+) -> None:
+    """Start a bare control plane, or what has stopped of it; a running one is left alone."""
+    from mlcluster.lab.toolchain import ensure
+
+    lab, progress = _lab(name), _progress()
+    lab.start(ensure(progress), progress, extended_resource_toleration=extended_resource_toleration)
+    typer.echo(f"lab {name} runs at {lab.status().server}\nkubeconfig: {lab.kubeconfig}")
+
+
+@app.command()
+def stop(name: Name = "default") -> None:
+    """End all processes of a lab; its data is kept for the next start."""
+    _lab(name).stop(_progress())
+
+
+@app.command()
+def status(
+    name: Name = "default",
+    *,
+    every: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
+    output: Annotated[Output, typer.Option("-o", "--output", help="Format.")] = Output.TEXT,
+) -> None:
+    """Show the processes of a lab and what they answer."""
+    from mlcluster.lab.lab import list_labs
+
+    found = list_labs() if every else [_lab(name).status()]
+    if output is Output.TEXT:
+        typer.echo("\n\n".join(status_text(one) for one in found) if found else "no labs")
+    elif every:
+        items = [status_document(one) for one in found]
+        typer.echo(json.dumps({"apiVersion": _API_VERSION, "kind": "LabList", "items": items}, indent=2))
+    else:
+        typer.echo(json.dumps(status_document(found[0]), indent=2))
+
+
+@app.command()
+def logs(
+    component: Annotated[str | None, typer.Argument(help="For example etcd or kueue; default: all.")] = None,
+    name: Name = "default",
+    lines: Annotated[int, typer.Option("--lines", min=1, help="How many of the last lines.")] = 20,
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes; needs a component.")] = False,
+) -> None:
+    """Print the last lines of the components' logs."""
+    from mlcluster.lab.process import last_lines
+
+    found = _logs(_lab(name), component)
+    if follow and component is None:
+        raise MlclusterError("following a log", "which one?", "mlcluster lab logs kueue -f", exit_code=ExitCode.USAGE)
+    for log in found:
+        if component is None:
+            typer.echo(f"==> {log.stem} <==")
+        typer.echo(last_lines(log, lines))
+    if follow:
+        _follow(found[0])
+
+
+@app.command()
+def kubeconfig(name: Name = "default") -> None:
+    """Print the path of a running lab's kubeconfig: export KUBECONFIG=$(mlcluster lab kubeconfig)."""
+    typer.echo(str(_running_kubeconfig(name)))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def kubectl(context: typer.Context, name: Name = "default") -> None:
+    """Run the toolchain's kubectl on a lab: mlcluster lab kubectl -- get nodes."""
+    from mlcluster.lab.toolchain import ensure_tool
+
+    config = _running_kubeconfig(name)
+    program = ensure_tool("kubectl", _progress())
+    os.execve(program, [str(program), *context.args], os.environ | {"KUBECONFIG": str(config)})  # noqa: S606 - no shell
+
+
+@app.command()
+def reset(
+    name: Name = "default",
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Stop a lab and delete all of its data."""
+    lab = _lab(name)
+    if not yes and not typer.confirm(f"delete lab {name} and everything in it?", err=True):
+        raise MlclusterError(f"deleting lab {name}", "not confirmed", "--yes answers for you", exit_code=ExitCode.USAGE)
+    lab.reset(_progress())
+
+
+def status_document(found: LabStatus) -> dict[str, Any]:
+    """A lab's status for programs."""
+    processes = [_camel(asdict(process)) for process in found.processes]
+    whole = {"apiVersion": _API_VERSION, "kind": "LabStatus", **_camel(asdict(found)), "processes": processes}
+    return {**whole, "memoryMib": found.memory_mib}
+
+
+def status_text(found: LabStatus) -> str:
+    """A lab's status for people."""
+    head = [f"lab {found.name}: {found.state}" + (f" ({found.note})" if found.note else "")]
+    if found.server:
+        head += [f"server      {found.server}", f"kubeconfig  {found.kubeconfig}", f"started by  {found.started_by}"]
+    if found.state != "absent":
+        head.append(f"directory   {found.directory}")
+    rows = [
+        f"  {process.name:<24} {_word(alive=process.alive, ready=process.ready):<10} {process.pid or '-':>8}"
+        f" {process.port:>6} {process.memory_mib:>6} MiB"
+        for process in (found.processes if found.state != "stopped" else ())
+    ]
+    heading = [f"  {'component':<24} {'state':<10} {'process':>8} {'port':>6} {'memory':>10}"] if rows else []
+    return "\n".join([*head, *heading, *rows])
+
+
+def _word(*, alive: bool, ready: bool) -> str:
+    if ready:
+        return "ready"
+    return "not ready" if alive else "dead"
+
+
+def _camel(fields: dict[str, Any]) -> dict[str, Any]:
+    def one(name: str) -> str:
+        first, *rest = name.split("_")
+        return first + "".join(part.capitalize() for part in rest)
+
+    plain = (str, int, bool, list, tuple, type(None))
+    return {one(name): value if isinstance(value, plain) else str(value) for name, value in fields.items()}
+
+
+def _logs(lab: Lab, component: str | None) -> list[Path]:
+    existing = {log.stem: log for log in sorted(lab.layout.logs.glob("*.log")) if ".previous" not in log.name}
+    if component is None:
+        return list(existing.values())
+    if component not in existing:
+        known = ", ".join(existing) or "none"
+        raise MlclusterError(
+            "reading logs",
+            f"lab {lab.name} has no log of {component}",
+            f"logs there: {known}",
+            exit_code=ExitCode.USAGE,
+        )
+    return [existing[component]]
+
+
+def _follow(log: Path) -> None:
+    with log.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        while True:
+            fresh = file.read()
+            if fresh:
+                typer.echo(fresh.decode(errors="replace"), nl=False)
+            else:
+                time.sleep(0.3)
+
+
+def _running_kubeconfig(name: str) -> Path:
+    from mlcluster.lab.failures import NotRunning
+
+    found = _lab(name).status()
+    if found.kubeconfig is None:
+        raise NotRunning("looking for the kubeconfig", name, found.state)
+    return found.kubeconfig
+
+
+def _lab(name: str) -> Lab:
+    from mlcluster.lab.lab import Lab
+
+    return Lab(name)
+
+
+def _progress() -> Progress:
+    from mlcluster.report.progress import for_terminal
+
+    return for_terminal()
