@@ -10,6 +10,7 @@ import typer
 
 from mlcluster import __version__, failures
 from mlcluster.errors import ExitCode
+from mlcluster.verbs import lab
 
 app = typer.Typer(
     name="mlcluster",
@@ -19,6 +20,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="One YAML file becomes a multi-tenant GPU Kubernetes cluster.",
 )
+
+
+app.add_typer(lab.app, name="lab")
 
 
 class Reading(StrEnum):
@@ -135,9 +139,74 @@ def plan(
     _run(lambda: verb.plan(file, output.value), output.value)
 
 
+@app.command()
+def preview(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Events = EventFormat.TEXT,
+    refresh: Refresh = True,
+) -> None:
+    """Ask the engine and the cluster what `up` would change now."""
+    from mlcluster.verbs import up as verb
+
+    _run(lambda: verb.preview(file, output.value, refresh=refresh), output.value)
+
+
+@app.command()
+def up(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Events = EventFormat.TEXT,
+    yes: Yes = False,
+    refresh: Refresh = True,
+    allow_destroy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND/NAME", help="let this namespace, pool or volume go; may be given several times"),
+    ] = None,
+) -> None:
+    """Make the cluster what the spec says: preview, show, ask, apply."""
+    from mlcluster.verbs import up as verb
+
+    options = verb.UpOptions(file, output.value, yes, tuple(allow_destroy or ()), refresh)
+    _run(lambda: verb.up(options), output.value)
+
+
+@app.command()
+def status(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Format = Reading.TEXT,
+    fail_on_drift: Annotated[bool, typer.Option(help="exit code 4 when something is missing or drifted")] = False,
+) -> None:
+    """Compare plan, state and cluster: what is there, ready, drifted."""
+    from mlcluster.verbs import status as verb
+
+    _run(lambda: verb.status(file, output.value, fail_on_drift=fail_on_drift), output.value)
+
+
+@app.command()
+def down(file: SpecFile = DEFAULT_SPEC, output: Events = EventFormat.TEXT, yes: Yes = False) -> None:
+    """Take away everything that `up` made, and prove that nothing is left."""
+    from mlcluster.verbs import down as verb
+
+    _run(lambda: verb.down(verb.DownOptions(file, output.value, yes)), output.value)
+
+
+@app.command()
+def unlock(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Events = EventFormat.TEXT,
+    assume_dead: Annotated[bool, typer.Option(help="vouch that a holder on another host is gone")] = False,
+) -> None:
+    """Clear what a killed run left behind, after a check that its process is dead."""
+    from mlcluster.verbs import unlock as verb
+
+    _run(lambda: verb.unlock(file, output.value, assume_dead=assume_dead), output.value)
+
+
 def main() -> None:
     """The console script."""
     if sys.argv[1:] == ["--version"]:  # the most frequent call of scripts: no need to build the command line
         print(f"mlcluster {__version__}")
         return
-    app()
+    try:
+        app()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- the last stop before the shell
+        sys.exit(int(failures.report(error)))

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from mlcluster.directories import packaged
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.spec.base import LABEL
+from mlcluster.verbs.output import print_result
 
 TargetKind = Literal["local", "existing", "eks"]
 DEFAULT_TARGET: TargetKind = "local"
@@ -50,6 +51,13 @@ def write_starter(path: Path, target: str, name: str) -> None:
         raise MlclusterError(_DOING, f"{path} exists, and init overwrites nothing", "name another file") from None
     except OSError as error:
         raise MlclusterError(_DOING, f"cannot write {path}: {error.strerror}", "choose another place") from error
+
+
+def init(path: Path, target: str, name: str) -> ExitCode:
+    """Writes the starter and says what to do with it."""
+    write_starter(path, target, name)
+    print_result(f"wrote {path}; next: mlcluster validate {path}, mlcluster plan {path}, mlcluster up {path}")
+    return ExitCode.OK
 
 
 def _rendered(template: str, name: str) -> str:

@@ -2,7 +2,15 @@
 
 import json
 
+from mlcluster.errors import ExitCode
 from mlcluster.spec.schema import cluster_schema
+from mlcluster.verbs.output import print_result
+
+
+def schema() -> ExitCode:
+    """Prints the schema."""
+    print_result(schema_text())
+    return ExitCode.OK
 
 
 def schema_text() -> str:

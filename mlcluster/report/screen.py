@@ -1,0 +1,83 @@
+"""Where a verb that changes something talks: text for people, one JSON object a line for programs."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from mlcluster.engine.events import Changes, Diagnostic, Event, ResourceFailed, ResourceFinished, ResourceStarted
+from mlcluster.progress import Progress
+from mlcluster.report.changes import change_document, changes_text
+from mlcluster.report.progress import JsonlProgress, for_terminal
+
+QUIET_OPS = frozenset({"same", "refresh", "read"})
+PAST = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
+
+
+class Screen:
+    """The user's screen, or a program's standard input.
+
+    Args:
+        output: "text" or "jsonl".
+        color: whether results may be coloured.
+    """
+
+    def __init__(self, output: str, *, color: bool) -> None:
+        self.machine = output == "jsonl"
+        self._color = color
+        self._events = JsonlProgress(sys.stdout)
+        self.progress: Progress = self._events if self.machine else for_terminal()
+        self._plain = not self.machine and not sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """A fact on standard error."""
+        self.progress.say(text)
+
+    def changes(self, title: str, changes: Changes) -> None:
+        """What a preview found."""
+        if self.machine:
+            listed = [change_document(change) for change in changes.effective]
+            self._events.emit("Preview", title=title, counts=changes.counts, changes=listed)
+        else:
+            print(changes_text(title, changes, color=self._color), flush=True)
+
+    def result(self, kind: str, text: str, fields: Mapping[str, Any]) -> None:
+        """The last word on standard output."""
+        if self.machine:
+            self._events.emit(kind, **fields)
+        elif text:
+            print(text, flush=True)
+
+    @contextmanager
+    def operation(self, title: str, total: int = 0) -> Iterator[Callable[[Event], None]]:
+        """Shows an engine operation while it runs; yields what the engine tells its events to."""
+        done = 0
+        with self.progress.task(title) as task:
+
+            def take(event: Event) -> None:
+                nonlocal done
+                if self.machine:
+                    self._emit(event)
+                match event:
+                    case ResourceStarted(id=identifier, op=op) if op not in QUIET_OPS:
+                        task.update(identifier, done=done, total=total or None)
+                    case ResourceFinished(id=identifier, op=op, seconds=seconds) if op not in QUIET_OPS:
+                        done += 1
+                        if self._plain:
+                            self.say(f"  {PAST.get(op, op)} {identifier} ({seconds:.1f} s)")
+                        task.update(identifier, done=done, total=total or None)
+                    case ResourceFailed(id=identifier, message=message) if not self.machine:
+                        self.say(f"  failed {identifier}: {message}")
+                    case Diagnostic(severity="warning", text=text) if not self.machine:
+                        self.say(f"  warning: {text}")
+                    case _:
+                        pass
+
+            yield take
+
+    def _emit(self, event: Event) -> None:
+        from dataclasses import asdict
+
+        if isinstance(event, ResourceStarted | ResourceFinished) and event.op in QUIET_OPS:
+            return
+        self._events.emit(type(event).__name__, **asdict(event))

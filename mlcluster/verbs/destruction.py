@@ -1,0 +1,80 @@
+"""Destructive changes are asked for by name, with what lives in them on the table."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mlcluster.engine.events import Changes
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+
+VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+ENDED = frozenset({"Succeeded", "Failed"})
+MOST_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Destruction:
+    """One thing that would go: `kind/name` as `--allow-destroy` takes it, and what lives in it."""
+
+    kind: str
+    name: str
+    live: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What to write after `--allow-destroy`."""
+        return f"{self.kind}/{self.name}"
+
+
+def destructions(kube: Kube, previews: Iterable[Changes]) -> list[Destruction]:
+    """Every namespace, pool and volume that the previews would delete or replace."""
+    made: list[Destruction] = []
+    for changes in previews:
+        going = [change.id for change in changes.effective if change.op in {"delete", "replace"}]
+        kept = {_pool(change.id) for change in changes.items if change.id not in going}
+        for identifier in going:
+            kind, _, rest = identifier.partition("/")
+            if kind == "Namespace":
+                made.append(Destruction("namespace", rest, tuple(live_in(kube, rest))))
+            elif kind in VOLUMES:
+                made.append(Destruction("volume", rest, ()))
+            elif kind == "Node" and _pool(identifier) not in kept:
+                made.append(Destruction("pool", _pool(identifier), ()))
+    return sorted(set(made), key=lambda one: one.key)
+
+
+def live_in(kube: Kube, namespace: str) -> list[str]:
+    """What runs or is stored in a namespace: "3 pods (a, b, c)", jobs, volume claims."""
+    pods = [pod for pod in kube.list("v1", "Pod", namespace) if (pod.get("status") or {}).get("phase") not in ENDED]
+    jobs = [
+        job for job in kube.list("batch/v1", "Job", namespace) if not (job.get("status") or {}).get("completionTime")
+    ]
+    claims = kube.list("v1", "PersistentVolumeClaim", namespace)
+    return [
+        _counted(what, found) for what, found in (("jobs", jobs), ("pods", pods), ("volume claims", claims)) if found
+    ]
+
+
+def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
+    """Stops unless every destruction was named.
+
+    Raises:
+        MlclusterError: lists what would go, what lives in it, and the flags that would allow it.
+    """
+    named = {entry.lower() for entry in allowed}
+    unnamed = [one for one in found if one.key.lower() not in named]
+    if not unnamed:
+        return
+    told = "; ".join(f"{one.key} with {', '.join(one.live) or 'nothing running in it'}" for one in unnamed)
+    flags = " ".join(f"--allow-destroy {one.key}" for one in unnamed)
+    raise MlclusterError("checking what would be destroyed", f"this would delete {told}", f"if you mean it: {flags}")
+
+
+def _pool(identifier: str) -> str:
+    return identifier.removeprefix("Node/").rpartition("-")[0]
+
+
+def _counted(what: str, found: list[dict[str, object]]) -> str:
+    names = [str((entry.get("metadata") or {}).get("name")) for entry in found]  # type: ignore[attr-defined]  # JSON
+    more = ", ..." if len(names) > MOST_NAMES else ""
+    return f"{len(names)} {what} ({', '.join(names[:MOST_NAMES])}{more})"

@@ -1,0 +1,128 @@
+"""`mlcluster down`: show, ask, drain, destroy, and prove that nothing of ours is left."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlcluster.engine.engine import Engine
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
+from mlcluster.plan import names
+from mlcluster.plan.model import Plan
+from mlcluster.report.screen import Screen
+from mlcluster.verbs import ownership
+from mlcluster.verbs.asking import agreed_to_destroy
+from mlcluster.verbs.components import stop_processes
+from mlcluster.verbs.destruction import live_in
+from mlcluster.verbs.live import LiveCluster, Stage, home_of, lab_of, open_cluster, stages_of
+from mlcluster.verbs.output import use_color
+from mlcluster.verbs.reading import Reading, read
+from mlcluster.verbs.removal import hold_queues
+from mlcluster.verbs.tools import tools_of
+
+
+@dataclass(frozen=True, slots=True)
+class DownOptions:
+    """What the command line says."""
+
+    path: Path
+    output: str
+    yes: bool
+
+
+def down(options: DownOptions) -> ExitCode:
+    """Takes away everything that `up` made, and nothing else."""
+    screen = Screen(options.output, color=use_color())
+    reading = read(options.path)
+    name = reading.spec.metadata.name
+    lab = lab_of(reading)
+    if lab is not None and lab.status().state == "absent" and home_of(reading).settings() is None:
+        screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
+        return ExitCode.OK
+    tools = tools_of(reading, screen.progress)
+    with open_cluster(reading, tools.toolchain, screen.progress, start=True) as live:
+        if live is None:
+            raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
+        ownership.check_owner(live.kube, name, home_of(reading))
+        stages = stages_of(reading, live, tools.pulumi, screen.progress)
+        _show(screen, live.kube, stages)
+        if not agreed_to_destroy(name, yes=options.yes):
+            screen.say("nothing was changed")
+            return ExitCode.OK
+        _take_down(live, stages, screen)
+        left = leftovers(reading.plan, live)
+    return _conclude(reading, live, left, screen)
+
+
+def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
+    """What still carries our labels, and in a lab every key that was not there before."""
+    selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
+    entries = [(entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan.objects]
+    entries += [(entry.inputs["apiVersion"], entry.inputs["kind"]) for entry in plan.resources]
+    found = [
+        f"{kind}/{item['metadata']['name']}"
+        for api_version, kind in sorted(set(entries))
+        for item in _listed(live.kube, api_version, kind, selector)
+    ]
+    return found or (sorted(live.lab.leftovers()) if live.lab is not None else [])
+
+
+def _show(screen: Screen, kube: Kube, stages: list[Stage]) -> None:
+    """What will go: resources by stack, and what lives in the namespaces."""
+    for stage in reversed(stages):
+        held = stage.engine.resources() if stage.engine.exists() else []
+        screen.say(f"{stage.title}: {len(held)} to delete")
+        for resource in held:
+            if resource.plan_id.startswith("Namespace/"):
+                namespace = resource.plan_id.removeprefix("Namespace/")
+                inside = live_in(kube, namespace)
+                screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
+
+
+def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> None:
+    """The platform to empty, then what made the nodes; controllers outlive their objects."""
+    platform = stages[-1].engine
+    held = platform.resources() if platform.exists() else []
+    prefix = "ClusterQueue/"
+    queues = [entry.plan_id.removeprefix(prefix) for entry in held if entry.plan_id.startswith(prefix)]
+    hold_queues(live.kube, queues, screen.progress)
+    _destroy(stages[-1], len(held), screen)
+    stop_processes(live, screen.progress)
+    for stage in reversed(stages[:-1]):
+        _destroy(stage, len(stage.engine.resources()) if stage.engine.exists() else 0, screen)
+    ownership.release(live.kube)
+
+
+def _destroy(stage: Stage, total: int, screen: Screen) -> None:
+    engine: Engine = stage.engine
+    if not engine.exists():
+        return
+    with screen.operation(f"deleting {stage.title}", total) as take:
+        engine.destroy(take)
+    engine.remove_stack()
+
+
+def _conclude(reading: Reading, live: LiveCluster, left: list[str], screen: Screen) -> ExitCode:
+    """Stops the lab that `up` started, forgets the stack, and says what is left."""
+    name = reading.spec.metadata.name
+    if left:
+        shown = ", ".join(left[:10]) + (f" and {len(left) - 10} more" if len(left) > 10 else "")
+        screen.result("DownResult", "", {"cluster": name, "left": left})
+        raise MlclusterError(
+            f"taking {name} down", f"{len(left)} things are left: {shown}", "delete them, or run down again"
+        )
+    if live.lab is not None and live.lab.status().started_by == "up":
+        live.lab.reset(screen.progress)
+    home_of(reading).forget()
+    screen.result("DownResult", f"{name} is down. Nothing of it is left.", {"cluster": name, "left": []})
+    return ExitCode.OK
+
+
+def _listed(kube: Kube, api_version: str, kind: str, selector: str) -> list[dict[str, Any]]:
+    try:
+        return kube.list(api_version, kind, None, selector)
+    except ApiError as error:
+        if error.status == 404:
+            return []
+        raise

@@ -1,0 +1,42 @@
+"""What `up` says at the end: where the cluster is, which queues it has, what to do next."""
+
+from typing import Any
+
+from mlcluster.engine.events import Changes
+from mlcluster.plan import names
+from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.reading import Reading
+
+
+def outputs_document(reading: Reading, live: LiveCluster, previews: list[Changes]) -> dict[str, Any]:
+    """The result as data."""
+    return {
+        "cluster": reading.spec.metadata.name,
+        "kubeconfig": live.kubeconfig,
+        "context": live.context,
+        "changed": sum(len(changes.effective) for changes in previews),
+        "queues": [
+            {"team": team.name, "namespace": team.namespace, "localQueue": names.LOCAL_QUEUE, "clusterQueue": team.name}
+            for team in reading.plan.teams
+        ],
+    }
+
+
+def outputs_text(reading: Reading, live: LiveCluster) -> str:
+    """The result for people, with the next commands."""
+    cluster = reading.spec.metadata.name
+    kubectl = "kubectl" if live.lab is None else f"mlcluster lab kubectl --name {live.lab.name} --"
+    lines = [f"{cluster} is up.", "", f"  kubeconfig   {live.kubeconfig}"]
+    lines += [f"  context      {live.context}"] if live.context else []
+    lines += [f"  queue        {names.LOCAL_QUEUE} in namespace {team.namespace}" for team in reading.plan.teams[:8]]
+    hidden = len(reading.plan.teams) - 8
+    lines += [f"  ... and {hidden} more teams"] if hidden > 0 else []
+    lines += [
+        "",
+        "Next:",
+        f"  export KUBECONFIG={live.kubeconfig}",
+        f"  {kubectl} get nodes,clusterqueues",
+        f"  mlcluster status {reading.path}",
+        f"  mlcluster down {reading.path}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,51 @@
+"""One owner: an object in the cluster names the stack that manages it, its backend and its holder."""
+
+import getpass
+import socket
+from urllib.parse import urlsplit, urlunsplit
+
+from mlcluster.engine.home import StackHome
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.plan import names
+
+NAMESPACE = "kube-system"
+NAME = "mlcluster-owner"
+
+
+def check_owner(kube: Kube, cluster: str, home: StackHome) -> None:
+    """Refuses a cluster that another stack, or the same one of another backend, manages.
+
+    Raises:
+        MlclusterError: names the owner.
+    """
+    found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
+    if found is None:
+        return
+    owner = found.get("data") or {}
+    if owner.get("stack") == cluster and owner.get("backend") == _backend(home):
+        return
+    raise MlclusterError(
+        "checking who manages this cluster",
+        f"it belongs to the stack {owner.get('stack', '?')} of {owner.get('backend', '?')}, "
+        f"last used by {owner.get('holder', '?')}",
+        "use that spec and backend, choose another cluster, or take the other stack down first",
+    )
+
+
+def claim(kube: Kube, cluster: str, home: StackHome) -> None:
+    """Writes the ownership object; done before the first object of a cluster is made."""
+    data = {"stack": cluster, "backend": _backend(home), "holder": f"{getpass.getuser()}@{socket.gethostname()}"}
+    metadata = {"name": NAME, "namespace": NAMESPACE, "labels": names.owned(cluster)}
+    kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def release(kube: Kube) -> None:
+    """Removes the ownership object: the last step of `down`."""
+    kube.delete("v1", "ConfigMap", NAME, NAMESPACE)
+
+
+def _backend(home: StackHome) -> str:
+    """The backend's address without user information or query, which may hold credentials."""
+    parts = urlsplit(home.backend_url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

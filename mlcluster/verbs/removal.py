@@ -1,0 +1,46 @@
+"""Taking queues out of use before what they hold is deleted (handbook components.md 4.7: hold, then objects)."""
+
+import time
+from collections.abc import Iterable
+
+from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
+from mlcluster.plan.objects import KUEUE_API
+from mlcluster.progress import Progress
+
+DRAIN_SECONDS = 60.0
+
+
+def hold_queues(kube: Kube, queues: Iterable[str], progress: Progress) -> None:
+    """Stops each cluster queue and waits until nothing is admitted through it any more.
+
+    A queue that does not drain in time is told, not waited for: its namespace takes its workloads along.
+    """
+    held = [name for name in queues if _hold(kube, name)]
+    if not held:
+        return
+    with progress.task(f"draining {', '.join(held)}") as task:
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while time.monotonic() < deadline:
+            admitted = sum(_admitted(kube, name) for name in held)
+            if not admitted:
+                return
+            task.update(f"{admitted} workloads still admitted")
+            time.sleep(0.2)
+    progress.say("some workloads did not stop in time; they go with their namespaces")
+
+
+def _hold(kube: Kube, name: str) -> bool:
+    if kube.get_object(KUEUE_API, "ClusterQueue", name) is None:
+        return False
+    kube.patch(KUEUE_API, "ClusterQueue", name, {"spec": {"stopPolicy": "HoldAndDrain"}})
+    return True
+
+
+def _admitted(kube: Kube, name: str) -> int:
+    try:
+        queue = kube.get_object(KUEUE_API, "ClusterQueue", name) or {}
+    except ApiError:
+        return 0
+    status = queue.get("status") or {}
+    return int(status.get("admittedWorkloads") or 0) + int(status.get("reservingWorkloads") or 0)

@@ -1,0 +1,31 @@
+"""The programs that a run needs: the engine always, the lab's on `local`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlcluster.progress import Progress
+from mlcluster.verbs.reading import Reading
+
+if TYPE_CHECKING:
+    from mlcluster.lab.toolchain import Toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Paths of programs; `toolchain` only where a lab is needed."""
+
+    pulumi: Path
+    toolchain: "Toolchain | None"
+
+
+def tools_of(reading: Reading, progress: Progress) -> Tools:
+    """Finds the programs, and builds what is missing (about ten minutes, told before it starts)."""
+    from mlcluster.lab.toolchain import ensure, find_tool
+
+    if reading.plan.cluster.target != "local":
+        found = find_tool("pulumi")
+        if found is not None:
+            return Tools(found, None)
+    toolchain = ensure(progress)
+    return Tools(toolchain.path("pulumi"), toolchain)

@@ -1,0 +1,32 @@
+"""`mlcluster unlock`: clear what a killed run left, after a check that its process is dead."""
+
+from pathlib import Path
+
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.screen import Screen
+from mlcluster.verbs.live import open_cluster, stages_of
+from mlcluster.verbs.output import use_color
+from mlcluster.verbs.reading import read
+from mlcluster.verbs.tools import tools_of
+
+
+def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
+    """Clears locks of dead owners and the operations they left open; a living owner is named and left alone.
+
+    Args:
+        assume_dead: the user vouches that a holder on another host is gone.
+    """
+    screen = Screen(output, color=use_color())
+    reading = read(path)
+    tools = tools_of(reading, screen.progress)
+    with open_cluster(reading, tools.toolchain, screen.progress, start=False) as live:
+        if live is None:
+            raise MlclusterError("opening the cluster", "the lab does not run", "start it with mlcluster lab start")
+        cleared = []
+        for stage in stages_of(reading, live, tools.pulumi, screen.progress):
+            if not stage.engine.exists():
+                continue
+            with screen.progress.task(f"looking at {stage.title}"):
+                cleared.append(str(stage.engine.unlock(assume_dead=assume_dead)))
+    screen.result("UnlockResult", "\n".join(cleared) or "nothing was locked", {"cleared": cleared})
+    return ExitCode.OK
