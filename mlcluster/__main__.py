@@ -1,0 +1,5 @@
+"""`python -m mlcluster`."""
+
+from mlcluster.cli import main
+
+main()

@@ -1,0 +1,81 @@
+"""Gangs, borrowing, reclaim, tiers and reasons, decided by the real Kueue."""
+
+import pytest
+
+from tests.lab.workloads import Tenant, condition, job, pod_spec, stays, wait_for
+
+pytestmark = pytest.mark.lab
+NODE = 8
+TRAINING = "time-sensitive-training"
+EXPERIMENT = "best-effort-experiment"
+
+
+def _gpu_job(team: Tenant, name: str, nodes: int, tier: str = "") -> None:
+    team.submit(job(name, team.namespace, pod_spec(gpus=NODE), pods=nodes, tier=tier))
+
+
+def test_gang_is_admitted_whole_or_not_at_all(research: Tenant, products: Tenant) -> None:
+    _gpu_job(research, "whole", 8)
+    wait_for("eight pods run", lambda: research.running("whole") == 8)
+    assert {entry["spec"]["nodeName"] for entry in research.pods_of("whole")} == {f"train-{n}" for n in range(8)}
+    research.clean()
+    _gpu_job(products, "own", 3)
+    wait_for("products runs", lambda: products.running("own") == 3)
+    _gpu_job(research, "too-big-now", 6)
+    reason = wait_for("Kueue's reason", lambda: research.waits_because("too-big-now"))
+    assert "nvidia.com/gpu in flavor train" in reason
+    stays("no pod of the gang", lambda: not research.pods_of("too-big-now"))
+
+
+def test_team_borrows_what_is_idle_and_its_owner_takes_it_back(research: Tenant, products: Tenant) -> None:
+    _gpu_job(research, "own", 4)
+    _gpu_job(research, "borrowed-a", 2)
+    _gpu_job(research, "borrowed-b", 2)
+    wait_for("all eight nodes are used", lambda: sum(map(research.running, ("own", "borrowed-a", "borrowed-b"))) == 8)
+    _gpu_job(products, "ours", 3)
+    wait_for("the owner runs", lambda: products.running("ours") == 3)
+    evicted = condition(research.workload("borrowed-b"), "Preempted") or condition(
+        research.workload("borrowed-a"), "Preempted"
+    )
+    assert evicted["reason"] == "InCohortReclamation"
+    assert "due to reclamation within the cohort" in evicted["message"]
+    assert research.running("own") == 4
+
+
+def test_lending_is_limited(research: Tenant, products: Tenant) -> None:
+    """Products lends 16 of its 24 GPUs: 32 own + 8 of nobody + 16 lent = 56 for research, not 64."""
+    _gpu_job(research, "most", 7)
+    wait_for("seven nodes run", lambda: research.running("most") == 7)
+    _gpu_job(research, "one-more", 1)
+    assert "nvidia.com/gpu" in wait_for("Kueue's reason", lambda: research.waits_because("one-more"))
+    del products
+
+
+def test_higher_tier_displaces_a_lower_one_in_the_queue(products: Tenant) -> None:
+    _gpu_job(products, "low", 3, EXPERIMENT)
+    wait_for("the low tier runs", lambda: products.running("low") == 3)
+    products.submit(job("fill", "products", pod_spec(gpus=NODE), pods=2, tier=EXPERIMENT))
+    wait_for("the borrowed part runs", lambda: products.running("fill") == 2)
+    _gpu_job(products, "high", 3, TRAINING)
+    wait_for("the high tier runs", lambda: products.running("high") == 3)
+    low = condition(products.workload("low"), "Preempted") or condition(products.workload("fill"), "Preempted")
+    assert low["reason"] == "InClusterQueue"
+
+
+def test_job_over_quota_waits_with_the_reason(students: Tenant) -> None:
+    students.submit(job("greedy", "students", pod_spec(gpus=1)))
+    reason = wait_for("Kueue's reason", lambda: students.waits_because("greedy"))
+    assert "nvidia.com/gpu unavailable in ClusterQueue" in reason
+    assert (students.job("greedy") or {})["spec"]["suspend"] is True
+
+
+def test_mig_slices_are_quota_too(students: Tenant) -> None:
+    spec = pod_spec(tolerate=True)
+    spec["containers"][0]["resources"] = {
+        "requests": {"cpu": "100m", "memory": "1Gi", "nvidia.com/mig-1g.5gb": "7"},
+        "limits": {"nvidia.com/mig-1g.5gb": "7"},
+    }
+    students.submit(job("slices", "students", spec, pods=4))
+    wait_for("28 borrowed slices run", lambda: students.running("slices") == 4)
+    students.submit(job("one-more", "students", spec))
+    assert "nvidia.com/mig-1g.5gb" in wait_for("Kueue's reason", lambda: students.waits_because("one-more"))

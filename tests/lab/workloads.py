@@ -1,0 +1,166 @@
+"""Workloads for tests, and waiting for what becomes of them."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mlcluster.kube.client import Kube
+
+GPU = "nvidia.com/gpu"
+GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+KUEUE = "kueue.x-k8s.io/v1beta2"
+PATIENCE_SECONDS = 60.0
+QUIET_SECONDS = 2.0
+
+
+def container(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: str) -> dict[str, Any]:
+    """A container that asks for `gpus` GPUs and the rest as given."""
+    requests = {"cpu": cpu, "memory": memory, **more}
+    limits = {**({GPU: str(gpus)} if gpus else {}), **more}
+    return {"name": "main", "image": "example.test/none", "resources": {"requests": {**requests, **limits}, "limits": limits}}
+
+
+def pod_spec(*, gpus: int = 0, tolerate: bool | None = None, **more: Any) -> dict[str, Any]:
+    """A pod's spec; GPU pods bring the accelerator's toleration, as our templates write it."""
+    tolerated = bool(gpus) if tolerate is None else tolerate
+    resources = {key: more.pop(key) for key in ("cpu", "memory") if key in more}
+    return {
+        "containers": [container(gpus=gpus, **resources)],
+        "restartPolicy": "Never",
+        **({"tolerations": [GPU_TOLERATION]} if tolerated else {}),
+        **more,
+    }
+
+
+def pod(name: str, namespace: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    """A bare pod."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, **metadata}, "spec": spec}
+
+
+def job(  # noqa: PLR0913 -- what a job is made of
+    name: str,
+    namespace: str,
+    spec: dict[str, Any],
+    *,
+    pods: int = 1,
+    tier: str = "",
+    labels: dict[str, str] | None = None,
+    suspend: bool | None = None,
+) -> dict[str, Any]:
+    """A Job of `pods` parallel pods; without labels, as most people submit it."""
+    marked = {**(labels or {}), **({"kueue.x-k8s.io/priority-class": tier} if tier else {})}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace, **({"labels": marked} if marked else {})},
+        "spec": {
+            "parallelism": pods,
+            "completions": pods,
+            **({} if suspend is None else {"suspend": suspend}),
+            "template": {"spec": spec},
+        },
+    }
+
+
+def controller(kind: str, name: str, namespace: str, spec: dict[str, Any], replicas: int) -> dict[str, Any]:
+    """A Deployment or a StatefulSet."""
+    selector = {"app": name}
+    body = {
+        "replicas": replicas,
+        "selector": {"matchLabels": selector},
+        "template": {"metadata": {"labels": selector}, "spec": {**spec, "restartPolicy": "Always"}},
+    }
+    if kind == "StatefulSet":
+        body["serviceName"] = name
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": body}
+
+
+def wait_for(what: str, check: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
+    """The first true answer of `check`; fails with `what` when none comes."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = check()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not seen within {seconds:.0f} s: {what}")
+        time.sleep(0.1)
+
+
+def stays(what: str, check: Callable[[], bool], seconds: float = QUIET_SECONDS) -> None:
+    """Fails as soon as `check` stops being true within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert check(), f"did not stay: {what}"
+        time.sleep(0.1)
+
+
+def condition(found: dict[str, Any] | None, kind: str) -> dict[str, Any]:
+    """A condition by type, {} when the object has none."""
+    conditions = ((found or {}).get("status") or {}).get("conditions") or []
+    return next((entry for entry in conditions if entry["type"] == kind), {})
+
+
+class Tenant:
+    """One team's namespace, as its members and the tests see it."""
+
+    def __init__(self, kube: Kube, namespace: str) -> None:
+        self.kube = kube
+        self.namespace = namespace
+
+    def submit(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Creates an object as a member with the role `edit`."""
+        return self.kube.create(manifest, as_user=f"member-of-{self.namespace}", as_groups=[self.group, "system:authenticated"])
+
+    @property
+    def group(self) -> str:
+        """The group with the role `edit` in examples/lab.yaml."""
+        return f"ml-{self.namespace}"
+
+    def job(self, name: str) -> dict[str, Any] | None:
+        return self.kube.get_object("batch/v1", "Job", name, self.namespace)
+
+    def pod(self, name: str) -> dict[str, Any] | None:
+        return self.kube.get_object("v1", "Pod", name, self.namespace)
+
+    def pods(self, **labels: str) -> list[dict[str, Any]]:
+        """Pods with these labels that are not on their way out."""
+        selector = ",".join(f"{key.replace('__', '/').replace('_', '-')}={value}" for key, value in labels.items())
+        found = self.kube.list("v1", "Pod", self.namespace, selector)
+        return [entry for entry in found if not entry["metadata"].get("deletionTimestamp")]
+
+    def pods_of(self, job_name: str) -> list[dict[str, Any]]:
+        """Pods of a Job."""
+        found = self.kube.list("v1", "Pod", self.namespace, f"batch.kubernetes.io/job-name={job_name}")
+        return [entry for entry in found if not entry["metadata"].get("deletionTimestamp")]
+
+    def running(self, job_name: str) -> int:
+        """How many pods of a Job run."""
+        return len([entry for entry in self.pods_of(job_name) if (entry.get("status") or {}).get("phase") == "Running"])
+
+    def workload(self, owner: str) -> dict[str, Any] | None:
+        """The workload of a Job or pod."""
+        for entry in self.kube.list(KUEUE, "Workload", self.namespace):
+            owners = entry["metadata"].get("ownerReferences") or []
+            if any(reference["name"] == owner for reference in owners):
+                return entry
+        return None
+
+    def admitted(self, owner: str) -> bool:
+        """Whether Kueue has admitted it."""
+        return condition(self.workload(owner), "Admitted").get("status") == "True"
+
+    def waits_because(self, owner: str) -> str:
+        """Kueue's own reason why it is not admitted."""
+        reserved = condition(self.workload(owner), "QuotaReserved")
+        return str(reserved.get("message") or "") if reserved.get("status") == "False" else ""
+
+    def clean(self) -> None:
+        """Deletes whatever a test left, and waits until nothing uses quota."""
+        for api_version, kind in (("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("batch/v1", "Job"), ("v1", "Pod")):
+            for entry in self.kube.list(api_version, kind, self.namespace):
+                self.kube.delete(api_version, kind, entry["metadata"]["name"], self.namespace)
+        wait_for(f"{self.namespace} is empty", lambda: not self._leftovers())
+
+    def _leftovers(self) -> list[dict[str, Any]]:
+        return [*self.kube.list("v1", "Pod", self.namespace), *self.kube.list(KUEUE, "Workload", self.namespace)]
