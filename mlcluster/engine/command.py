@@ -14,6 +14,8 @@ from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import InvalidVersionError, create_command_error
 from semver import VersionInfo
 
+from mlcluster.engine.locks import PARENT_VARIABLE
+
 OPERATIONS = frozenset({"up", "preview", "destroy", "refresh"})
 """Commands that take long and end cleanly when they are interrupted; every other one is quick and is left to end."""
 
@@ -123,6 +125,7 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
         beside = f"{Path(self.command).parent}{os.pathsep}{inherited.get('PATH', os.defpath)}"
         environment = {**inherited, "PATH": beside, **additional_env, "PULUMI_AUTOMATION_API": "true"}
+        environment[PARENT_VARIABLE] = str(os.getpid())
         self._operation = args[0]
         with subprocess.Popen(
             [self.command, "--non-interactive", *args],

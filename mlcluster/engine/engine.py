@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcluster.engine import locks, operation, recovery
-from mlcluster.engine.events import Changes, Fold, OnEvent, is_internal, plan_id
+from mlcluster.engine.events import Changes, Fold, OnEvent
+from mlcluster.engine.files import write_private
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
 from mlcluster.engine.program import TidyProgram
 from mlcluster.engine.settings import StackSettings
+from mlcluster.engine.state import (
+    Pending,
+    Resource,
+    foreign_in,
+    parse_checkpoint,
+    pending_in,
+    resources_in,
+    with_created,
+)
 from mlcluster.errors import MlclusterError
 
 if TYPE_CHECKING:
@@ -35,25 +45,6 @@ class UpResult:
     changes: Changes
     drift: Changes
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """One resource in the state; `id` is the provider's, `plan_id` ours."""
-
-    urn: str
-    id: str
-    type: str
-    plan_id: str
-
-
-def _resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
-    found = [
-        Resource(item["urn"], item.get("id", ""), item["type"], plan_id(item["urn"]))
-        for item in deployment.get("resources") or []
-        if not is_internal(item["type"])
-    ]
-    return sorted(found, key=lambda resource: resource.plan_id)
 
 
 def _silent(text: str) -> None:
@@ -93,16 +84,17 @@ class Engine:
     def up(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> UpResult:
         """Makes the cluster what the program says. A lock whose owner is provably dead is cleared first."""
         began = time.monotonic()
+        self._check_settings()
+        self.recover_if_owner_dead()
         self.open()
         self.home.record(self.settings)
-        self.recover_if_owner_dead()
         doing = "bringing the cluster up"
         fold = self._run(doing, lambda stack, take: stack.up(on_event=take, refresh=refresh, **_QUIET), on_event)
         return UpResult(fold.changes(), fold.drift(), time.monotonic() - began)
 
     def destroy(self, on_event: OnEvent | None = None) -> Changes:
         """Deletes everything that the state holds; the empty stack stays until `remove_stack`."""
-        self.open()
+        self._check_settings()
         self.recover_if_owner_dead()
         doing = "taking the cluster down"
         return self._run(doing, lambda stack, take: stack.destroy(on_event=take, **_QUIET), on_event).changes()
@@ -112,10 +104,29 @@ class Engine:
         doing = "looking for drift"
         return self._run(doing, lambda stack, take: stack.preview_refresh(on_event=take, **_QUIET), on_event).drift()
 
-    def clear_pending_creates(self) -> None:
-        """Reads the server once and drops open creations from the state."""
-        doing = "clearing what a killed run left open"
-        self._run(doing, lambda stack, take: stack.refresh(clear_pending_creates=True, on_event=take, **_QUIET), None)
+    def take_over(self) -> None:
+        """Looks open creations up on the server: what is there and ours joins the state, the rest leaves it."""
+        doing = "looking for what a killed run left"
+        before = json.loads(self._ask("export", missing="{}"))
+        deployment, added = with_created(before.get("deployment") or {})
+        self._import({**before, "deployment": deployment})
+        try:
+            self._run(
+                doing, lambda stack, take: stack.refresh(clear_pending_creates=True, on_event=take, **_QUIET), None
+            )
+        except MlclusterError:
+            self._import(before)  # nobody has seen whose these objects are
+            raise
+        for urn in foreign_in(self._deployment(), added):
+            self._command_line(doing, "state", "delete", urn, "--yes", "--stack", self.home.name)
+
+    def _import(self, exported: Mapping[str, Any]) -> None:
+        path = self.home.project_directory(self.project) / "deployment.json"
+        write_private(path, json.dumps(exported))
+        try:
+            self._command_line("mending the state", "stack", "import", "--file", str(path), "--stack", self.home.name)
+        finally:
+            path.unlink(missing_ok=True)
 
     def exists(self) -> bool:
         """Whether the backend has this stack; makes nothing in it."""
@@ -129,16 +140,16 @@ class Engine:
 
     def resources(self) -> list[Resource]:
         """What the state holds, without the stack itself and its providers, sorted by plan id."""
-        return _resources_in(self._deployment())
+        return resources_in(self._deployment())
 
     def is_empty(self) -> bool:
         """Whether nothing is left: no resource of the plan, no open operation. True for a stack never made."""
         deployment = self._deployment()
-        return not _resources_in(deployment) and not recovery.pending_in(deployment)
+        return not resources_in(deployment) and not pending_in(deployment)
 
-    def pending(self) -> list[str]:
-        """Operations that a killed run left open: "creating Namespace/research"."""
-        return recovery.pending_in(self._deployment())
+    def pending(self) -> list[Pending]:
+        """Operations that a killed run left open; `text` says each in words."""
+        return pending_in(self._deployment())
 
     def remove_stack(self) -> None:
         """Removes the empty stack from its backend; the directories stay until `home.forget()`.
@@ -166,7 +177,7 @@ class Engine:
         """
         return recovery.unlock(self, assume_dead=assume_dead)
 
-    def recover_if_owner_dead(self) -> recovery.Recovered | None:
+    def recover_if_owner_dead(self) -> recovery.Recovered:
         """Clears what a killed run left if its process provably ended on this host, and says what it did."""
         return recovery.recover_if_owner_dead(self)
 
@@ -185,11 +196,14 @@ class Engine:
             MlclusterError: no engine, another cluster, the other provider, no backend.
         """
         if self._stack is None:
-            recorded = self.home.settings()
-            if recorded is not None:
-                recorded.check(self.settings)
+            self._check_settings()
             self._stack = self._opened()
         return self._stack
+
+    def _check_settings(self) -> None:
+        recorded = self.home.settings()
+        if recorded is not None:
+            recorded.check(self.settings)
 
     def _opened(self) -> Any:
         command = self._process()
@@ -232,6 +246,13 @@ class Engine:
         return operation.run(self.open(), doing, call, on_event, self.say)
 
     def _deployment(self) -> dict[str, Any]:
+        checkpoint = self.home.checkpoint(self.project)
+        if checkpoint is not None:
+            if not checkpoint.exists():
+                return {}
+            read = parse_checkpoint(checkpoint.read_text(encoding="utf-8"))
+            if read is not None:  # else it is of another version or being written: let the engine read it
+                return read
         found: dict[str, Any] = json.loads(self._ask("export", missing="{}")).get("deployment") or {}
         return found
 

@@ -17,6 +17,8 @@ _HELD = re.compile(
     r"^\s*(?P<path>\S+): created by (?P<user>[^@\s]+)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<time>\S+)", re.MULTILINE
 )
 _ENGINES = ("pulumi", "mlcluster")
+PARENT_VARIABLE = "MLCLUSTER_ENGINE_PARENT"
+"""In the environment of an engine that we start: our pid, by which an orphan is known."""
 _CLOCK_SLACK_SECONDS = 2.0
 
 
@@ -52,10 +54,17 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class ProcessFacts:
-    """What this host knows of a pid: when it began (seconds since the epoch) and what it runs."""
+    """What this host knows of a pid.
+
+    Attributes:
+        began: seconds since the epoch.
+        words: its name and command line.
+        orphaned: it is an engine, and the mlcluster that started it is gone.
+    """
 
     began: float
     words: str
+    orphaned: bool = False
 
 
 def process_facts(pid: int) -> ProcessFacts | None:
@@ -66,7 +75,9 @@ def process_facts(pid: int) -> ProcessFacts | None:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
-        return ProcessFacts(process.create_time(), f"{process.name()} {' '.join(process.cmdline())}")
+        parent = process.environ().get(PARENT_VARIABLE, "")
+        words = f"{process.name()} {' '.join(process.cmdline())}"
+        return ProcessFacts(process.create_time(), words, bool(parent) and parent != str(process.ppid()))
     except psutil.NoSuchProcess:
         return None
     except psutil.AccessDenied:  # it lives, but belongs to somebody else
@@ -83,6 +94,12 @@ def is_alive(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_fa
     if lock.started is not None and facts.began > lock.started.timestamp() + _CLOCK_SLACK_SECONDS:
         return False  # the pid was given to another process since
     return any(name in facts.words for name in _ENGINES)
+
+
+def is_orphan(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_facts) -> bool:
+    """Whether the holder lives on this host but the mlcluster that started it was killed."""
+    facts = look(lock.pid) if lock.is_here and is_alive(lock, look) else None
+    return facts is not None and facts.orphaned
 
 
 def parse_lock(text: str, path: str) -> Lock:

@@ -1,5 +1,6 @@
 """Runs one engine operation under our signal handlers and turns its end into a result or an error of ours."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -99,6 +100,8 @@ def explained(stack_name: str, doing: str, process: Process | None, fold: Fold |
 def _attempt(stack: Any, doing: str, call: Call, fold: Fold) -> MlclusterError | None:
     process: Process = stack.workspace.pulumi_command
     process.quick = True
+    # a killed engine ends its stream of events in the middle; how it ended is told better by its exit code
+    warnings.filterwarnings("ignore", message="Error in event stream", category=UserWarning)
     try:
         with explained(stack.name, doing, process, fold):
             try:

@@ -5,9 +5,14 @@ tasks on it, and Python complains about both on stderr whenever it collects them
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
+
+logging.getLogger("grpc").addHandler(logging.NullHandler())
+"""The SDK's server logs a traceback when the engine is gone before the program. Without a handler that is for stderr;
+handlers that somebody set up, a log file for one, still get it."""
 
 END_SECONDS = 5.0
 """How long the SDK's thread may still use the loop after the engine has ended."""

@@ -1,19 +1,23 @@
 """What to do about a lock and open operations that a killed run left behind.
 
-The order matters: the owner must be provably dead, then the open operations are listed while the state still has them,
-then the lock goes, then the state lets go of creations that never ended. The next `up` takes what was created over,
-because the provider adopts objects that carry our label.
+The order matters: the owner must be provably dead, then its lock goes, then every creation that was open is looked up
+on the server. What is there with our label joins the state, so `up` continues it and `destroy` deletes it; what is not
+there, or belongs to somebody else, leaves the state.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from mlcluster.engine import locks
-from mlcluster.engine.events import plan_id
 from mlcluster.engine.failures import lock_conflict
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
+from mlcluster.engine.state import Pending
+
+ORPHAN_SECONDS = 30.0
+"""An engine whose mlcluster was killed ends when its next operation does; this long we wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +29,11 @@ class Recovered:
         pending: operations that were open: "creating Namespace/research".
     """
 
-    owners: tuple[str, ...]
-    pending: tuple[str, ...]
+    owners: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.owners or self.pending)
 
 
 class Recoverable(Protocol):
@@ -37,28 +44,18 @@ class Recoverable(Protocol):
     @property
     def project(self) -> str: ...
     def say(self, text: str, /) -> object: ...
-    def pending(self) -> list[str]: ...
+    def pending(self) -> list[Pending]: ...
     def cancel(self) -> None: ...
-    def clear_pending_creates(self) -> None: ...
+    def take_over(self) -> None: ...
 
 
-def pending_in(deployment: Mapping[str, Any]) -> list[str]:
-    """The open operations of an exported state, in words."""
-    found = deployment.get("pending_operations") or []
-    return sorted(f"{item['type']} {plan_id(item['resource']['urn'])}" for item in found)
-
-
-def recover_if_owner_dead(engine: Recoverable) -> Recovered | None:
+def recover_if_owner_dead(engine: Recoverable) -> Recovered:
     """Before `up` and `destroy`: clears what a killed run left, if its process provably ended on this host.
-
-    Returns None when nothing holds the stack.
 
     Raises:
         MlclusterError: a holder is alive, or ran on another host.
     """
-    held = locks.read_locks(engine.home, engine.project)
-    if not held:
-        return None
+    held = _wait_for_orphans(engine, locks.read_locks(engine.home, engine.project))
     if any(locks.is_alive(lock) is not False for lock in held):
         raise lock_conflict(f"opening the stack {engine.home.name}", engine.home.name, held)
     return _clear(engine, held)
@@ -70,24 +67,32 @@ def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
     Raises:
         MlclusterError: a holder is alive, or on another host and nobody vouches.
     """
-    held = locks.read_locks(engine.home, engine.project)
+    held = _wait_for_orphans(engine, locks.read_locks(engine.home, engine.project))
     states = [locks.is_alive(lock) for lock in held]
     if True in states or (None in states and not assume_dead):
         raise lock_conflict(f"unlocking the stack {engine.home.name}", engine.home.name, held)
+    if engine.home.state_files is None and assume_dead:
+        engine.cancel()
     return _clear(engine, held)
 
 
 def _clear(engine: Recoverable, held: Sequence[Lock]) -> Recovered:
+    locks.remove_locks(held)
+    for lock in held:
+        engine.say(f"Removed the lock of {lock.owner}, which is no longer running.")
     pending = engine.pending()
-    if engine.home.state_files is None:
-        engine.cancel()
-    else:
-        locks.remove_locks(held)
-    owners = tuple(lock.owner for lock in held)
-    for owner in owners:
-        engine.say(f"Removed the lock of {owner}, which is no longer running.")
-    if any(operation.startswith("creating") for operation in pending):
-        engine.clear_pending_creates()
     if pending:
-        engine.say(f"Its open operations are taken up again: {', '.join(pending)}.")
-    return Recovered(owners, tuple(pending))
+        engine.say(f"A killed run left open: {', '.join(item.text for item in pending)}. Looking what is there.")
+        engine.take_over()
+    return Recovered(tuple(lock.owner for lock in held), tuple(item.text for item in pending))
+
+
+def _wait_for_orphans(engine: Recoverable, held: list[Lock]) -> list[Lock]:
+    until = time.monotonic() + ORPHAN_SECONDS
+    told = False
+    while any(locks.is_orphan(lock) for lock in held) and time.monotonic() < until:
+        if not told:
+            engine.say("Waiting for the engine of a killed run to end.")
+            told = True
+        time.sleep(0.1)
+    return locks.read_locks(engine.home, engine.project) if told else held

@@ -158,8 +158,8 @@ def test_state_outputs_and_resources_can_be_asked(engine_of: EngineOf) -> None:
     engine.up()
     assert engine.outputs() == {"clusterUid": "uid-1"}
     assert [(found.plan_id, found.id) for found in engine.resources()] == [
-        ("ConfigMap/a/0", "ConfigMap/a/0"),
-        ("Namespace/a", "Namespace/a"),
+        ("ConfigMap/a/0", "a/m0"),
+        ("Namespace/a", "a"),
     ]
     assert not engine.is_empty()
     assert engine.exists()

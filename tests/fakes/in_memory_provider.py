@@ -28,6 +28,11 @@ def _identifier(urn: str) -> str:
     return urn.split("::", 3)[-1]
 
 
+def _object_id(struct: Any) -> str:
+    metadata = _plain(struct)["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
+
+
 @dataclass
 class World:
     """What is on the server, by plan id, and how the provider misbehaves.
@@ -37,8 +42,7 @@ class World:
         calls: every call: ("Create", "Namespace/a").
         refuse: message by plan id: creating or updating it fails.
         seconds: how long a create, update or delete takes; 0 for at once.
-        hold: while set, a create waits before it answers, its object is there already.
-        creating: ids whose create began.
+        upsert: whether creating what exists takes it over; else it is refused.
     """
 
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -119,7 +123,7 @@ class InMemoryProvider(provider_pb2_grpc.ResourceProviderServicer):
                 context.abort(grpc.StatusCode.ALREADY_EXISTS, f"{identifier} already exists")
             self.world.objects[identifier] = _plain(request.properties)
         time.sleep(self.world.seconds)
-        return provider_pb2.CreateResponse(id=identifier, properties=request.properties)
+        return provider_pb2.CreateResponse(id=_object_id(request.properties), properties=request.properties)
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         if not request.preview:
@@ -131,7 +135,7 @@ class InMemoryProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
         found = self.world.objects.get(_identifier(request.urn))
         self.world.note("Read", _identifier(request.urn))
-        if found is None:
+        if found is None or request.id != _object_id(_struct(found)):
             return provider_pb2.ReadResponse()
         return provider_pb2.ReadResponse(id=request.id, properties=_struct(found), inputs=_struct(found))
 

@@ -41,11 +41,19 @@ class SmallPlan:
 
 def small_plan(count: int, **fields: Any) -> SmallPlan:
     """One namespace and `count` config maps in it, listed before what they need; `fields` go into each of them."""
-    namespace = Thing("Namespace/a", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}})
+    labels = {"app.kubernetes.io/managed-by": "mlcluster"}
+    namespace = Thing(
+        "Namespace/a", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": labels}}
+    )
     maps = [
         Thing(
             f"ConfigMap/a/{index}",
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m{index}", "namespace": "a"}, **fields},
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": f"m{index}", "namespace": "a", "labels": labels},
+                **fields,
+            },
             ("Namespace/a",),
         )
         for index in range(count)

@@ -1,0 +1,115 @@
+"""What a stack's state holds, read from an exported deployment or straight from the file of a file backend. Pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlcluster.engine.events import is_internal, plan_id
+
+OWNER_LABEL = ("app.kubernetes.io/managed-by", "mlcluster")
+_CHECKPOINT_VERSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource in the state; `id` is the provider's, `plan_id` ours."""
+
+    urn: str
+    id: str
+    type: str
+    plan_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An operation that was open when the engine was killed.
+
+    Attributes:
+        operation: creating, updating, deleting, reading or importing.
+        urn: of the resource.
+        id: what the provider calls the resource, worked out from its inputs; "" when they do not tell.
+    """
+
+    operation: str
+    urn: str
+    id: str
+
+    @property
+    def text(self) -> str:
+        """In words: "creating Namespace/research"."""
+        return f"{self.operation} {plan_id(self.urn)}"
+
+
+def parse_checkpoint(text: str) -> dict[str, Any] | None:
+    """The deployment inside a checkpoint file; None when it is of another version or was caught half written."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or found.get("version") != _CHECKPOINT_VERSION:
+        return None
+    latest = (found.get("checkpoint") or {}).get("latest")
+    return latest if isinstance(latest, dict) else {}
+
+
+def resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
+    """The resources of the plan, sorted by plan id: neither the stack itself nor its providers."""
+    found = [
+        Resource(item["urn"], item.get("id", ""), item["type"], plan_id(item["urn"]))
+        for item in deployment.get("resources") or []
+        if not is_internal(item["type"])
+    ]
+    return sorted(found, key=lambda resource: resource.plan_id)
+
+
+def pending_in(deployment: Mapping[str, Any]) -> list[Pending]:
+    """The open operations, sorted by URN."""
+    found = [
+        Pending(item["type"], item["resource"]["urn"], _provider_id(item["resource"]))
+        for item in deployment.get("pending_operations") or []
+    ]
+    return sorted(found, key=lambda pending: pending.urn)
+
+
+def with_created(deployment: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """The deployment as if every open creation had succeeded, and the URNs that this adds.
+
+    What cannot be named, or stands in the state already, is dropped; a refresh must follow and say what is true.
+    """
+    resources = list(deployment.get("resources") or [])
+    known = {item["urn"] for item in resources}
+    added: set[str] = set()
+    others = []
+    for item in deployment.get("pending_operations") or []:
+        resource = item["resource"]
+        if item["type"] != "creating":
+            others.append(item)
+        elif resource["urn"] not in known and (identifier := _provider_id(resource)):
+            resources.append({**resource, "id": identifier, "outputs": resource.get("inputs") or {}})
+            added.add(resource["urn"])
+    return {**deployment, "resources": resources, "pending_operations": others}, added
+
+
+def foreign_in(deployment: Mapping[str, Any], urns: set[str]) -> list[str]:
+    """Which of these resources are objects on the server without our label: URNs, sorted."""
+    return sorted(
+        item["urn"]
+        for item in deployment.get("resources") or []
+        if item["urn"] in urns and "metadata" in (item.get("outputs") or {}) and not _is_ours(item["outputs"])
+    )
+
+
+def _is_ours(outputs: Mapping[str, Any]) -> bool:
+    name, value = OWNER_LABEL
+    labels = (outputs.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get(name) == value)
+
+
+def _provider_id(resource: Mapping[str, Any]) -> str:
+    """Kubernetes objects and Helm releases are called NAMESPACE/NAME, or NAME without a namespace."""
+    inputs = resource.get("inputs") or {}
+    named = inputs.get("metadata") if "metadata" in inputs else inputs
+    if not isinstance(named, dict) or not named.get("name"):
+        return ""
+    return f"{named['namespace']}/{named['name']}" if named.get("namespace") else str(named["name"])

@@ -1,0 +1,81 @@
+"""Ctrl-C and SIGTERM in the middle of an `up`: the engine ends cleanly and the next `up` simply goes on."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlcluster.engine.engine import Engine
+from tests.fakes.engine_process import EngineProcess, engine_process, wait_for
+from tests.fakes.in_memory_provider import World
+from tests.fakes.small_stack import SmallPlan, small_plan
+
+pytestmark = pytest.mark.engine
+COUNT = 40
+
+
+def _ctrl_c(running: EngineProcess) -> None:
+    running.terminal_interrupt()
+
+
+def _terminate(running: EngineProcess) -> None:
+    running.process.send_signal(signal.SIGTERM)
+
+
+def _hang_up(running: EngineProcess) -> None:
+    running.process.send_signal(signal.SIGHUP)
+
+
+@pytest.mark.parametrize("stop", [_ctrl_c, _terminate, _hang_up])
+def test_one_signal_ends_cleanly_and_up_goes_on(
+    stop: Callable[[EngineProcess], None],
+    engine_of: Callable[[SmallPlan], Engine],
+    world: World,
+    port: int,
+    pulumi: Path,
+    tmp_path: Path,
+) -> None:
+    world.seconds = 0.3
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        wait_for("some creates", lambda: len(world.called("Create")) > 3)
+        stop(running)
+        code, lines = running.end()
+    assert code == 130
+    assert lines[-1]["error"] == "InterruptedByUserError"
+    assert "Run the same command again" in lines[-1]["hint"]
+    assert any("Stopping after" in line.get("told", "") for line in lines)
+    assert len(world.objects) < COUNT
+    engine = engine_of(small_plan(COUNT))
+    assert engine.lock() is None
+    assert engine.pending() == []
+    assert sorted(resource.plan_id for resource in engine.resources()) == sorted(world.objects)
+    world.seconds = 0
+    engine.up()
+    assert len(world.objects) == COUNT + 1
+    assert len(world.called("Create")) == COUNT + 1
+
+
+def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
+    engine_of: Callable[[SmallPlan], Engine], world: World, port: int, pulumi: Path, tmp_path: Path
+) -> None:
+    world.seconds = 5.0
+    world.upsert = False
+    with engine_process("up", tmp_path / "atlas", port, 3, pulumi) as running:
+        wait_for("the namespace", lambda: world.objects)
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.stdout is not None
+        while "Stopping after" not in running.process.stdout.readline():
+            pass
+        running.process.send_signal(signal.SIGINT)
+        code, lines = running.end()
+    assert code == 130
+    assert lines[-1]["error"] == "InterruptedByUserError"
+    assert "not finished: Namespace/a" in lines[-1]["happened"]
+    engine = engine_of(small_plan(3))
+    assert [item.text for item in engine.pending()] == ["creating Namespace/a"]
+    world.seconds = 0
+    engine.up()
+    assert engine.pending() == []
+    assert engine.lock() is None
+    assert world.called("Create") == ["ConfigMap/a/0", "ConfigMap/a/1", "ConfigMap/a/2", "Namespace/a"]

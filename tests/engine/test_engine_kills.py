@@ -1,0 +1,230 @@
+"""After a SIGKILL at any moment the next `up` converges; locks are cleared only when their owner is provably dead."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlcluster.engine.engine import Engine
+from mlcluster.errors import MlclusterError
+from tests.fakes.engine_process import EngineProcess, engine_process, wait_for
+from tests.fakes.in_memory_provider import World
+from tests.fakes.small_stack import SmallPlan, small_engine, small_plan
+
+pytestmark = pytest.mark.engine
+COUNT = 20
+EVERYTHING = ["Namespace/a", *(f"ConfigMap/a/{index}" for index in range(COUNT))]
+EngineOf = Callable[[SmallPlan], Engine]
+
+
+def _kill_engine(running: EngineProcess) -> None:
+    running.engine().kill()
+
+
+def _kill_us(running: EngineProcess) -> None:
+    running.process.kill()
+
+
+def _kill_both(running: EngineProcess) -> None:
+    engine = running.engine()
+    running.process.kill()
+    engine.kill()
+
+
+@pytest.mark.parametrize("after", [1, 2, 12])
+@pytest.mark.parametrize("kill", [_kill_engine, _kill_us, _kill_both])
+def test_up_converges_after_a_kill(
+    kill: Callable[[EngineProcess], None],
+    after: int,
+    engine_of: EngineOf,
+    world: World,
+    port: int,
+    pulumi: Path,
+    tmp_path: Path,
+) -> None:
+    world.upsert = False
+    world.seconds = 0.3
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        wait_for("some objects", lambda: len(world.objects) >= after)
+        kill(running)
+        running.process.communicate()
+    engine = engine_of(small_plan(COUNT))
+    engine.up()
+    assert sorted(world.objects) == sorted(EVERYTHING)
+    assert sorted(resource.plan_id for resource in engine.resources()) == sorted(EVERYTHING)
+    assert engine.lock() is None
+    assert engine.pending() == []
+    assert not engine.up().changes
+    engine.destroy()
+    assert world.objects == {}
+
+
+def test_a_killed_engine_is_told_by_the_process_that_ran_it(
+    world: World, port: int, pulumi: Path, tmp_path: Path
+) -> None:
+    world.seconds = 2.0
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        wait_for("the namespace", lambda: world.objects)
+        running.engine().kill()
+        code, lines = running.end()
+    assert code == 1
+    assert "killed (exit -9)" in lines[-1]["happened"]
+
+
+def test_destroy_after_a_kill_leaves_nothing(
+    engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
+) -> None:
+    world.seconds = 0.3
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        wait_for("some objects", lambda: len(world.objects) > 4)
+        _kill_both(running)
+        running.process.communicate()
+    engine = engine_of(small_plan(COUNT))
+    assert engine.pending()
+    engine.destroy()
+    assert world.objects == {}
+    assert engine.is_empty()
+
+
+def test_an_object_of_somebody_else_is_not_taken_over(
+    engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
+) -> None:
+    world.seconds = 0.5
+    with engine_process("up", tmp_path / "atlas", port, 0, pulumi) as running:
+        wait_for("the namespace", lambda: world.objects)
+        _kill_both(running)
+        running.process.communicate()
+    world.objects["Namespace/a"]["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "somebody"}
+    world.upsert = False
+    engine = engine_of(small_plan(0))
+    with pytest.raises(MlclusterError, match="already exists"):
+        engine.up()
+    engine.destroy()
+    assert list(world.objects) == ["Namespace/a"]
+
+
+def test_two_at_once_the_second_is_told_who_holds_it(
+    engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
+) -> None:
+    world.seconds = 0.5
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        wait_for("some creates", lambda: world.calls)
+        holder = engine_of(small_plan(COUNT)).lock()
+        assert holder is not None
+        assert holder.pid == running.engine().pid
+        for refused in (engine_of(small_plan(COUNT)).up, engine_of(small_plan(COUNT)).unlock):
+            with pytest.raises(MlclusterError) as caught:
+                refused()
+            assert f"pid {holder.pid}" in caught.value.happened
+            assert "still running" in caught.value.happened
+        code, _ = running.end()
+    assert code == 0
+    assert len(world.objects) == COUNT + 1
+
+
+def _leave_lock(engine: Engine, **fields: object) -> Path:
+    directory = engine.home.root / "state/.pulumi/locks/organization" / engine.project / engine.home.name
+    directory.mkdir(parents=True)
+    lock = {"pid": 2**22 - 3, "username": "jo", "hostname": socket.gethostname(), "timestamp": "2026-01-02T03:04:05Z"}
+    path = directory / "0000.json"
+    path.write_text(json.dumps(lock | fields))
+    return path
+
+
+def test_a_dead_owner_on_this_host_is_cleared_by_up_which_says_so(
+    pulumi: Path, port: int, tmp_path: Path, world: World
+) -> None:
+    told: list[str] = []
+    engine = small_engine(tmp_path / "atlas", port, small_plan(1), pulumi, told=told)
+    path = _leave_lock(engine)
+    engine.up()
+    assert not path.exists()
+    assert len(world.objects) == 2
+    assert any("jo@" in text and "no longer running" in text for text in told)
+
+
+def test_a_pid_that_somebody_else_got_since_is_dead(engine_of: EngineOf) -> None:
+    engine = engine_of(small_plan(1))
+    path = _leave_lock(engine, pid=os.getpid())  # this process began long after the lock
+    assert engine.unlock().owners
+    assert not path.exists()
+
+
+def test_a_lock_of_another_host_needs_somebody_to_vouch(engine_of: EngineOf) -> None:
+    engine = engine_of(small_plan(1))
+    path = _leave_lock(engine, hostname="build-7")
+    for refused in (engine.up, engine.unlock):
+        with pytest.raises(MlclusterError, match="build-7"):
+            refused()
+    assert path.exists()
+    assert engine.unlock(assume_dead=True).owners
+    engine.up()
+
+
+def test_a_wrong_passphrase_is_said_plainly(engine_of: EngineOf) -> None:
+    engine_of(small_plan(1)).up()
+    engine = engine_of(small_plan(1))
+    (engine.home.root / "passphrase").write_text("another\n")
+    with pytest.raises(MlclusterError, match="passphrase is not the one"):
+        engine.up()
+
+
+def test_a_damaged_state_is_said_plainly(engine_of: EngineOf) -> None:
+    engine_of(small_plan(1)).up()
+    engine = engine_of(small_plan(1))
+    checkpoint = engine.home.checkpoint(engine.project)
+    assert checkpoint is not None
+    checkpoint.write_text(checkpoint.read_text()[:300])
+    with pytest.raises(MlclusterError, match="damaged"):
+        engine.up()
+
+
+def test_a_state_caught_half_written_is_read_again_once(pulumi: Path, port: int, tmp_path: Path, world: World) -> None:
+    marker, racing = tmp_path / "raced", tmp_path / "pulumi"
+    racing.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$2" = up ] && [ ! -e {marker} ]; then\n'
+        f"  touch {marker}; echo 'error: failed to load checkpoint: EOF' >&2; exit 255\n"
+        "fi\n"
+        f'exec {pulumi} "$@"\n'
+    )
+    racing.chmod(0o755)
+    small_engine(tmp_path / "atlas", port, small_plan(1), racing).up()
+    assert marker.exists()
+    assert len(world.objects) == 2
+
+
+def test_an_engine_that_is_missing_or_none_is_said_plainly(port: int, tmp_path: Path) -> None:
+    with pytest.raises(MlclusterError, match="there is no engine at"):
+        small_engine(tmp_path / "atlas", port, small_plan(1), tmp_path / "absent").up()
+    none = tmp_path / "pulumi"
+    none.write_text("#!/bin/sh\nexit 3\n")
+    none.chmod(0o755)
+    with pytest.raises(MlclusterError, match="does not tell its version"):
+        small_engine(tmp_path / "atlas", port, small_plan(1), none).up()
+
+
+def test_a_backend_that_is_not_there_is_said_plainly(
+    engine_of: EngineOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLCLUSTER_BACKEND_URL", f"file://{tmp_path}/absent")
+    with pytest.raises(MlclusterError, match="backend cannot be reached"):
+        engine_of(small_plan(1)).preview()
+
+
+def test_the_passphrase_of_the_caller_wins_in_a_backend_of_his(
+    engine_of: EngineOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, world: World
+) -> None:
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("MLCLUSTER_BACKEND_URL", f"file://{tmp_path}/shared")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse")
+    engine = engine_of(small_plan(1))
+    engine.up()
+    assert not (engine.home.root / "passphrase").exists()
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "battery staple")
+    with pytest.raises(MlclusterError, match="passphrase is not the one") as caught:
+        engine_of(small_plan(1)).up()
+    assert "battery" not in str(caught.value)
