@@ -37,9 +37,8 @@ def known_keys(loc: Loc, data: Any) -> dict[str, Schema]:
 def described(loc: Loc, data: Any) -> str:
     """The first sentence of the description of `loc`, without its full stop; "" when there is none."""
     found = known_keys(loc[:-1], data).get(str(loc[-1]), {}) if loc else {}
-    if "$ref" in found and "description" not in found:
-        found = cluster_schema()["$defs"][found["$ref"].rsplit("/", 1)[1]]
-    text = str(found.get("description", ""))
+    branches = [found, *_expanded(found, None)]
+    text = next((str(branch["description"]) for branch in branches if "description" in branch), "")
     return " ".join(text.split("\n\n", maxsplit=1)[0].split()).removesuffix(".")
 
 

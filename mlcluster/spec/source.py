@@ -88,11 +88,10 @@ def _nearest(path: Path) -> str:
         names = sorted(entry.name for entry in directory.iterdir() if entry.suffix in {".yaml", ".yml"})
     except OSError:
         return ""
-    close = difflib.get_close_matches(path.name, names, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean {directory / close[0]}?"
-    if len(names) == 1:
-        return f"did you mean {directory / names[0]}?"
+    stems = {name.rpartition(".")[0]: name for name in names}
+    close = difflib.get_close_matches(path.stem, stems, n=1, cutoff=0.5)
+    if close or len(names) == 1:
+        return f"did you mean {directory / (stems[close[0]] if close else names[0])}?"
     return "`mlcluster init` writes a spec to start from"
 
 

@@ -173,7 +173,7 @@ class _Reader:
             )
             self.problems.append(Problem(loc, message, hint, at=_at(event)))
             return None
-        self._value(event, loc)
+        self._value(event, (*loc, "?"))
         self.problems.append(Problem(loc, "a key must be a plain string", at=_at(event)))
         return None
 

@@ -9,7 +9,7 @@ from mlcluster.spec.checks.labels import reserved_domain
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.pools import NodePool
-from mlcluster.spec.suggestions import did_you_mean, listed
+from mlcluster.spec.suggestions import listed
 
 _EFA = "vpc.amazonaws.com/efa"
 
@@ -45,8 +45,10 @@ def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
     if facts.mig_profiles:
         known = [f"all-{name}" for name in facts.mig_profiles]
         gib = f" with {facts.gpu_memory_mib // 1024} GiB" if facts.gpu_memory_mib else ""
-        message = f"{model}{gib} has no MIG profile {profile}; it has {listed(known)}"
-        yield Problem(loc, message, did_you_mean(layout, known))
+        message = f"{model}{gib} has no MIG profile {profile}; it has {listed(facts.mig_profiles)}"
+        size = layout.partition(".")[0]
+        alike = next((name for name in known if name.startswith(f"{size}.")), "")
+        yield Problem(loc, message, f"did you mean {alike}?" if alike else f"for example {known[0]}")
         return
     memories = [known.memory_mib for known in gpus() if known.model == model and known.mig_profiles]
     if memories:

@@ -9,6 +9,7 @@ from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed, nearest
 
+_FEW = 6
 _BUNDLES = {"inferentia": "Neuron", "inferentia2": "Neuron", "trainium": "Neuron", "trainium2": "Neuron"}
 
 
@@ -32,7 +33,7 @@ def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
     family, _, size = name.partition(".")
     sizes = sorted(other.partition(".")[2] for other in known if other.startswith(f"{family}."))
     if sizes:
-        guess = nearest(size, sizes)
+        guess = nearest(size, sizes) if len(sizes) > _FEW else ""
         hint = f"did you mean {family}.{guess}?" if guess else f"sizes of {family}: {listed(sizes)}"
         return f"{family} has no size {size}", hint
     guess = nearest(name, sorted(known))
@@ -50,7 +51,7 @@ def _instance(loc: Loc, name: str) -> Iterator[Problem]:
         return
     if maker != "nvidia":
         what = f"{_BUNDLES[model]} ({model})" if model in _BUNDLES else model
-        yield Problem(loc, f"{name} has {what} accelerators, which are not supported: only NVIDIA GPUs are", "")
+        yield Problem(loc, f"{name} has {what} accelerators, which are not supported: only NVIDIA GPUs are")
     elif not instance.accelerator_count:
         message = f"{name} has a fraction of one {model} GPU, which is not supported: only whole GPUs are"
         yield Problem(loc, message, "gpu.mig or gpu.timeSlicing share a whole GPU")

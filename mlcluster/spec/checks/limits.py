@@ -32,4 +32,4 @@ def _lend(loc: Loc, team: Team, pool: str, limit: object, sizes: Mapping[str, Po
     common = finest([unit, own_unit])
     if count * size.worth(unit, common) > own_count * size.worth(own_unit, common):
         message = f"{spelled(count, unit)} are more than the guarantee of {spelled(own_count, own_unit)}"
-        yield Problem((*loc, unit), message, "lend: all is the most")
+        yield Problem((*loc, unit), message, "lend: all lends the whole guarantee")

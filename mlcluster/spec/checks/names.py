@@ -11,14 +11,14 @@ _SYSTEM_PREFIXES = ("kube-", "mlcluster-")
 
 def name_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Names that are given twice or taken."""
-    yield from _twice(("nodePools",), "name", [pool.name for pool in spec.node_pools], "pool")
-    yield from _twice(("teams",), "name", [team.name for team in spec.teams], "team")
-    yield from _twice(("priorityTiers",), "name", [tier.name for tier in spec.priority_tiers], "tier")
-    yield from _twice(("priorityTiers",), "value", [tier.value for tier in spec.priority_tiers], "tier of value")
-    yield from _twice(("cohorts",), "name", [cohort.name for cohort in spec.cohorts], "cohort")
-    yield from _twice(("allow",), "id", [allowed.id for allowed in spec.allow], "entry for")
+    yield from _twice(("nodePools",), "name", [pool.name for pool in spec.node_pools])
+    yield from _twice(("teams",), "name", [team.name for team in spec.teams])
+    yield from _twice(("priorityTiers",), "name", [tier.name for tier in spec.priority_tiers])
+    yield from _twice(("priorityTiers",), "value", [tier.value for tier in spec.priority_tiers])
+    yield from _twice(("cohorts",), "name", [cohort.name for cohort in spec.cohorts])
+    yield from _twice(("allow",), "id", [allowed.id for allowed in spec.allow])
     if spec.target.kind == "local":
-        yield from _twice(("target", "zones"), "", spec.target.zones, "zone")
+        yield from _twice(("target", "zones"), "", spec.target.zones)
     yield from _taken_teams(spec)
     for index, tier in enumerate(spec.priority_tiers):
         if tier.name.startswith("system-"):
@@ -26,13 +26,14 @@ def name_problems(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("priorityTiers", index, "name"), message, "choose another name")
 
 
-def _twice(place: Loc, key: str, names: Sequence[str | int], what: str) -> Iterator[Problem]:
+def _twice(place: Loc, key: str, names: Sequence[str | int]) -> Iterator[Problem]:
     first: dict[str | int, int] = {}
     for index, name in enumerate(names):
         if name in first:
             loc = (*place, index, key) if key else (*place, index)
             there = f"{'.'.join(map(str, place))}[{first[name]}]"
-            yield Problem(loc, f"there is a {what} {name} already, at {there}", "give each its own")
+            what = f"the {key} of {there}" if key else there
+            yield Problem(loc, f"{name} is {what} already", "give each its own")
         first.setdefault(name, index)
 
 

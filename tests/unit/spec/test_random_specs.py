@@ -1,0 +1,77 @@
+"""Whatever is in the file: a spec or a list of problems, never anything else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlcluster.report.problems import problems_json, problems_text
+from mlcluster.spec.load import Loaded, parse
+from mlcluster.spec.problems import SpecInvalidError
+from tests.strategies import broken_data, cluster_data
+
+pytestmark = pytest.mark.unit
+
+LAB = (Path(__file__).parent.parent.parent.parent / "examples" / "lab.yaml").read_bytes()
+
+
+def yaml_of(data: Any) -> bytes:
+    """JSON is YAML; lines stay short, so that places mean something."""
+    return json.dumps(data, indent=1, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def read_or_refused(content: bytes) -> Loaded | SpecInvalidError:
+    """The result; a refusal is checked for what every refusal has."""
+    try:
+        return parse(content, "random.yaml")
+    except SpecInvalidError as error:
+        refusal = error
+    assert problems_text(refusal, color=False).endswith("\n")
+    assert json.loads(json.dumps(problems_json(refusal)))["problems"]
+    lines = content.decode("utf-8", "replace").splitlines()
+    assert all(problem.message for problem in refusal.problems)
+    assert all(problem.line is None or 1 <= problem.line <= len(lines) + 1 for problem in refusal.problems)
+    return refusal
+
+
+@settings(max_examples=200, deadline=None)
+@given(cluster_data())
+def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
+    found = read_or_refused(yaml_of(data))
+    assert isinstance(found, Loaded), found
+    assert found.spec.metadata.name == data["metadata"]["name"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(cluster_data(targets=("eks",)))
+def test_a_plausible_eks_spec_waits_for_its_target_only(data: dict[str, Any]) -> None:
+    found = read_or_refused(yaml_of(data))
+    assert isinstance(found, SpecInvalidError)
+    assert [problem.path for problem in found.problems] == ["target.kind"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(broken_data())
+def test_a_mutated_spec_is_read_or_refused(data: dict[str, Any]) -> None:
+    read_or_refused(yaml_of(data))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
+    content = bytearray(LAB)
+    for _ in range(data.draw(st.integers(1, 5))):
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 12)))
+        pieces = st.sampled_from([b":", b"- ", b"\t", b"\n", b"[", b"}", b"*a", b"&a ", b"'", b"!x ", b"<<: ", b"|\n"])
+        content[start:end] = data.draw(st.one_of(pieces, st.binary(max_size=4)))
+    read_or_refused(bytes(content))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))))
+def test_noise_is_refused(content: bytes) -> None:
+    assert isinstance(read_or_refused(content), SpecInvalidError)
