@@ -243,7 +243,11 @@ class Engine:
         return told
 
     def _run(self, doing: str, call: operation.Call, on_event: OnEvent | None) -> Fold:
-        return operation.run(self.open(), doing, call, on_event, self.say)
+        what = operation.Operation(doing, call, on_event)
+        return operation.run(self.open(), what, say=self.say, mend=self._mend)
+
+    def _mend(self) -> None:
+        recovery.mend_if_nobody_writes(self)
 
     def _deployment(self) -> dict[str, Any]:
         checkpoint = self.home.checkpoint(self.project)
@@ -271,4 +275,10 @@ class Engine:
         command = self._process()
         work = self.home.prepare(self.project)
         with operation.explained(self.home.name, doing, command):
-            return str(command.run(list(args), str(work), self._environment()).stdout)
+            try:
+                return str(command.run(list(args), str(work), self._environment()).stdout)
+            except Exception:
+                if not operation.read_half_written(command):
+                    raise
+                self._mend()
+                return str(command.run(list(args), str(work), self._environment()).stdout)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mlcluster.engine.events import Fold, OnEvent
@@ -37,24 +38,39 @@ class Process(Stoppable, Protocol):
     def last(self) -> Ended | None: ...
 
 
-def run(stack: Any, doing: str, call: Call, on_event: OnEvent | None, say: Callable[[str], object]) -> Fold:
-    """One operation to its end; once more when it read a state that was being written.
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What to do.
+
+    Attributes:
+        doing: what this is, as a phrase, for errors.
+        call: starts it.
+        on_event: told while it runs, from another thread; an exception of it is raised when the operation has ended.
+    """
+
+    doing: str
+    call: Call
+    on_event: OnEvent | None = None
+
+
+def run(stack: Any, what: Operation, *, say: Callable[[str], object], mend: Callable[[], object]) -> Fold:
+    """One operation to its end; once more when it met a state that was half written.
 
     Args:
         stack: the SDK's stack; its program is a TidyProgram, its command an EngineCommand.
-        doing: what this is, as a phrase, for errors.
-        call: the operation.
-        on_event: told while it runs, from another thread; an exception of it is raised when the operation has ended.
+        what: the operation.
         say: told when somebody interrupts.
+        mend: called before the second attempt.
 
     Raises:
         InterruptedByUserError: Ctrl-C, SIGTERM or SIGHUP came.
         MlclusterError: the engine failed.
     """
     process: Process = stack.workspace.pulumi_command
-    fold, failed = _guarded(stack, doing, call, on_event, say)
-    if failed is not None and process.last is not None and CHECKPOINT_RACE in process.last.stderr:
-        fold, failed = _guarded(stack, doing, call, on_event, say)
+    fold, failed = _guarded(stack, what, say)
+    if failed is not None and read_half_written(process):
+        mend()
+        fold, failed = _guarded(stack, what, say)
     if fold.error is not None:
         raise fold.error
     if failed is not None:
@@ -62,16 +78,19 @@ def run(stack: Any, doing: str, call: Call, on_event: OnEvent | None, say: Calla
     return fold
 
 
-def _guarded(
-    stack: Any, doing: str, call: Call, on_event: OnEvent | None, say: Callable[[str], object]
-) -> tuple[Fold, MlclusterError | None]:
+def read_half_written(process: Process) -> bool:
+    """Whether the last command ended because the state was being written, or was cut off in the middle of it."""
+    return process.last is not None and CHECKPOINT_RACE in process.last.stderr
+
+
+def _guarded(stack: Any, what: Operation, say: Callable[[str], object]) -> tuple[Fold, MlclusterError | None]:
     process: Process = stack.workspace.pulumi_command
     process.stopped = False
-    fold = Fold(on_event)
+    fold = Fold(what.on_event)
     with Interruption(process, say) as interruption:
-        failed = _attempt(stack, doing, call, fold)
+        failed = _attempt(stack, what, fold)
     if interruption.happened:
-        raise _interrupted(stack.name, doing, fold, failed) from failed
+        raise _interrupted(stack.name, what.doing, fold, failed) from failed
     return fold, failed
 
 
@@ -97,15 +116,15 @@ def explained(stack_name: str, doing: str, process: Process | None, fold: Fold |
         raise MlclusterError(doing, happened, "Run the same command again.") from error
 
 
-def _attempt(stack: Any, doing: str, call: Call, fold: Fold) -> MlclusterError | None:
+def _attempt(stack: Any, what: Operation, fold: Fold) -> MlclusterError | None:
     process: Process = stack.workspace.pulumi_command
     process.quick = True
     # a killed engine ends its stream of events in the middle; how it ended is told better by its exit code
     warnings.filterwarnings("ignore", message="Error in event stream", category=UserWarning)
     try:
-        with explained(stack.name, doing, process, fold):
+        with explained(stack.name, what.doing, process, fold):
             try:
-                call(stack, fold.take)
+                what.call(stack, fold.take)
             finally:
                 if fold.seen:
                     fold.ended.wait(LAST_EVENTS_SECONDS)

@@ -14,6 +14,7 @@ from mlcluster.engine import locks
 from mlcluster.engine.failures import lock_conflict
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
+from mlcluster.engine.mending import mend_files
 from mlcluster.engine.state import Pending
 
 ORPHAN_SECONDS = 30.0
@@ -34,6 +35,12 @@ class Recovered:
 
     def __bool__(self) -> bool:
         return bool(self.owners or self.pending)
+
+    def __str__(self) -> str:
+        told = [f"removed the lock of {owner}" for owner in self.owners]
+        if self.pending:
+            told.append(f"looked after {', '.join(self.pending)}")
+        return "; ".join(told) or "nothing held the stack and nothing was open"
 
 
 class Recoverable(Protocol):
@@ -76,10 +83,23 @@ def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
     return _clear(engine, held)
 
 
+def mend_if_nobody_writes(engine: Recoverable) -> None:
+    """Puts files in order that a killed run left half written, unless somebody may be writing them now."""
+    held = locks.read_locks(engine.home, engine.project)
+    if all(locks.is_alive(lock) is False for lock in held):
+        _mend(engine, killed=bool(held))
+
+
+def _mend(engine: Recoverable, *, killed: bool) -> None:
+    for mended in mend_files(engine.home, engine.project, killed=killed):
+        engine.say(f"A killed run left its state half written: {mended}.")
+
+
 def _clear(engine: Recoverable, held: Sequence[Lock]) -> Recovered:
     locks.remove_locks(held)
     for lock in held:
         engine.say(f"Removed the lock of {lock.owner}, which is no longer running.")
+    _mend(engine, killed=bool(held))
     pending = engine.pending()
     if pending:
         engine.say(f"A killed run left open: {', '.join(item.text for item in pending)}. Looking what is there.")

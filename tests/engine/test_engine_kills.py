@@ -127,7 +127,7 @@ def test_two_at_once_the_second_is_told_who_holds_it(
 
 def _leave_lock(engine: Engine, **fields: object) -> Path:
     directory = engine.home.root / "state/.pulumi/locks/organization" / engine.project / engine.home.name
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     lock = {"pid": 2**22 - 3, "username": "jo", "hostname": socket.gethostname(), "timestamp": "2026-01-02T03:04:05Z"}
     path = directory / "0000.json"
     path.write_text(json.dumps(lock | fields))
@@ -180,6 +180,31 @@ def test_a_damaged_state_is_said_plainly(engine_of: EngineOf) -> None:
     checkpoint.write_text(checkpoint.read_text()[:300])
     with pytest.raises(MlclusterError, match="damaged"):
         engine.up()
+
+
+@pytest.mark.parametrize("verb", ["preview", "up", "drift", "destroy", "outputs"])
+def test_a_file_that_a_kill_cut_off_is_mended(verb: str, engine_of: EngineOf) -> None:
+    engine_of(small_plan(1)).up()
+    engine = engine_of(small_plan(1))
+    checkpoint = engine.home.checkpoint(engine.project)
+    assert checkpoint is not None
+    beside = checkpoint.with_name(f"{checkpoint.name}.attrs")
+    assert beside.exists()
+    beside.write_text("")
+    getattr(engine, verb)()
+    assert not beside.exists() or beside.read_text()
+
+
+def test_a_state_that_a_kill_cut_off_comes_back_from_its_copy(engine_of: EngineOf, world: World) -> None:
+    engine = engine_of(small_plan(3))
+    engine.up()
+    checkpoint = engine.home.checkpoint(engine.project)
+    assert checkpoint is not None
+    checkpoint.write_text(checkpoint.read_text()[:300])
+    _leave_lock(engine)
+    engine_of(small_plan(3)).up()
+    assert len(world.objects) == 4
+    assert len(engine.resources()) == 4
 
 
 def test_a_state_caught_half_written_is_read_again_once(pulumi: Path, port: int, tmp_path: Path, world: World) -> None:
