@@ -75,7 +75,7 @@ class Lab:
     ) -> None:
         """Make the lab run: from nothing, on the data of a stopped one, or what has died of it. Running is fine.
 
-        A lab that had Kueue gets it back. `started_by` is what `status` tells of who brought it up.
+        A lab that had Kueue gets it back. `started_by` is what `status` tells of who made it, once.
 
         Raises:
             StartFailed, NotReady: a component does not come up; what was started is stopped again.
@@ -154,8 +154,7 @@ class Lab:
         if current is None and status.has_data(self.layout):
             raise LeftoverData(self.name, self.layout.root)
         if current is not None and current.born:
-            idle = not any(process.alive(known) for known in current.processes)
-            return replace(current, started_by=started_by, binaries=dict(toolchain.binaries)) if idle else current
+            return _with_programs(current, toolchain)
         self._stop()
         self.layout.wipe()
         return Record("starting", self._choose_ports(), dict(toolchain.binaries), False, started_by)
@@ -196,6 +195,15 @@ class Lab:
         if current is None or current.phase != "running":
             raise NotRunning(doing, self.name, self.status().state)
         return current
+
+
+def _with_programs(current: Record, toolchain: Toolchain) -> Record:
+    """A lab keeps its programs while any of them runs and all are there; else it takes those of `toolchain`."""
+    running = any(process.alive(known) for known in current.processes)
+    if running and all(path.exists() for path in current.binaries.values()):
+        return current
+    kueue = current.kueue and replace(current.kueue, chart=toolchain.chart)
+    return replace(current, binaries=dict(toolchain.binaries), kueue=kueue)
 
 
 def list_labs() -> list[LabStatus]:

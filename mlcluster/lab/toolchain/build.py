@@ -12,9 +12,9 @@ from pathlib import Path
 
 from mlcluster.directories import cache_directory
 from mlcluster.errors import MlclusterError
-from mlcluster.lab.toolchain import find, gobuild, pins
 from mlcluster.lab.toolchain import go as go_finder
-from mlcluster.lab.toolchain.find import Toolchain
+from mlcluster.lab.toolchain import gobuild, pins
+from mlcluster.lab.toolchain.find import Toolchain, chart_directory, directory, find, find_tool
 from mlcluster.progress import Progress
 
 KEEP_CACHES_VARIABLE = "MLCLUSTER_KEEP_BUILD_CACHES"
@@ -34,23 +34,23 @@ def ensure(progress: Progress, *, keep_caches: bool = False) -> Toolchain:
     Raises:
         MlclusterError: no Go, no network, not enough disk, or a program that does not build.
     """
-    found = find.find()
+    found = find()
     if found is not None:
         return found
     _build_missing(pins.NAMES, progress, keep_caches=keep_caches, chart=True)
-    found = find.find()
+    found = find()
     if found is None:
-        raise MlclusterError("building the toolchain", f"{find.directory()} is not complete", "try again")
+        raise MlclusterError("building the toolchain", f"{directory()} is not complete", "try again")
     return found
 
 
 def ensure_tool(name: str, progress: Progress, *, keep_caches: bool = False) -> Path:
     """The one program `name`, built when it is missing; for the rest see `ensure`."""
-    found = find.find_tool(name)
+    found = find_tool(name)
     if found is not None:
         return found
     _build_missing((name,), progress, keep_caches=keep_caches, chart=False)
-    return find.directory() / "bin" / name
+    return directory() / "bin" / name
 
 
 def free_bytes(place: Path) -> int:
@@ -83,7 +83,7 @@ def work_directory() -> Path:
 def _build_missing(names: Sequence[str], progress: Progress, *, keep_caches: bool, chart: bool) -> None:
     from filelock import FileLock, Timeout
 
-    place = find.directory()
+    place = directory()
     place.mkdir(parents=True, exist_ok=True)
     lock = FileLock(place / ".lock")
     try:
@@ -92,7 +92,7 @@ def _build_missing(names: Sequence[str], progress: Progress, *, keep_caches: boo
         progress.say("another command builds the toolchain: waiting for it")
         lock.acquire()
     try:
-        missing = [tool for tool in pins.TOOLS if tool.name in names and find.find_tool(tool.name) is None]
+        missing = [tool for tool in pins.TOOLS if tool.name in names and find_tool(tool.name) is None]
         if missing or chart:
             _build(missing, progress, chart=chart and not _has_chart())
         if not (keep_caches or os.environ.get(KEEP_CACHES_VARIABLE)):
@@ -114,7 +114,7 @@ def _build(missing: Sequence[pins.Tool], progress: Progress, *, chart: bool) -> 
     builder = gobuild.Builder(go_finder.program(work, progress), module, go_finder.environment(work))
     for number, tool in enumerate(missing, start=1):
         with progress.task(f"building {tool.name} {pins.pinned(tool)} ({number} of {len(missing)})") as task:
-            builder.build(tool, find.directory() / "bin" / tool.name, task)
+            builder.build(tool, directory() / "bin" / tool.name, task)
     if chart:
         with progress.task("taking Kueue's chart from its module"):
             _take_chart(builder)
@@ -124,7 +124,7 @@ def _announce(missing: Sequence[pins.Tool], progress: Progress) -> None:
     gigabytes = _needed(len(missing), None) / 1e9
     progress.say(
         f"building {', '.join(tool.name for tool in missing)} from source, once: about {gigabytes:.0f} GB of disk for"
-        f" a while, at most 0.8 GB stay in {find.directory()}; about ten minutes on two cores for all of them."
+        f" a while, at most 0.8 GB stay in {directory()}; about ten minutes on two cores for all of them."
         " It may be interrupted and goes on where it was"
     )
 
@@ -147,13 +147,13 @@ def _size(directory: Path) -> int:
 
 
 def _has_chart() -> bool:
-    return (find.chart_directory() / "Chart.yaml").is_file()
+    return (chart_directory() / "Chart.yaml").is_file()
 
 
 def _take_chart(builder: gobuild.Builder) -> None:
     module = next(tool.module for tool in pins.TOOLS if tool.name == "kueue")
-    fresh = find.chart_directory().with_suffix(".new")
+    fresh = chart_directory().with_suffix(".new")
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.copytree(builder.module_directory(module) / "charts" / "kueue", fresh, copy_function=shutil.copyfile)
-    shutil.rmtree(find.chart_directory(), ignore_errors=True)
-    fresh.rename(find.chart_directory())
+    shutil.rmtree(chart_directory(), ignore_errors=True)
+    fresh.rename(chart_directory())

@@ -1,0 +1,137 @@
+"""Command lines and configuration documents of the lab's components."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mlcluster.lab import configs, flags
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.ports import Ports
+from mlcluster.lab.stages import BROKEN, RUN_FOR, stages
+
+pytestmark = pytest.mark.unit
+
+LAYOUT = Layout(Path("/labs/one"))
+PORTS = Ports(etcd=1, etcd_peer=2, api=3, controllers=4, scheduler=5, kwok=6)
+ALL = {
+    "etcd": flags.etcd(LAYOUT, PORTS),
+    "apiserver": flags.apiserver(LAYOUT, PORTS),
+    "controllers": flags.controllers(LAYOUT, PORTS),
+    "scheduler": flags.scheduler(LAYOUT, PORTS),
+    "kwok": flags.kwok(LAYOUT),
+    "kueue": flags.kueue(LAYOUT),
+}
+ADDRESS = re.compile(r"-(?:address|urls|servers|cluster)=")
+
+
+def value(argv: list[str], flag: str) -> str:
+    return next(argument.partition("=")[2] for argument in argv if argument.startswith(f"--{flag}="))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_address_is_loopback(name: str) -> None:
+    for argument in ALL[name]:
+        if ADDRESS.search(argument):
+            assert "127.0.0.1" in argument
+        assert "0.0.0.0" not in argument  # noqa: S104 - what must not be there
+        assert "[::]" not in argument
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("apiserver", "bind-address"),
+        ("controllers", "bind-address"),
+        ("scheduler", "bind-address"),
+        ("etcd", "listen-client-urls"),
+        ("etcd", "listen-peer-urls"),
+    ],
+)
+def test_what_listens_says_where(name: str, flag: str) -> None:
+    assert "127.0.0.1" in value(ALL[name], flag)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_files_are_in_the_private_directory_and_no_flag_comes_twice(name: str) -> None:
+    given = [argument.partition("=")[0] for argument in ALL[name]]
+    assert sorted(given) == sorted(set(given))
+    for argument in ALL[name]:
+        path = argument.partition("=")[2]
+        assert not path.startswith("/") or path.startswith("/labs/one/")
+
+
+def test_etcd_asks_for_client_certificates() -> None:
+    assert "--client-cert-auth" in ALL["etcd"]
+    assert value(ALL["etcd"], "listen-client-urls").startswith("https://")
+
+
+def test_quiet_mode_is_whole() -> None:
+    """Without heartbeats the taint plugin must be off and the grace long, and kwok must write no leases."""
+    assert value(ALL["apiserver"], "disable-admission-plugins") == "TaintNodesByCondition"
+    assert value(ALL["controllers"], "node-monitor-grace-period") == "87600h"
+    assert "-node-lifecycle-controller" not in value(ALL["controllers"], "controllers").split(",")
+    assert configs.kwok(LAYOUT, PORTS)[0]["options"]["nodeLeaseDurationSeconds"] == 0
+
+
+def test_extended_resource_toleration_is_only_there_when_asked_for() -> None:
+    with_it = flags.apiserver(LAYOUT, PORTS, extended_resource_toleration=True)
+    assert value(with_it, "enable-admission-plugins") == "NodeRestriction,ExtendedResourceToleration"
+    assert value(ALL["apiserver"], "enable-admission-plugins") == "NodeRestriction"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "job-controller",
+        "cronjob-controller",
+        "deployment-controller",
+        "garbage-collector-controller",
+        "namespace-controller",
+        "resourcequota-controller",
+        "serviceaccount-controller",
+        "taint-eviction-controller",
+        "disruption-controller",
+    ],
+)
+def test_controllers_that_decide_something_stay_on(kept: str) -> None:
+    assert kept not in flags.CONTROLLERS_OFF
+
+
+def test_rights_are_rbac_and_nobody_is_anonymous() -> None:
+    assert value(ALL["apiserver"], "authorization-mode") == "Node,RBAC"
+    assert value(ALL["apiserver"], "anonymous-auth") == "false"
+    assert value(ALL["controllers"], "use-service-account-credentials") == "true"
+
+
+def test_kwok_listens_on_loopback_and_keeps_labelled_nodes_only() -> None:
+    options = configs.kwok(LAYOUT, PORTS)[0]["options"]
+    assert options["serverAddress"] == "127.0.0.1:6"
+    assert options["nodeIP"] == "127.0.0.1"
+    assert options["manageNodesWithLabelSelector"] == "type=kwok"
+
+
+def test_a_pod_ends_only_when_it_says_after_how_long() -> None:
+    stage = next(stage for stage in stages() if stage["metadata"]["name"] == "pod-complete")
+    annotation = f'.metadata.annotations["{RUN_FOR}"]'
+    assert {"key": annotation, "operator": "Exists"} in stage["spec"]["selector"]["matchExpressions"]
+    assert stage["spec"]["delay"]["durationFrom"] == {"expressionFrom": annotation}
+
+
+def test_a_broken_node_is_not_repaired() -> None:
+    stage = next(stage for stage in stages() if stage["metadata"]["name"] == "node-initialize")
+    wanted = {"key": f'.metadata.annotations["{BROKEN}"]', "operator": "DoesNotExist"}
+    assert wanted in stage["spec"]["selector"]["matchExpressions"]
+
+
+def test_documents_are_written_one_after_the_other() -> None:
+    text = configs.written({"a": 1}, {"b": 2}).decode()
+    assert [json.loads(part) for part in text.split("---")] == [{"a": 1}, {"b": 2}]
+
+
+def test_kubeconfig_names_the_user_and_the_server() -> None:
+    document = configs.kubeconfig("admin", "https://127.0.0.1:3", b"ca", b"certificate", b"key")
+    assert document["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:3"
+    assert document["contexts"][0]["context"] == {"cluster": "lab", "user": "admin"}
+    assert document["users"][0]["user"] == {"client-certificate-data": "Y2VydGlmaWNhdGU=", "client-key-data": "a2V5"}

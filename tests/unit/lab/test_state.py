@@ -1,0 +1,169 @@
+"""Records, states and locks of a lab, without any of its programs."""
+
+import dataclasses
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.lab import lock, record
+from mlcluster.lab.failures import LabBusy, LeftoverData, NotRunning
+from mlcluster.lab.lab import Lab, labs_directory, list_labs
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.ports import KueuePorts, Ports
+from mlcluster.lab.process import Process
+from mlcluster.lab.record import KueueRecord, Record
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+from mlcluster.verbs.lab import status_document, status_text
+
+pytestmark = pytest.mark.unit
+
+PORTS = Ports(1, 2, 3, 4, 5, 6)
+NO_TOOLCHAIN = Toolchain({}, Path("chart"))
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "kueue")
+
+
+def recorded(root: Path, **changes: Any) -> Record:
+    dead = Process("etcd", 999_999_999, 1.5, ("/bin/etcd", "--a"), root / "logs" / "etcd.log")
+    kueue = KueueRecord(KueuePorts(7, 8, 9, 10), {"a": {"b": [1]}}, Path("/chart"))
+    whole = Record("running", PORTS, {name: Path("/bin", name) for name in PROGRAMS}, True, "up", True, (dead,), kueue)
+    return dataclasses.replace(whole, **changes)
+
+
+def lab_with(root: Path, **changes: Any) -> Lab:
+    layout = Layout(root)
+    root.mkdir()
+    record.save(layout, recorded(root, **changes))
+    return Lab("one", root)
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    record.save(Layout(tmp_path), recorded(tmp_path))
+    assert record.load(Layout(tmp_path)) == recorded(tmp_path)
+    without = recorded(tmp_path, kueue=None, processes=())
+    record.save(Layout(tmp_path), without)
+    assert record.load(Layout(tmp_path)) == without
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"phase": "running"}', "null"])
+def test_a_damaged_record_is_told_and_reset_deletes_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "state.json").write_text(text)
+    lab = Lab("one", tmp_path / "one")
+    assert lab.status().state == "crashed"
+    assert "reset" in lab.status().note
+    with pytest.raises(LeftoverData):
+        lab.start(NO_TOOLCHAIN, Silent())
+    lab.reset(Silent())
+    assert lab.status().state == "absent"
+
+
+def test_data_without_a_record_is_told_and_not_started(tmp_path: Path) -> None:
+    (tmp_path / "one" / "etcd").mkdir(parents=True)
+    lab = Lab("one", tmp_path / "one")
+    assert (lab.status().state, lab.status().note) == (
+        "crashed", "data without a record; `mlcluster lab reset` deletes it",
+    )  # fmt: skip
+    with pytest.raises(LeftoverData, match="no readable record"):
+        lab.start(NO_TOOLCHAIN, Silent())
+
+
+def test_nothing_is_absent(tmp_path: Path) -> None:
+    lab = Lab("one", tmp_path / "one")
+    assert lab.status().state == "absent"
+    lab.stop(Silent())
+    lab.reset(Silent())
+    assert lab.status().state == "absent"
+
+
+@pytest.mark.parametrize(("changes", "state", "note"), [
+    ({}, "crashed", "not running: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, kueue"),
+    ({"kueue": None}, "crashed", "not running: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok;"),
+    ({"phase": "starting"}, "crashed", "a start did not end"),
+    ({"phase": "stopped"}, "stopped", "its data is kept"),
+])  # fmt: skip
+def test_states_of_dead_labs(tmp_path: Path, changes: dict[str, Any], state: str, note: str) -> None:
+    found = lab_with(tmp_path / "one", **changes).status()
+    assert found.state == state
+    assert found.note.startswith(note)
+    assert found.kubeconfig is None
+    assert found.started_by == "up"
+
+
+def test_a_start_that_goes_on_is_starting(tmp_path: Path) -> None:
+    lab = lab_with(tmp_path / "one", phase="starting")
+    with lock.held("one", lab.layout, Silent()):
+        assert lab.status().state == "starting"
+    assert lab.status().state == "crashed"
+
+
+def test_questions_to_a_lab_that_does_not_run(tmp_path: Path) -> None:
+    lab = lab_with(tmp_path / "one", phase="stopped")
+    for question in (lab.keys, lab.baseline_keys, lab.leftovers):
+        with pytest.raises(NotRunning, match="lab one is stopped"):
+            question()
+    with pytest.raises(NotRunning):
+        lab.start_kueue({}, NO_TOOLCHAIN, Silent())
+
+
+def test_the_second_command_says_for_whom_it_waits_and_gives_up(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    class Telling(Silent):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+    layout = Layout(tmp_path / "one")
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock.held("one", layout, Silent()):
+            inside.set()
+            leave.wait(30)
+
+    first = threading.Thread(target=hold)
+    first.start()
+    inside.wait(30)
+    with pytest.raises(LabBusy, match=f"process {os.getpid()}"), lock.held("one", layout, Telling(), patience=0):
+        pass
+    leave.set()
+    first.join()
+    assert said == [f"lab one: waiting for another command ({said[0].partition('(')[2][:-1]})"]
+    assert not lock.is_held(layout)
+
+
+@pytest.mark.parametrize("name", ["../x", "", "A", "a/b", ".hidden", "a" * 41, "-a"])
+def test_a_name_cannot_leave_the_directory_of_labs(name: str) -> None:
+    with pytest.raises(MlclusterError) as caught:
+        Lab(name)
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_a_wrong_root_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    Lab("one", tmp_path).reset(Silent())
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_labs_are_listed_by_name() -> None:
+    assert list_labs() == []
+    for name in ("b", "a", ".hidden"):
+        (labs_directory() / name).mkdir(parents=True)
+    assert [found.name for found in list_labs()] == ["a", "b"]
+
+
+def test_status_for_people_and_programs(tmp_path: Path) -> None:
+    found = lab_with(tmp_path / "one").status()
+    text = status_text(found)
+    assert text.startswith("lab one: crashed (not running: etcd")
+    assert "kwok" in text
+    document = status_document(found)
+    assert (document["kind"], document["state"], document["startedBy"]) == ("LabStatus", "crashed", "up")
+    assert [process["name"] for process in document["processes"]] == list(PROGRAMS)
+    assert set(document["processes"][0]) == {
+        "name", "pid", "alive", "ready", "memoryMib", "port", "log", "answer",
+    }  # fmt: skip
