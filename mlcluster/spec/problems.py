@@ -61,10 +61,10 @@ def located(document: Document, problem: Problem) -> LocatedProblem:
         file=document.path,
         line=place.line,
         column=place.column,
-        path=document.spell(problem.loc),
-        source=masked(source),
-        message=problem.message,
-        hint=problem.hint,
+        path=_printable(document.spell(problem.loc)),
+        source=_same_width(masked(source)),
+        message=_printable(problem.message),
+        hint=_printable(problem.hint),
     )
 
 
@@ -72,6 +72,18 @@ def unreadable(file: str, problem: Problem, text: str) -> SpecInvalidError:
     """The error for a file that is not one YAML document; `text` is "" when not even that is known."""
     line, column = problem.at or (None, None)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    source = masked(lines[line - 1]) if line and line <= len(lines) and text else ""
-    source = "".join(character if character.isprintable() or character == "\t" else "?" for character in source)
-    return SpecInvalidError(file, [LocatedProblem(file, line, column, "", source, problem.message, problem.hint)])
+    source = _same_width(masked(lines[line - 1])) if line and line <= len(lines) and text else ""
+    found = LocatedProblem(file, line, column, "", source, _printable(problem.message), _printable(problem.hint))
+    return SpecInvalidError(file, [found])
+
+
+def _printable(text: str) -> str:
+    """What a spec says cannot steer a terminal: characters that do not print stand as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def _same_width(line: str) -> str:
+    """The same for a source line, whose columns must stay."""
+    return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)

@@ -41,7 +41,7 @@ def read_yaml(text: str, name: str) -> Document:
     reader = _Reader(text)
     try:
         data, root = reader.document()
-    except yaml.MarkedYAMLError as error:
+    except yaml.YAMLError as error:
         raise UnreadableError(syntax_problem(error, lines)) from error
     if not isinstance(data, dict):
         raise UnreadableError(_not_a_mapping(data, root))

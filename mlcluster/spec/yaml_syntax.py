@@ -38,7 +38,7 @@ def syntax_problem(error: Any, lines: tuple[str, ...]) -> Problem:
     """The problem behind a parser's error.
 
     Args:
-        error: a `yaml.MarkedYAMLError`.
+        error: a `yaml.YAMLError`, which in practice has marks.
         lines: the text.
     """
     place = _place(error, len(lines))
@@ -48,16 +48,18 @@ def syntax_problem(error: Any, lines: tuple[str, ...]) -> Problem:
         at = Position(place.line, indentation.index("\t") + 1)
         return Problem((), "a tab in the indentation; YAML indents with spaces", "replace tabs by spaces", at=at)
     character = line[place.column - 1 : place.column]
-    if "cannot start any token" in str(error.problem) and character in _RESERVED:
+    said = str(getattr(error, "problem", error))
+    if "cannot start any token" in said and character in _RESERVED:
         return Problem((), f"a value cannot begin with {character}", "quote it", at=place)
-    message, hint = _WORDS.get(str(error.problem), (f"not YAML: {error.problem}", ""))
+    message, hint = _WORDS.get(said, (f"not YAML: {said}", ""))
     return Problem((), message, hint, at=place)
 
 
 def _place(error: Any, lines: int) -> Position:
     """Where the error is; what is unclosed is shown where it was opened."""
-    opened = error.context_mark is not None and ("flow" in str(error.context) or "quoted" in str(error.context))
-    mark = error.context_mark if opened else error.problem_mark or error.context_mark
+    context, begun, here = (getattr(error, name, None) for name in ("context", "context_mark", "problem_mark"))
+    opened = begun is not None and any(word in str(context) for word in ("flow", "quoted"))
+    mark = begun if opened else here or begun
     if mark is None:
         return Position(1, 1)
     return Position(min(mark.line + 1, lines), mark.column + 1)

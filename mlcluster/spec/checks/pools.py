@@ -25,6 +25,8 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
             yield from _reserved(here, pool, facts)
         yield from _capacity(here, pool)
         yield from _selector(here, pool, on_existing=spec.target.kind == "existing")
+        if spec.target.kind == "existing":
+            yield from _made_elsewhere(here, pool)
     yield from _overlaps(spec)
 
 
@@ -70,6 +72,16 @@ def _selector(here: Loc, pool: NodePool, *, on_existing: bool) -> Iterator[Probl
     elif not on_existing and pool.selector is not None:
         message = "a selector is for target existing; elsewhere mlcluster makes the nodes"
         yield Problem((*here, "selector"), message, "use labels", key=True)
+
+
+def _made_elsewhere(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    """What is decided when nodes are made, and these nodes are there already."""
+    if pool.network.placement_group != "none":
+        message = "a placement group is chosen when nodes are made; these are there already"
+        yield Problem((*here, "network", "placementGroup"), message, "remove it")
+    if pool.gpu.taint and "taint" in pool.gpu.model_fields_set:
+        message = "mlcluster puts no accelerator taint on nodes of target existing"
+        yield Problem((*here, "gpu", "taint"), message, "taint the nodes yourself, and list it under taints")
 
 
 def _overlaps(spec: ClusterSpec) -> Iterator[Problem]:

@@ -37,7 +37,7 @@ def read_or_refused(content: bytes) -> Loaded | SpecInvalidError:
     return refusal
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(cluster_data())
 def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
     found = read_or_refused(yaml_of(data))
@@ -45,7 +45,7 @@ def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
     assert found.spec.metadata.name == data["metadata"]["name"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(cluster_data(targets=("eks",)))
 def test_a_plausible_eks_spec_waits_for_its_target_only(data: dict[str, Any]) -> None:
     found = read_or_refused(yaml_of(data))
@@ -53,7 +53,7 @@ def test_a_plausible_eks_spec_waits_for_its_target_only(data: dict[str, Any]) ->
     assert [problem.path for problem in found.problems] == ["target.kind"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(broken_data())
 def test_a_mutated_spec_is_read_or_refused(data: dict[str, Any]) -> None:
     read_or_refused(yaml_of(data))

@@ -1,13 +1,20 @@
 """YAML 1.2 to plain data, and where everything stands."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
+from mlcluster.spec import yaml_reader
 from mlcluster.spec.document import Document, Loc, Position
+from mlcluster.spec.load import parse
+from mlcluster.spec.problems import SpecInvalidError
 from mlcluster.spec.yaml_reader import MAX_DEPTH, MAX_VALUES, UnreadableError, read_yaml
 
 pytestmark = pytest.mark.unit
+
+BROKEN = Path(__file__).parent.parent.parent / "broken"
 
 
 def value_of(text: str) -> Any:
@@ -117,6 +124,13 @@ def test_the_first_of_two_equal_keys_stays_and_both_lines_are_told() -> None:
     (problem,) = document.problems
     assert problem.message == 'the key "a" is on line 1 already'
     assert problem.at == Position(3, 1)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in BROKEN.glob("*.yaml")))
+def test_the_parser_without_libyaml_ends_in_sentences_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_reader, "_PARSER", yaml.SafeLoader)
+    with pytest.raises(SpecInvalidError):
+        parse((BROKEN / name).read_bytes(), name)
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
