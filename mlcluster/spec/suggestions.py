@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+_YES_NO = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The one of `known` that `word` most likely means, or ""; case, dashes and underscores do not count."""
@@ -27,6 +29,17 @@ def listed(words: Iterable[str], limit: int = 12) -> str:
     every = list(words)
     more = f" and {len(every) - limit} more" if len(every) > limit else ""
     return ", ".join(every[:limit]) + more
+
+
+def rewritten(expected: str, raw: str) -> str:
+    """How to write the scalar `raw` so that it has the type that pydantic's error type `expected` asks for, or ""."""
+    number = raw.replace("_", "").replace(",", "")
+    if expected in {"int_type", "float_type", "float_parsing", "int_parsing"}:
+        return f"write {number[:20]} without quotes" if number.isdecimal() else ""
+    if expected == "bool_type":
+        return f"write {_YES_NO[raw.lower()]}" if raw.lower() in _YES_NO else ""
+    forms = {"string_type": f'quote it: "{raw[:60]}"', "list_type": f"write [{raw[:60]}]"}
+    return forms.get(expected, "")
 
 
 def _letters(word: str) -> str:

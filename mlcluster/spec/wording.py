@@ -8,7 +8,7 @@ from mlcluster.spec.masking import is_secret
 from mlcluster.spec.patterns import PATTERNS
 from mlcluster.spec.scalars import kind_of
 from mlcluster.spec.schema import allowed_shapes, allowed_words, described, known_keys
-from mlcluster.spec.suggestions import did_you_mean, listed
+from mlcluster.spec.suggestions import did_you_mean, listed, rewritten
 
 PydanticError = Mapping[str, Any]
 KINDS = ("eks", "existing", "local")
@@ -21,7 +21,6 @@ _EXAMPLES = {
     "labels": "{ml-purpose: training}",
     "metadata": "{name: atlas}",
 }
-_YES_NO = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 _TARGETS = {
     "aws": "eks", "amazon": "eks", "gke": "existing", "aks": "existing", "kubernetes": "existing",
     "kubeadm": "existing", "kind": "local", "minikube": "local", "k3d": "local", "lab": "local", "kwok": "local",
@@ -182,18 +181,7 @@ def _type_hint(error: _Error, raw: str) -> str:
     keys = known_keys(error.loc, error.document.data)
     if keys:
         return f"write {{nodes: {raw[:10]}}}" if "nodes" in keys and raw.isdecimal() else f"keys: {listed(keys)}"
-    return _scalar_hint(error.type, raw) if raw else ""
-
-
-def _scalar_hint(type_: str, raw: str) -> str:
-    """How to write `raw` where the field's type asks for it otherwise."""
-    number = raw.replace("_", "").replace(",", "")
-    if type_ in {"int_type", "float_type", "float_parsing", "int_parsing"}:
-        return f"write {number[:20]} without quotes" if number.isdecimal() else ""
-    if type_ == "bool_type":
-        return f"write {_YES_NO[raw.lower()]}" if raw.lower() in _YES_NO else ""
-    forms = {"string_type": f'quote it: "{raw[:60]}"', "list_type": f"write [{raw[:60]}]"}
-    return forms.get(type_, "")
+    return rewritten(error.type, raw) if raw else ""
 
 
 def _pattern(error: _Error) -> Problem:
