@@ -1,0 +1,40 @@
+"""`python -m mlcluster.kubernetes_provider`: prints its port, serves until the engine ends."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+
+from mlcluster.kubernetes_provider.lean import import_lean
+
+_PARENT_SECONDS = 1.0  # how often we look whether the engine is still there
+_CLOSE_SECONDS = 0.2
+
+
+def main() -> None:
+    """Serve one provider instance."""
+    import_lean()
+    from mlcluster.kubernetes_provider.faults import Faults
+    from mlcluster.kubernetes_provider.server import serve
+    from mlcluster.kubernetes_provider.servicer import Provider
+
+    logging.basicConfig(stream=sys.stderr, level=logging.ERROR)
+    ended = threading.Event()
+    # The engine gives us a process group of our own, so an interrupt comes from it and means "close"; ignoring it
+    # costs five seconds an operation.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    parent = os.getppid()
+    provider = Provider()
+    server, port = serve(provider, Faults.from_environment())
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+    while not ended.wait(_PARENT_SECONDS) and os.getppid() == parent:
+        pass
+    server.stop(_CLOSE_SECONDS).wait()
+    provider.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""The provider's own arguments: which cluster, which namespace, and when a change of them means another cluster."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.kubeconfig import read_kubeconfig
+from mlcluster.kubernetes_provider.values import Secret, has_unknown, is_unknown, plain
+
+# Arguments of the official provider that ask for something this one does not do.
+_NOT_HERE = {
+    "renderYamlToDirectory": "use `mlcluster render`",
+    "deleteUnreachable": "a cluster that does not answer is an error here",
+    "skipUpdateUnreachable": "a cluster that does not answer is an error here",
+    "cluster": "name a context instead",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What Configure gave.
+
+    Attributes:
+        kubeconfig: path or text, "" for the default places.
+        blind: why no server can be asked in this preview; "" when one can.
+    """
+
+    kubeconfig: str = ""
+    context: str | None = None
+    namespace: str = ""
+    cluster_identifier: str = ""
+    blind: str = ""
+
+
+def read_settings(arguments: dict[str, Any]) -> Settings:
+    """Settings from Configure's arguments, which arrive as text or as JSON in text."""
+    given = {key: _text(value) for key, value in plain(arguments).items()}
+    blind = "the kubeconfig is not known yet" if is_unknown(given.get("kubeconfig")) else ""
+    return Settings(
+        kubeconfig="" if blind else given.get("kubeconfig", ""),
+        context=given.get("context") or None,
+        namespace=given.get("namespace", ""),
+        cluster_identifier=given.get("clusterIdentifier", ""),
+        blind=blind,
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def check_arguments(arguments: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """The arguments with a kubeconfig's text marked secret, and what is wrong with them."""
+    wrong = [
+        (key, f"the built-in provider has no {key}: {instead}")
+        for key, instead in _NOT_HERE.items()
+        if plain(arguments.get(key)) not in {None, "", "false"}
+    ]
+    kubeconfig = arguments.get("kubeconfig")
+    if isinstance(kubeconfig, str) and _is_text(kubeconfig):
+        arguments = {**arguments, "kubeconfig": Secret(kubeconfig)}
+    return arguments, wrong
+
+
+def _is_text(kubeconfig: str) -> bool:
+    return "\n" in kubeconfig or kubeconfig.lstrip().startswith("{")
+
+
+def another_cluster(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """The arguments whose change means that every resource is to be made anew; mostly none.
+
+    With an identifier it alone decides. Without, the server's address does, as far as both are known.
+    """
+    old, new = plain(old), plain(new)
+    before, after = old.get("clusterIdentifier"), new.get("clusterIdentifier")
+    if before or after:
+        return ["clusterIdentifier"] if before and after and before != after else []
+    if has_unknown(old.get("kubeconfig")) or has_unknown(new.get("kubeconfig")):
+        return []
+    servers = [_server(item) for item in (old, new)]
+    return ["kubeconfig"] if all(servers) and servers[0] != servers[1] else []
+
+
+def _server(arguments: dict[str, Any]) -> str:
+    try:
+        return read_kubeconfig(arguments.get("kubeconfig") or "", arguments.get("context") or None).server
+    except MlclusterError:
+        return ""

@@ -1,0 +1,207 @@
+"""Creates, changes, reads and deletes one Kubernetes object. Here everything is real; `preview` asks only."""
+
+from typing import Any, NamedTuple
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.errors import ApiError
+from mlcluster.kubernetes_provider.cluster import Cluster, NotReady
+from mlcluster.kubernetes_provider.ownership import belongs_to, describe, identity, ours, owner
+from mlcluster.kubernetes_provider.ready import skips_await
+from mlcluster.kubernetes_provider.secrecy import seal, seal_secret_object
+from mlcluster.kubernetes_provider.shape import (
+    cut,
+    from_wire,
+    removed,
+    status_drift,
+    to_sdk,
+    to_wire,
+    wanted_of,
+    without_noise,
+)
+from mlcluster.kubernetes_provider.state import manager, outputs, recorded_owner, uid
+from mlcluster.kubernetes_provider.values import plain
+
+Object = dict[str, Any]
+
+_PROPAGATION = "pulumi.com/deletionPropagationPolicy"
+
+
+class InitFailed(Exception):  # noqa: N818 - the engine's word for it
+    """The object exists and is kept in the state, but is not ready."""
+
+    def __init__(self, reason: str, identifier: str, state: Object, inputs: Object) -> None:
+        super().__init__(reason)
+        self.reason, self.identifier, self.state, self.inputs = reason, identifier, state, inputs
+
+
+class Found(NamedTuple):
+    """A live object as a refresh wants it."""
+
+    state: Object
+    inputs: Object
+
+
+def create(cluster: Cluster, inputs: Object, seconds: float) -> tuple[str, Object]:
+    """Make the object, or go on with our own after a killed run; its id and state.
+
+    Raises:
+        MlclusterError: it exists and is not ours, or the server refuses.
+        InitFailed: it exists now but is not ready.
+    """
+    manifest = to_wire(plain(inputs))
+    live = cluster.live(manifest)
+    if live is not None and live["metadata"].get("deletionTimestamp"):
+        cluster.wait_deleting(live)
+        live = None
+    if live is not None:
+        live = _take_up(cluster, manifest, live)
+    elif "status" in manifest:
+        live = cluster.create_with_status(manifest)
+    else:
+        live = cluster.apply(manifest)
+    return _settled(cluster, live, inputs, None, seconds)
+
+
+def _take_up(cluster: Cluster, manifest: Object, live: Object) -> Object:
+    refuse_foreign(manifest, live)
+    applied = cluster.apply(_only(manifest, live["metadata"]["uid"]))
+    return cluster.apply_status(manifest) if "status" in manifest else applied
+
+
+def refuse_foreign(manifest: Object, live: Object) -> None:
+    """Raises MlclusterError when an object that is in the way is not our own."""
+    if not ours(live, owner(manifest)):
+        hint = "delete it, give ours another name, or label it as ours after making sure that nobody needs it"
+        raise MlclusterError(describe(live), f"already exists and belongs to {belongs_to(live)}", hint)
+
+
+def update(cluster: Cluster, before: Object, old_inputs: Object, inputs: Object, seconds: float) -> Object:
+    """Apply changed inputs to the very object that the state speaks of; its new state.
+
+    Raises:
+        MlclusterError: the server refuses, or another object took its place.
+        InitFailed: changed, but not ready.
+    """
+    manifest = to_wire(plain(inputs))
+    try:
+        live = cluster.apply(_only(manifest, uid(before)), manager(before))
+    except ApiError as error:
+        if not _other_uid(error):
+            raise
+        return create(cluster, inputs, seconds)[1]  # gone or replaced: the rules of a new object hold
+    old_status = plain(old_inputs).get("status")
+    if "status" in manifest and manifest["status"] != old_status:
+        live = cluster.apply_status(manifest, removed(old_status, manifest["status"]))
+    return _settled(cluster, live, inputs, before, seconds)[1]
+
+
+def _only(manifest: Object, identity_of: str) -> Object:
+    # The server refuses an apply whose uid is not the live object's: a precondition for nothing.
+    return {**manifest, "metadata": {**manifest["metadata"], "uid": identity_of}} if identity_of else manifest
+
+
+def _other_uid(error: ApiError) -> bool:
+    absent = error.status == 409 and "uid mismatch" in error.message
+    return absent or (error.status == 422 and any(cause.get("field") == "metadata.uid" for cause in error.causes))
+
+
+def _settled(
+    cluster: Cluster, live: Object, inputs: Object, before: Object | None, seconds: float
+) -> tuple[str, Object]:
+    identifier = identity(live)
+    try:
+        live = cluster.wait_ready(live, seconds)
+    except NotReady as waited:
+        reason = f"{describe(live)} exists but is not ready: {waited.reason}"
+        raise InitFailed(reason, identifier, outputs(waited.live, inputs, before), inputs) from None
+    return identifier, outputs(live, inputs, before)
+
+
+def read(cluster: Cluster, identifier: str, inputs: Object, before: Object) -> Found | None:
+    """The live object for a refresh or an import; None when it is gone, or is somebody else's by now.
+
+    Raises:
+        InitFailed: it is there and not ready.
+    """
+    wanted = plain(inputs)
+    manifest = _named(to_wire(wanted or plain(before)), identifier)
+    live = cluster.live(manifest)
+    if live is None or _replaced_by_another(live, before):
+        return None
+    found = _drifted(cluster, live, manifest, wanted, manager(before)) if wanted else wanted_of(live)
+    found = seal_secret_object(seal(found, inputs))
+    state = outputs(live, found, before)
+    reason = cluster.not_ready_now(live)
+    if reason and wanted:
+        raise InitFailed(f"{describe(live)} is not ready: {reason}", identifier, state, found)
+    return Found(state, found)
+
+
+def _named(manifest: Object, identifier: str) -> Object:
+    namespace, _, name = identifier.rpartition("/")
+    place = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {**manifest, "metadata": {**(manifest.get("metadata") or {}), **place}}
+
+
+def _replaced_by_another(live: Object, before: Object) -> bool:
+    recorded, cluster_name = uid(before), recorded_owner(before)
+    return bool(recorded and cluster_name) and live["metadata"]["uid"] != recorded and not ours(live, cluster_name)
+
+
+def _drifted(cluster: Cluster, live: Object, manifest: Object, wanted: Object, applier: str) -> Object:
+    main = {key: value for key, value in wanted.items() if key != "status"}
+    found: Object = cut(from_wire(live), main)
+    if found != main:
+        try:
+            would = cluster.dry_run(manifest, applier)
+            found = without_noise(to_sdk(live), to_sdk(would), main)
+        except ApiError:
+            pass  # the cut says enough: a server that refuses our inputs will say so in the update
+    if "status" in wanted:
+        found["status"] = _status(cluster, live, manifest, wanted["status"])
+    return found
+
+
+def _status(cluster: Cluster, live: Object, manifest: Object, wanted: Any) -> Any:
+    found = status_drift(live.get("status"), wanted)
+    if found == wanted:
+        return wanted
+    try:
+        would = cluster.dry_run(manifest, subresource="status")
+    except ApiError:
+        return found
+    return status_drift(without_noise(live.get("status"), would.get("status"), wanted), wanted)
+
+
+def delete(cluster: Cluster, identifier: str, inputs: Object, before: Object, seconds: float) -> None:
+    """Delete the very object that the state speaks of, and wait until it is gone.
+
+    Raises:
+        MlclusterError: it is no longer ours by its labels, or something holds it.
+    """
+    wanted = plain(inputs) or plain(before)
+    live = cluster.live(_named(wanted, identifier))
+    if live is None or (uid(before) and live["metadata"]["uid"] != uid(before)):
+        return
+    cluster_name = recorded_owner(before) or owner(wanted)
+    if cluster_name and not ours(live, cluster_name):
+        hint = "put its labels back to delete it, or take it out of the state with `pulumi state delete`"
+        raise MlclusterError(describe(live), f"is not deleted: it now belongs to {belongs_to(live)}", hint)
+    annotations = (wanted.get("metadata") or {}).get("annotations") or {}
+    policy = str(annotations.get(_PROPAGATION, "foreground")).capitalize()
+    metadata = live["metadata"]
+    try:
+        cluster.kube.delete(
+            live["apiVersion"],
+            live["kind"],
+            metadata["name"],
+            metadata.get("namespace"),
+            uid=metadata["uid"],
+            propagation=policy,
+        )
+    except ApiError as error:
+        if error.status != 409 or "UID" not in error.message:
+            raise
+        return  # another object has the name by now
+    if not skips_await(wanted):
+        cluster.wait_gone(live, seconds)

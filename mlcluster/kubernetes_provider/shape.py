@@ -1,0 +1,124 @@
+"""Objects between three spellings: the program's inputs, the manifest on the wire, the live object."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+Object = dict[str, Any]
+
+_ABSENT = object()
+# Filled in by the server; never part of what somebody wanted.
+SERVER_METADATA = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
+
+
+def _wire_key(key: str) -> str:
+    if key.startswith("x_kubernetes_"):
+        return key.replace("_", "-")
+    return f"${key[1:]}" if key in {"_ref", "_schema"} else key
+
+
+def _sdk_key(key: str) -> str:
+    if key.startswith("x-kubernetes-"):
+        return key.replace("-", "_")
+    return f"_{key[1:]}" if key in {"$ref", "$schema"} else key
+
+
+def _rename(value: Any, spelling: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {spelling(key): _rename(item, spelling) for key, item in value.items()}
+    return [_rename(item, spelling) for item in value] if isinstance(value, list) else value
+
+
+def to_wire(manifest: Object) -> Object:
+    """What the API server reads: CRD schemas spell `x-kubernetes-...` and `$ref`, the SDK cannot."""
+    return _rename(manifest, _wire_key) if manifest.get("kind") == "CustomResourceDefinition" else manifest
+
+
+def from_wire(live: Object) -> Object:
+    """What a program reads: the SDK's spelling, and without managedFields, which doubles the state's size."""
+    found = _rename(live, _sdk_key) if live.get("kind") == "CustomResourceDefinition" else copy.copy(live)
+    found["metadata"] = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
+    return found
+
+
+def to_sdk(inputs: Object) -> Object:
+    """Inputs in the one spelling that the state keeps, whichever the program used."""
+    return _rename(inputs, _sdk_key) if inputs.get("kind") == "CustomResourceDefinition" else inputs
+
+
+def wanted_of(live: Object) -> Object:
+    """Inputs that describe a live object nobody has inputs for (import)."""
+    found = {key: value for key, value in from_wire(live).items() if key != "status"}
+    found["metadata"] = {key: value for key, value in live["metadata"].items() if key not in SERVER_METADATA}
+    return found
+
+
+def cut(live: Any, inputs: Any) -> Any:
+    """The live values of exactly the fields that `inputs` sets: what a refresh compares with."""
+    if isinstance(live, dict) and isinstance(inputs, dict):
+        return {key: cut(live[key], item) for key, item in inputs.items() if key in live}
+    if isinstance(live, list) and isinstance(inputs, list):
+        return _cut_list(live, inputs)
+    return live
+
+
+def _cut_list(live: list[Any], inputs: list[Any]) -> list[Any]:
+    names = _names(inputs)
+    if names and _names(live):
+        by_name = {item["name"]: item for item in inputs}
+        return [cut(item, by_name[item["name"]]) if item["name"] in by_name else item for item in live]
+    pairs = zip(live, inputs, strict=False)
+    return [cut(one, other) for one, other in pairs] + live[len(inputs) :]
+
+
+def _names(items: list[Any]) -> bool:
+    names = [item.get("name") for item in items if isinstance(item, dict)]
+    return len(names) == len(items) == len(set(names)) and None not in names and bool(names)
+
+
+def without_noise(live: Any, would: Any, inputs: Any) -> Any:
+    """Live values as drift: where the server would answer the inputs with what is there, the inputs' spelling stays.
+
+    Args:
+        live: the live object.
+        would: what the server says the object would be with the inputs applied (dry run).
+        inputs: what the program wants.
+
+    So a quantity that the server writes differently (`1000m`, `1`) or a value it defaults is no drift.
+    """
+    if live == would:
+        return inputs
+    if isinstance(live, dict) and isinstance(inputs, dict) and isinstance(would, dict):
+        merged = {
+            key: without_noise(live.get(key, _ABSENT), would.get(key, _ABSENT), item) for key, item in inputs.items()
+        }
+        return {key: value for key, value in merged.items() if value is not _ABSENT}
+    if isinstance(live, list) and isinstance(inputs, list) and isinstance(would, list) and len(live) == len(would):
+        return [
+            without_noise(one, two, three) if three is not _ABSENT else one
+            for one, two, three in zip(live, would, [*inputs, *[_ABSENT] * len(live)], strict=False)
+        ]
+    return cut(live, inputs)
+
+
+def status_drift(live: Any, inputs: Any) -> Any:
+    """A status that the program wrote, with the live values of its plain fields.
+
+    Lists (conditions, addresses) belong to controllers after creation and never count as drift.
+    """
+    if isinstance(inputs, dict):
+        found = live if isinstance(live, dict) else {}
+        return {key: status_drift(found[key], item) for key, item in inputs.items() if key in found}
+    return inputs if isinstance(inputs, list) else live
+
+
+def removed(old: Any, new: Any) -> Object:
+    """A merge patch that takes away what `old` has and `new` has not."""
+    patch: Object = {}
+    for key, value in (old or {}).items():
+        if key not in (new or {}):
+            patch[key] = None
+        elif isinstance(value, dict) and isinstance(new[key], dict):
+            inner = removed(value, new[key])
+            patch |= {key: inner} if inner else {}
+    return patch
