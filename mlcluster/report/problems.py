@@ -15,8 +15,8 @@ def problems_text(error: SpecInvalidError, *, color: bool) -> str:
     blocks = [problem_text(problem, color=color) for problem in error.problems]
     count = len(error.problems)
     closing = f"{count} problem{'' if count == 1 else 's'}"
-    if error.waiting:
-        closing += "; the checks across fields wait until these are right"
+    if error.waiting and error.problems[-1].line is not None:
+        closing += f"; the checks across fields wait until {'it is' if count == 1 else 'these are'} right"
     return "\n".join([*blocks, closing]) + "\n"
 
 

@@ -39,7 +39,7 @@ class SpecInvalidError(MlclusterError):
     Args:
         file: the spec's name.
         problems: at least one.
-        waiting: the checks across fields did not run because fields themselves are wrong.
+        waiting: the checks across fields did not run because the file or fields themselves are wrong.
     """
 
     def __init__(self, file: str, problems: Iterable[LocatedProblem], *, waiting: bool = False) -> None:
@@ -74,7 +74,7 @@ def unreadable(file: str, problem: Problem, text: str) -> SpecInvalidError:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     source = _same_width(masked(lines[line - 1])) if line and line <= len(lines) and text else ""
     found = LocatedProblem(file, line, column, "", source, _printable(problem.message), _printable(problem.hint))
-    return SpecInvalidError(file, [found])
+    return SpecInvalidError(file, [found], waiting=True)
 
 
 def _printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,27 @@ def test_data_has_the_same() -> None:
         "hint": 'quote it: "1"',
         "source": "metadata: {name: 1}",
     }
+
+
+@pytest.mark.parametrize(
+    ("content", "ran", "closing"),
+    [
+        (b"", False, "1 problem"),
+        (b"a: [", False, "1 problem; the checks across fields wait until it is right"),
+        (b"a: 1\n", False, "6 problems; the checks across fields wait until these are right"),
+    ],
+)
+def test_checks_that_did_not_run_are_told(content: bytes, ran: bool, closing: str) -> None:
+    with pytest.raises(SpecInvalidError) as caught:
+        parse(content, "c.yaml")
+    assert problems_text(caught.value, color=False).splitlines()[-1] == closing
+    assert problems_json(caught.value)["crossChecksRan"] is ran
+
+
+def test_checks_that_ran_are_told(project_root: Path) -> None:
+    with pytest.raises(SpecInvalidError) as caught:
+        parse((project_root / "tests" / "broken" / "sizes.yaml").read_bytes(), "c.yaml")
+    assert problems_json(caught.value)["crossChecksRan"] is True
 
 
 @pytest.mark.parametrize(
