@@ -1,0 +1,140 @@
+"""How a plan's objects become Pulumi resources."""
+
+import importlib.metadata
+import importlib.util
+import sys
+from dataclasses import dataclass, field
+from graphlib import CycleError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.engine import programs
+from mlcluster.errors import MlclusterError
+from stacks import registration
+
+pytestmark = pytest.mark.unit
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of a plan."""
+
+    id: str = "Release/gpu-operator"
+    name: str = "gpu-operator"
+    chart: str = "gpu-operator"
+    version: str = "v1.2.3"
+    repository: str = "https://charts.example"
+    namespace: str = "gpu-operator"
+    realisation: str = "helm"
+    needs: tuple[str, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object of a plan."""
+
+    id: str
+    needs: tuple[str, ...] = ()
+    manifest: dict[str, Any] = field(default_factory=lambda: {"apiVersion": "v1", "kind": "ConfigMap"})
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("v1", "Namespace"),
+        ("v1", "ResourceQuota"),
+        ("v1", "Node"),
+        ("apps/v1", "Deployment"),
+        ("batch/v1", "Job"),
+        ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+        ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+        ("scheduling.k8s.io/v1", "PriorityClass"),
+        ("networking.k8s.io/v1", "NetworkPolicy"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    ],
+)
+def test_type_tokens_are_the_sdks(version: str, kind: str) -> None:
+    found = importlib.util.find_spec("pulumi_kubernetes")
+    assert found is not None
+    assert found.origin is not None
+    group, _, number = version.rpartition("/")
+    folder = group.split(".")[0] or "core"
+    source = (Path(found.origin).parent / folder / number / f"{kind}.py").read_text()
+    assert f"'{registration.type_token({'apiVersion': version, 'kind': kind})}'," in source
+
+
+def test_custom_resources_keep_their_group() -> None:
+    manifest = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue"}
+    assert registration.type_token(manifest) == "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
+
+
+def test_the_version_asked_for_is_the_installed_sdks() -> None:
+    assert importlib.metadata.version("pulumi-kubernetes") == registration.SDK_VERSION
+
+
+def test_entries_come_after_what_they_need_whatever_the_order_of_the_list() -> None:
+    entries, elsewhere = registration.platform_entries(
+        [Thing("C", ("B", "Release/kueue")), Thing("B", ("A",)), Thing("A")],
+        [Release(id="Release/kueue", realisation="process")],
+    )
+    assert elsewhere == {"Release/kueue"}
+    for listed in (entries, entries[::-1]):
+        assert [entry.id for entry in registration.in_order(listed, elsewhere)] == ["A", "B", "C"]
+
+
+def test_needs_that_nobody_registers_or_that_go_in_a_circle_are_errors() -> None:
+    unknown, _ = registration.platform_entries([Thing("A", ("X",))], [])
+    with pytest.raises(ValueError, match="A needs X"):
+        registration.in_order(unknown)
+    circle, _ = registration.platform_entries([Thing("A", ("B",)), Thing("B", ("A",))], [])
+    with pytest.raises(CycleError):
+        registration.in_order(circle)
+
+
+def test_a_release_is_named_pinned_and_waited_for() -> None:
+    entry = registration.release_entry(Release(values={"a": 1}))
+    assert entry.token == "kubernetes:helm.sh/v3:Release"
+    assert entry.inputs["repositoryOpts"] == {"repo": "https://charts.example"}
+    wanted = {"name": "gpu-operator", "version": "v1.2.3", "values": {"a": 1}, "skipAwait": False, "compat": "true"}
+    assert {name: entry.inputs[name] for name in wanted} == wanted
+    assert entry.timeouts is not None
+    assert "repositoryOpts" not in registration.release_entry(Release(repository="", chart="oci://x/y")).inputs
+
+
+def test_only_releases_that_helm_installs_are_registered() -> None:
+    releases = [Release(id=f"Release/{kind}", realisation=kind) for kind in ("helm", "process", "present")]
+    entries, elsewhere = registration.platform_entries([], releases)
+    assert [entry.id for entry in entries] == ["Release/helm"]
+    assert elsewhere == {"Release/process", "Release/present"}
+
+
+def test_namespaces_get_time_to_go() -> None:
+    entry = registration.object_entry(Thing("N", (), {"apiVersion": "v1", "kind": "Namespace"}))
+    assert entry.timeouts is not None
+    assert entry.timeouts.delete == "5m"
+
+
+def test_programs_are_loaded_from_a_wheels_data_directory_too(tmp_path: Path) -> None:
+    (tmp_path / "platform").mkdir()
+    (tmp_path / "registration.py").write_text("WHERE = 'wheel'\n")
+    program = "from stacks.registration import WHERE\n\ndef program() -> str:\n    return WHERE\n"
+    (tmp_path / "platform" / "program.py").write_text(program)
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "stacks"}
+    try:
+        assert programs.load("platform", tmp_path).program() == "wheel"
+        with pytest.raises(MlclusterError, match="has no program eks"):
+            programs.load("eks", tmp_path)
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "stacks"]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path) -> None:
+    for name in ("platform", "local"):
+        assert callable(programs.load(name).program)
+        assert f"name: mlcluster-{name}\n" in (project_root / "stacks" / name / "Pulumi.yaml").read_text()

@@ -1,0 +1,49 @@
+"""What a stack remembers."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mlcluster.engine.settings import StackSettings, read_settings, write_settings
+from mlcluster.errors import MlclusterError
+
+pytestmark = pytest.mark.unit
+SETTINGS = StackSettings("uid-1", "builtin", "local", "atlas")
+
+
+def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
+    write_settings(tmp_path / "s.json", SETTINGS)
+    assert read_settings(tmp_path / "s.json") == SETTINGS
+    assert read_settings(tmp_path / "absent.json") is None
+
+
+def test_keys_of_a_newer_version_are_ignored_and_missing_ones_empty(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps({"provider": "official", "later": 1, "spec_name": "atlas"}))
+    assert read_settings(tmp_path / "s.json") == StackSettings("", "official", "", "atlas")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"provider": "other"}', "\x00"])
+def test_a_damaged_file_is_an_error_and_never_a_guess(tmp_path: Path, text: str) -> None:
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(MlclusterError, match="is not what mlcluster wrote"):
+        read_settings(tmp_path / "s.json")
+
+
+def test_the_same_cluster_and_one_not_known_yet_pass() -> None:
+    SETTINGS.check(SETTINGS)
+    SETTINGS.check(replace(SETTINGS, cluster_uid=""))
+    replace(SETTINGS, cluster_uid="").check(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"cluster_uid": "uid-2"}, ("uid-1", "uid-2")), ({"provider": "official"}, ("builtin", "official"))],
+)
+def test_another_cluster_or_provider_is_refused_and_both_are_named(
+    change: dict[str, str], words: tuple[str, str]
+) -> None:
+    with pytest.raises(MlclusterError) as caught:
+        SETTINGS.check(replace(SETTINGS, **change))  # type: ignore[arg-type] # parametrised
+    assert all(word in caught.value.happened for word in words)

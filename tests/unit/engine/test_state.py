@@ -1,0 +1,78 @@
+"""Reading a deployment, and what is made of operations that were open."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mlcluster.engine.state import Pending, foreign_in, parse_checkpoint, pending_in, resources_in, with_created
+
+pytestmark = pytest.mark.unit
+LABELS = {"app.kubernetes.io/managed-by": "mlcluster"}
+
+
+def _item(name: str, type_: str = "kubernetes:core/v1:ConfigMap", **fields: Any) -> dict[str, Any]:
+    return {"urn": f"urn:pulumi:s::p::{type_}::{name}", "type": type_, **fields}
+
+
+def _map(name: str) -> dict[str, Any]:
+    return _item(f"ConfigMap/a/{name}", inputs={"metadata": {"name": name, "namespace": "a"}})
+
+
+def test_a_checkpoint_is_read_and_a_cut_off_one_is_not() -> None:
+    text = json.dumps({"version": 3, "checkpoint": {"latest": {"resources": [_map("m")]}}})
+    assert parse_checkpoint(text) == {"resources": [_map("m")]}
+    assert parse_checkpoint(json.dumps({"version": 3, "checkpoint": {}})) == {}
+    assert [parse_checkpoint(text[:cut]) for cut in (0, 1, 20, len(text) - 1)] == [None] * 4
+    assert parse_checkpoint(json.dumps({"version": 4, "checkpoint": {"latest": {}}})) is None
+
+
+def test_resources_are_those_of_the_plan_by_id() -> None:
+    stack, provider = _item("p-s", "pulumi:pulumi:Stack"), _item("kubernetes", "pulumi:providers:kubernetes", id="x")
+    found = resources_in({"resources": [stack, provider, _map("b") | {"id": "a/b"}, _map("a")]})
+    assert [(one.plan_id, one.id) for one in found] == [("ConfigMap/a/a", ""), ("ConfigMap/a/b", "a/b")]
+    assert resources_in({}) == []
+
+
+@pytest.mark.parametrize(
+    ("inputs", "identifier"),
+    [
+        ({"metadata": {"name": "m", "namespace": "a"}}, "a/m"),
+        ({"metadata": {"name": "a"}}, "a"),
+        ({"name": "kueue", "namespace": "kueue-system", "chart": "c"}, "kueue-system/kueue"),
+        ({"metadata": {}}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_providers_id_follows_from_the_inputs(inputs: dict[str, Any], identifier: str) -> None:
+    item = _item("X/x", inputs=inputs)
+    (pending,) = pending_in({"pending_operations": [{"type": "creating", "resource": item}]})
+    assert pending == Pending("creating", item["urn"], identifier)
+    assert pending.text == "creating X/x"
+
+
+def test_open_creations_join_the_state_once_and_other_operations_stay() -> None:
+    operations = [
+        {"type": "creating", "resource": _map("new")},
+        {"type": "creating", "resource": _map("known")},
+        {"type": "creating", "resource": _item("X/x", inputs={})},
+        {"type": "updating", "resource": _map("known")},
+    ]
+    before = {"resources": [_map("known")], "pending_operations": operations, "metadata": {}}
+    after, added = with_created(before)
+    assert added == {_map("new")["urn"]}
+    assert after["resources"][-1] == {**_map("new"), "id": "a/new", "outputs": _map("new")["inputs"]}
+    assert len(after["resources"]) == 2
+    assert after["pending_operations"] == [operations[3]]
+    assert len(before["resources"]) == 1
+
+
+def test_objects_without_our_label_are_foreign() -> None:
+    ours = _map("ours") | {"outputs": {"metadata": {"labels": LABELS}}}
+    others = _map("others") | {"outputs": {"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}}}
+    bare = _map("bare") | {"outputs": {"metadata": {"name": "bare"}}}
+    release = _item("Release/r") | {"outputs": {"name": "r"}}
+    items = [ours, others, bare, release]
+    urns = {item["urn"] for item in items}
+    assert foreign_in({"resources": items}, urns) == sorted([others["urn"], bare["urn"]])
+    assert foreign_in({"resources": items}, set()) == []
