@@ -17,7 +17,11 @@ def container(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: str
     """A container that asks for `gpus` GPUs and the rest as given."""
     requests = {"cpu": cpu, "memory": memory, **more}
     limits = {**({GPU: str(gpus)} if gpus else {}), **more}
-    return {"name": "main", "image": "example.test/none", "resources": {"requests": {**requests, **limits}, "limits": limits}}
+    return {
+        "name": "main",
+        "image": "example.test/none",
+        "resources": {"requests": {**requests, **limits}, "limits": limits},
+    }
 
 
 def pod_spec(*, gpus: int = 0, tolerate: bool | None = None, **more: Any) -> dict[str, Any]:
@@ -34,10 +38,15 @@ def pod_spec(*, gpus: int = 0, tolerate: bool | None = None, **more: Any) -> dic
 
 def pod(name: str, namespace: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     """A bare pod."""
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, **metadata}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, **metadata},
+        "spec": spec,
+    }
 
 
-def job(  # noqa: PLR0913 -- what a job is made of
+def job(
     name: str,
     namespace: str,
     spec: dict[str, Any],
@@ -110,7 +119,9 @@ class Tenant:
 
     def submit(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """Creates an object as a member with the role `edit`."""
-        return self.kube.create(manifest, as_user=f"member-of-{self.namespace}", as_groups=[self.group, "system:authenticated"])
+        return self.kube.create(
+            manifest, as_user=f"member-of-{self.namespace}", as_groups=[self.group, "system:authenticated"]
+        )
 
     @property
     def group(self) -> str:
@@ -157,7 +168,12 @@ class Tenant:
 
     def clean(self) -> None:
         """Deletes whatever a test left, and waits until nothing uses quota."""
-        for api_version, kind in (("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("batch/v1", "Job"), ("v1", "Pod")):
+        for api_version, kind in (
+            ("apps/v1", "Deployment"),
+            ("apps/v1", "StatefulSet"),
+            ("batch/v1", "Job"),
+            ("v1", "Pod"),
+        ):
             for entry in self.kube.list(api_version, kind, self.namespace):
                 self.kube.delete(api_version, kind, entry["metadata"]["name"], self.namespace)
         wait_for(f"{self.namespace} is empty", lambda: not self._leftovers())

@@ -1,0 +1,60 @@
+"""ResourceQuota, LimitRange, and every object of the plan against the server's own schema."""
+
+import pytest
+
+from mlcluster.kube.errors import ApiError
+from mlcluster.plan import build
+from mlcluster.spec.load import load
+from tests.lab.promise.conftest import Cluster
+from tests.lab.workloads import Tenant, pod, pod_spec, wait_for
+
+pytestmark = pytest.mark.lab
+
+
+def test_pod_over_resource_quota_is_refused(students: Tenant) -> None:
+    with pytest.raises(ApiError) as caught:
+        students.submit(pod("huge", "students", pod_spec(cpu="1k")))
+    assert "exceeded quota: team, requested: requests.cpu=1k" in caught.value.message
+
+
+def test_limit_range_fills_requests_that_nobody_wrote(students: Tenant) -> None:
+    spec = {"containers": [{"name": "main", "image": "example.test/none"}]}
+    made = students.submit(pod("modest", "students", spec))
+    assert made["spec"]["containers"][0]["resources"] == {
+        "requests": {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
+    }
+    wait_for("it runs", lambda: (students.pod("modest") or {})["status"]["phase"] == "Running")
+
+
+def test_pod_security_of_the_namespace_is_enforced(students: Tenant) -> None:
+    with pytest.raises(ApiError) as caught:
+        students.submit(pod("hosted", "students", pod_spec(hostNetwork=True)))
+    assert "violates PodSecurity" in caught.value.message
+
+
+def test_every_object_passes_strict_validation(cluster: Cluster) -> None:
+    plan = build(load(cluster.spec).spec)
+    checked = [cluster.kube.apply(entry.manifest, dry_run=True, field_validation="Strict") for entry in plan.objects]
+    assert len(checked) == len(plan.objects)
+
+
+def test_quantities_are_canonical(cluster: Cluster) -> None:
+    """What we write is what the server stores, so a second `up` has nothing to change."""
+    plan = build(load(cluster.spec).spec)
+    for entry in plan.objects:
+        metadata = entry.manifest["metadata"]
+        live = cluster.kube.get_object(
+            entry.manifest["apiVersion"], entry.manifest["kind"], metadata["name"], metadata.get("namespace")
+        )
+        assert live is not None, entry.id
+        assert "spec" not in entry.manifest or _within(entry.manifest["spec"], live["spec"]), entry.id
+
+
+def _within(wanted: object, live: object) -> bool:
+    if isinstance(wanted, dict):
+        return isinstance(live, dict) and all(
+            key in live and _within(value, live[key]) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(live, list) and len(wanted) == len(live) and all(map(_within, wanted, live))
+    return wanted == live

@@ -1,0 +1,184 @@
+"""Ways round the queue, the tiers and the GPU nodes: each is refused, or counted after all."""
+
+import pytest
+
+from mlcluster.kube.errors import ApiError
+from mlcluster.plan import names
+from tests.lab.workloads import (
+    GPU,
+    GPU_TOLERATION,
+    Tenant,
+    condition,
+    container,
+    controller,
+    job,
+    pod,
+    pod_spec,
+    stays,
+    wait_for,
+)
+
+pytestmark = pytest.mark.lab
+EVERYTHING = {"operator": "Exists"}
+
+
+@pytest.fixture
+def full(products: Tenant) -> Tenant:
+    """Products with all it may use in use: whatever runs now has found a way round."""
+    products.submit(job("full", "products", pod_spec(gpus=8), pods=5, tier="production-critical"))
+    wait_for("five nodes run", lambda: products.running("full") == 5)
+    return products
+
+
+def _refused(team: Tenant, manifest: dict[str, object]) -> str:
+    with pytest.raises(ApiError) as caught:
+        team.submit(manifest)
+    assert caught.value.status in {403, 422}
+    return caught.value.message
+
+
+def _held_back(team: Tenant, name: str) -> None:
+    """The pod waits behind Kueue's gate, although nodes are free."""
+    found = wait_for("the pod", lambda: team.pod(name))
+    assert {gate["name"] for gate in found["spec"]["schedulingGates"]} >= {names.ADMISSION_GATE}
+    stays("held back", lambda: (team.pod(name) or {})["status"]["phase"] == "Pending")
+
+
+def test_bare_pod_is_counted(full: Tenant) -> None:
+    full.submit(pod("bare", "products", pod_spec(gpus=1)))
+    _held_back(full, "bare")
+    assert "insufficient unused quota" in wait_for("a reason", lambda: full.waits_because("bare"))
+
+
+def test_unlabelled_job_is_counted(full: Tenant) -> None:
+    full.submit(job("unlabelled", "products", pod_spec(gpus=1), suspend=False))
+    assert wait_for("a reason", lambda: full.waits_because("unlabelled"))
+    assert (full.job("unlabelled") or {})["spec"]["suspend"] is True
+
+
+def test_forged_label_of_another_queue_gets_nowhere(full: Tenant) -> None:
+    labels = {names.QUEUE_NAME: "somebody-elses"}
+    full.submit(job("forged", "products", pod_spec(gpus=1), labels=labels, suspend=False))
+    reason = wait_for("a reason", lambda: full.waits_because("forged"))
+    assert "doesn't exist" in reason
+    stays("suspended", lambda: (full.job("forged") or {})["spec"]["suspend"] is True)
+
+
+def test_forged_owner_is_refused(full: Tenant) -> None:
+    """Kueue leaves alone what belongs to a job that it manages."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "full", "controller": True}
+    reference = {**owner, "uid": (full.job("full") or {})["metadata"]["uid"]}
+    forged = pod("child", "products", pod_spec(gpus=1), ownerReferences=[reference])
+    assert "must wait in the queue" in _refused(full, forged)
+    cpu_only = pod("cpu-child", "products", pod_spec(), ownerReferences=[reference])
+    assert "only a controller may name a controlling owner" in _refused(full, cpu_only)
+    adopted = job("adopted", "products", pod_spec(gpus=1), suspend=False)
+    adopted["metadata"]["ownerReferences"] = [reference]
+    assert "only a controller may name a controlling owner" in _refused(full, adopted)
+
+
+def test_gate_taken_off_by_a_user_is_refused(full: Tenant) -> None:
+    full.submit(pod("gated", "products", pod_spec(gpus=1)))
+    _held_back(full, "gated")
+    with pytest.raises(ApiError) as caught:
+        full.kube.patch("v1", "Pod", "gated", {"spec": {"schedulingGates": None}}, "products")
+    assert "only Kueue takes its scheduling gate off" in caught.value.message
+
+
+def test_job_resumed_by_a_user_is_refused(full: Tenant) -> None:
+    full.submit(job("waiting", "products", pod_spec(gpus=1)))
+    wait_for("a reason", lambda: full.waits_because("waiting"))
+    with pytest.raises(ApiError) as caught:
+        full.kube.patch("batch/v1", "Job", "waiting", {"spec": {"suspend": False}}, "products")
+    assert "only Kueue resumes a job" in caught.value.message
+
+
+def test_node_name_is_refused(full: Tenant) -> None:
+    message = _refused(full, pod("pinned", "products", pod_spec(gpus=1, nodeName="train-7")))
+    assert "nodeName" in message or "may not name its node" in message
+    cpu = _refused(full, pod("pinned-cpu", "products", pod_spec(nodeName="train-7")))
+    assert "nodeName" in cpu or "may not name its node" in cpu
+
+
+def test_init_container_is_counted(full: Tenant) -> None:
+    spec = pod_spec(tolerate=True)
+    spec["initContainers"] = [{**container(gpus=1), "name": "first"}]
+    full.submit(pod("init", "products", spec))
+    _held_back(full, "init")
+    assert f"{GPU}" in wait_for("a reason", lambda: full.waits_because("init"))
+
+
+def test_resource_claim_is_refused(full: Tenant) -> None:
+    claim = {"name": "gpu", "resourceClaimTemplateName": "any-gpu"}
+    assert "resource claims (DRA) are not counted" in _refused(
+        full, pod("claim", "products", pod_spec(resourceClaims=[claim]))
+    )
+
+
+def test_deployment_scaled_up_waits(full: Tenant) -> None:
+    full.submit(controller("Deployment", "serve", "products", pod_spec(gpus=1), replicas=0))
+    full.kube.patch("apps/v1", "Deployment", "serve", {"spec": {"replicas": 3}}, "products", subresource="scale")
+    wait_for("three pods", lambda: len(full.pods(app="serve")) == 3)
+    stays("held back", lambda: all(entry["status"]["phase"] == "Pending" for entry in full.pods(app="serve")))
+
+
+def test_foreign_tier_is_refused(students: Tenant) -> None:
+    by_label = job("important", "students", pod_spec(), tier="production-critical")
+    assert "is not a tier of this team; its tiers: best-effort-experiment" in _refused(students, by_label)
+    by_class = job("urgent", "students", pod_spec(priorityClassName="production-critical"))
+    assert "is not a tier of this team; its tiers: best-effort-experiment" in _refused(students, by_class)
+    system = pod("system", "students", pod_spec(priorityClassName="system-node-critical"))
+    assert "is not a tier of this team" in _refused(students, system)
+    students.submit(job("own-tier", "students", pod_spec(), tier="best-effort-experiment"))
+
+
+def test_tolerating_everything_is_refused(students: Tenant) -> None:
+    for index, toleration in enumerate((EVERYTHING, GPU_TOLERATION)):
+        spec = pod_spec(tolerations=[toleration])
+        message = _refused(students, job(f"everything-{index}", "students", spec))
+        assert "GPU nodes are for GPU pods" in message
+        assert "GPU nodes are for GPU pods" in _refused(students, pod(f"pod-{index}", "students", spec))
+
+
+def test_what_goes_through_the_queue_runs(products: Tenant) -> None:
+    """A Deployment, a StatefulSet and a notebook pod with GPUs, submitted as a member of the team."""
+    products.submit(controller("Deployment", "api", "products", pod_spec(gpus=1), replicas=2))
+    products.submit(controller("StatefulSet", "store", "products", pod_spec(gpus=1), replicas=2))
+    products.submit(pod("notebook", "products", pod_spec(gpus=1, restartPolicy="Always")))
+
+    def running(app: str) -> int:
+        return len([entry for entry in products.pods(app=app) if entry["status"]["phase"] == "Running"])
+
+    wait_for("the Deployment runs", lambda: running("api") == 2)
+    wait_for("the StatefulSet runs", lambda: running("store") == 2)
+    wait_for("the notebook runs", lambda: (products.pod("notebook") or {})["status"]["phase"] == "Running")
+    usage = wait_for("the queue counts them", lambda: _used(products) == 5 and 5)
+    assert usage == 5
+    assert condition(products.workload("notebook"), "Admitted")["status"] == "True"
+
+
+def test_boundaries_of_a_team_are_not_its_own(products: Tenant) -> None:
+    """Even an admin of the namespace may not change its quota, its roles of ours, or open its network."""
+    admin = {"as_user": "lead", "as_groups": ["ml-leads", "system:authenticated"]}
+    opened = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "open", "namespace": "research"},
+        "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]},
+    }
+    with pytest.raises(ApiError) as caught:
+        products.kube.create(opened, **admin)
+    assert "egress is set in one place" in caught.value.message
+    headers = [("Impersonate-User", "lead"), ("Impersonate-Group", "ml-leads")]
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/research/rolebindings/mlcluster:edit"
+    with pytest.raises(ApiError) as caught:
+        products.kube.request("DELETE", path, headers=headers)
+    assert "change the spec and run" in caught.value.message
+
+
+def _used(team: Tenant) -> int:
+    queue = team.kube.get_object("kueue.x-k8s.io/v1beta2", "ClusterQueue", team.namespace) or {}
+    for flavor in (queue.get("status") or {}).get("flavorsUsage") or []:
+        if flavor["name"] == "train":
+            return sum(int(entry.get("total") or 0) for entry in flavor["resources"] if entry["name"] == GPU)
+    return 0
