@@ -1,6 +1,7 @@
 """The engine's verbs against the real Pulumi CLI, with a provider in memory."""
 
 import os
+import runpy
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.engine import programs
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.events import Event, ResourceFailed, ResourceFinished, ResourceStarted, Summary
+from mlcluster.engine.home import StackHome
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.plan import build
+from mlcluster.spec.load import load
 from tests.fakes.in_memory_provider import World
 from tests.fakes.small_stack import SETTINGS, SmallPlan, Thing, small_engine, small_plan
 
@@ -222,3 +227,30 @@ def test_the_callers_pulumi_settings_do_not_reach_the_engine(
     assert not engine_of(small_plan(1)).up().changes
     assert not (tmp_path / "elsewhere").exists()
     assert os.environ["PULUMI_STACK"] == "other"
+
+
+@pytest.mark.parametrize("stack", ["local", "platform"])
+def test_a_stack_is_a_plain_pulumi_project_too(
+    stack: str, pulumi: Path, port: int, tmp_path: Path, project_root: Path
+) -> None:
+    """The engine runs its `__main__.py` with the configuration of a plain project; only the language host differs."""
+    spec = project_root / "examples" / "lab.yaml"
+    entry = project_root / "stacks" / stack / "__main__.py"
+    programs.load(stack)
+    engine = Engine(
+        StackHome("atlas", tmp_path / "atlas"),
+        f"mlcluster-{stack}",
+        lambda: runpy.run_path(str(entry), run_name="__main__"),
+        SETTINGS,
+        pulumi,
+        {"kubernetes": port},
+    )
+    engine.open()
+    settings = engine.home.project_directory(engine.project) / "Pulumi.atlas.yaml"
+    given = {"spec": spec, "kubeconfig": "/absent", "clusterUid": "uid-1"}
+    lines = [f"  mlcluster:{name}: {value}" for name, value in given.items()]
+    settings.write_text(settings.read_text() + "\n".join(["config:", *lines, ""]))
+    plan = build(load(spec).spec)
+    expected = [item.id for item in (plan.resources if stack == "local" else plan.objects)]
+    assert expected
+    assert [change.id for change in engine.preview().items] == sorted(expected)

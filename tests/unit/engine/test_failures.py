@@ -32,7 +32,7 @@ HELD = (
             "the state backend cannot be reached: unable to open state directory",
         ),
         (
-            'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject',
+            'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3',
             "the state backend cannot be reached",
         ),
         ("error: failed to load checkpoint: EOF", "the state was being written by another run"),
