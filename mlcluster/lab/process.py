@@ -39,7 +39,7 @@ def spawn(name: str, argv: Sequence[str], log: Path, directory: Path, *, tied: b
     Raises:
         MlclusterError: there is no such program.
     """
-    if not os.access(argv[0], os.X_OK):
+    if not os.access(argv[0], os.X_OK, effective_ids=True):
         raise MlclusterError(f"starting {name}", f"{argv[0]} is not there or may not be executed", "`mlcluster doctor`")
     environment = {key: os.environ[key] for key in _INHERITED if key in os.environ}
     to_log = (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -74,11 +74,17 @@ def alive(process: Process) -> bool:
     exit_code(process)
     try:
         found = psutil.Process(process.pid)
-        if found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+        if _is_over(found):
+            exit_code(process)  # it ended between the two looks
             return False
         return abs(found.create_time() - process.created) < _SAME_START or tuple(found.cmdline()) == process.argv
     except psutil.Error:
         return False
+
+
+def _is_over(found: psutil.Process) -> bool:
+    """A zombie whose other threads are still ending holds on to its ports and file locks: it is not over yet."""
+    return found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD} and found.num_threads() <= 1
 
 
 def memory_mib(process: Process) -> int:

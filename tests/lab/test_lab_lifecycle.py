@@ -1,0 +1,363 @@
+"""A lab's life on real processes: starts, crashes, taken ports, interrupted starts, stops."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from mlcluster.kube.client import Kube
+from mlcluster.lab import probe, process
+from mlcluster.lab.components import STOP_ORDER
+from mlcluster.lab.failures import StartFailed
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.ports import LOOPBACK, Ports
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+
+pytestmark = pytest.mark.lab
+
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+START = """
+import sys
+from pathlib import Path
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+root, chart, *programs = map(Path, sys.argv[1:])
+toolchain = Toolchain({program.name: program for program in programs}, chart)
+Lab("other", root).start(toolchain, Silent(), started_by="a test")
+"""
+
+
+def pids(lab: Lab) -> dict[str, int | None]:
+    return {found.name: found.pid for found in lab.status().processes}
+
+
+def command(lab: Lab, toolchain: Toolchain, text: str = START) -> list[str]:
+    programs = [str(toolchain.path(name)) for name in toolchain.binaries]
+    return [sys.executable, "-c", text, str(lab.layout.root), str(toolchain.chart), *programs]
+
+
+def started(lab: Lab, toolchain: Toolchain) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command(lab, toolchain), stderr=subprocess.PIPE, cwd=Path(__file__).parents[2])
+
+
+def wait_for(component: str, lab: Lab) -> None:
+    """Until the record names the component."""
+    deadline = time.monotonic() + 60
+    while component not in (lab.layout.record.read_text() if lab.layout.record.exists() else ""):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def config_map(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+
+
+@contextlib.contextmanager
+def kube(lab: Lab) -> Iterator[Kube]:
+    with Kube.from_kubeconfig(lab.kubeconfig) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+    """A running lab that tests of this module break and repair, with one object in it."""
+    lab = make_lab("own")
+    lab.start(toolchain, Silent())
+    with kube(lab) as client:
+        client.create(config_map("kept"))
+    return lab
+
+
+@pytest.fixture
+def fresh(make_lab: Callable[..., Lab], request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A lab that is not started; deleted after the test."""
+    lab = make_lab("fresh", tied=False)
+    yield lab
+    lab.reset(Silent())
+
+
+def assert_whole(lab: Lab) -> None:
+    found = lab.status()
+    assert (found.state, found.note) == ("running", "")
+    with kube(lab) as client:
+        assert client.get_object("v1", "ConfigMap", "kept", "default") is not None
+
+
+# --- a running lab
+
+
+def test_a_bare_lab_is_ready(lab: Lab) -> None:
+    found = lab.status()
+    assert found.state == "running"
+    assert [component.name for component in found.processes] == [*COMPONENTS]
+    assert all(component.ready and component.memory_mib > 10 for component in found.processes)
+    with kube(lab) as client:
+        assert client.version().startswith("v1.36.")
+        assert client.get_object("v1", "ServiceAccount", "default", "default") is not None
+
+
+def test_everything_listens_on_loopback_only(kueue_lab: Lab) -> None:
+    for name, pid in pids(kueue_lab).items():
+        listening = [c for c in psutil.Process(pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
+        assert {connection.laddr.ip for connection in listening} == {LOOPBACK}, name
+
+
+def test_files_are_private(lab: Lab) -> None:
+    assert stat.S_IMODE(lab.layout.root.stat().st_mode) == 0o700
+    secret = [lab.kubeconfig, lab.layout.record, *lab.layout.pki.iterdir()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
+
+
+def test_nobody_enters_without_a_certificate(lab: Lab) -> None:
+    context = ssl.create_default_context(cafile=str(lab.layout.certificate("ca")))
+    ports = {component.name: component.port for component in lab.status().processes}
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(f"https://{LOOPBACK}:{ports['kube-apiserver']}/api", context=context, timeout=10)
+    with pytest.raises((ssl.SSLError, OSError)):
+        urllib.request.urlopen(f"https://{LOOPBACK}:{ports['etcd']}/health", context=context, timeout=10)
+
+
+def test_the_simulator_may_not_read_secrets(lab: Lab) -> None:
+    port = next(component.port for component in lab.status().processes if component.name == "kube-apiserver")
+    assert probe.https(lab.layout, port, "/api/v1/nodes", user="kwok")[0] == 200
+    assert probe.https(lab.layout, port, "/api/v1/secrets", user="kwok")[0] == 403
+
+
+def test_a_second_start_changes_nothing(lab: Lab, toolchain: Toolchain) -> None:
+    before = pids(lab)
+    lab.start(toolchain, Silent(), started_by="somebody else")
+    assert pids(lab) == before
+    assert lab.status().started_by == "lab start"
+
+
+# --- simulated nodes and pods
+
+
+def test_pods_run_on_simulated_nodes_and_end_when_they_say(lab: Lab) -> None:
+    room = {"cpu": "8", "memory": "64Gi", "pods": "20"}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "simulated", "labels": {"type": "kwok", "test": "pods"}},
+        "status": {"capacity": room, "allocatable": room},
+    }
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+
+    def pod(name: str, **annotations: str) -> dict[str, Any]:
+        spec = {
+            "nodeSelector": {"test": "pods"},
+            "containers": [container],
+            "initContainers": [container | {"name": "i"}],
+        }
+        metadata = {"name": name, "namespace": "default", "annotations": annotations}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+    with kube(lab) as client:
+        for item in (node, pod("lasting"), pod("short", **{"mlcluster.dev/run-for": "500ms"})):
+            client.create(item)
+        wanted = {"lasting": "Running", "short": "Succeeded"}
+        phases: dict[str, str] = {}
+        deadline = time.monotonic() + 60
+        while phases != wanted:
+            assert time.monotonic() < deadline, phases
+            time.sleep(0.1)
+            found = client.list("v1", "Pod", "default")
+            phases = {item["metadata"]["name"]: item["status"]["phase"] for item in found}
+        for name in wanted:
+            client.delete("v1", "Pod", name, "default")
+        client.delete("v1", "Node", "simulated")
+
+
+@pytest.mark.parametrize("tolerated", [True, False])
+def test_extended_resource_toleration(fresh: Lab, toolchain: Toolchain, *, tolerated: bool) -> None:
+    fresh.start(toolchain, Silent(), extended_resource_toleration=tolerated)
+    limits = {"nvidia.com/gpu": "1"}
+    container = {"name": "main", "image": "none", "resources": {"limits": limits}}
+    metadata = {"name": "gpu", "namespace": "default"}
+    with kube(fresh) as client:
+        pod = client.create(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+        )
+    keys = {toleration.get("key") for toleration in pod["spec"]["tolerations"]}
+    assert ("nvidia.com/gpu" in keys) is tolerated
+
+
+# --- crashes
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_a_crashed_component_is_told_and_started_again(own: Lab, toolchain: Toolchain, component: str) -> None:
+    before = pids(own)
+    os.kill(before[component] or 0, signal.SIGKILL)
+    found = own.status()
+    assert found.state == "crashed"
+    assert component in found.note
+    own.start(toolchain, Silent())
+    assert_whole(own)
+    after = pids(own)
+    assert after[component] != before[component]
+    assert {name for name in after if after[name] != before[name]} == {component}
+
+
+def test_a_lab_that_lost_everything_comes_back(own: Lab, toolchain: Toolchain) -> None:
+    for pid in pids(own).values():
+        os.kill(pid or 0, signal.SIGKILL)
+    own.start(toolchain, Silent())
+    assert_whole(own)
+
+
+# --- stop and start
+
+
+def test_stop_keeps_the_data(own: Lab, toolchain: Toolchain) -> None:
+    running = pids(own)
+    own.stop(Silent())
+    assert own.status().state == "stopped"
+    assert not [pid for pid in running.values() if pid and psutil.pid_exists(pid)]
+    own.start(toolchain, Silent())
+    assert_whole(own)
+    assert own.leftovers() == {"/registry/configmaps/default/kept"}
+
+
+def test_a_port_taken_meanwhile_is_replaced_and_the_data_kept(own: Lab, toolchain: Toolchain) -> None:
+    own.stop(Silent())
+    ports = json.loads(own.layout.record.read_text())["ports"]
+    with contextlib.ExitStack() as stack:
+        for port in (ports["api"], ports["etcd_peer"]):
+            taken = stack.enter_context(socket.socket())
+            taken.bind((LOOPBACK, port))
+            taken.listen()
+        own.start(toolchain, Silent())
+        assert_whole(own)
+    after = json.loads(own.layout.record.read_text())["ports"]
+    assert after["api"] != ports["api"]
+
+
+@pytest.mark.parametrize("component", ["api", "kwok"])
+def test_a_taken_port_of_a_new_lab_is_replaced(
+    make_lab: Callable[..., Lab], toolchain: Toolchain, component: str
+) -> None:
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))
+        taken.listen()
+        unlucky = dataclasses.replace(Ports.free(), **{component: taken.getsockname()[1]})
+        chosen = iter([unlucky])
+        lab = make_lab("unlucky", choose_ports=lambda: next(chosen, None) or Ports.free())
+        lab.start(toolchain, Silent())
+    assert lab.status().state == "running"
+    lab.reset(Silent())
+
+
+def test_reset_leaves_nothing(fresh: Lab, toolchain: Toolchain) -> None:
+    fresh.start(toolchain, Silent())
+    running = pids(fresh)
+    fresh.reset(Silent())
+    assert not fresh.layout.root.exists()
+    assert fresh.status().state == "absent"
+    assert not [pid for pid in running.values() if pid and psutil.pid_exists(pid)]
+
+
+# --- starts that do not end well
+
+
+@pytest.mark.parametrize("component", ["etcd", "kube-apiserver", "kwok"])
+def test_a_killed_start_is_told_and_done_anew(fresh: Lab, toolchain: Toolchain, component: str) -> None:
+    with started(fresh, toolchain) as starter:
+        wait_for(f'"name": "{component}"', fresh)
+        starter.kill()
+    found = fresh.status()
+    assert (found.state, found.note.partition(";")[0]) == ("crashed", "a start did not end")
+    orphans = process.strays(fresh.layout.root, STOP_ORDER)
+    assert orphans
+    fresh.start(toolchain, Silent())
+    assert fresh.status().state == "running"
+    assert not [orphan for orphan in orphans if process.alive(orphan)]
+    assert len(process.strays(fresh.layout.root, STOP_ORDER)) == len(COMPONENTS)
+
+
+def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None:
+    with started(fresh, toolchain) as starter:
+        wait_for('"name": "kube-apiserver"', fresh)
+        starter.send_signal(signal.SIGINT)
+        _, said = starter.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in said
+    assert process.strays(fresh.layout.root, STOP_ORDER) == []
+
+
+def test_two_starts_at_once_make_one_lab(fresh: Lab, toolchain: Toolchain) -> None:
+    with started(fresh, toolchain) as first, started(fresh, toolchain) as second:
+        assert (first.wait(120), second.wait(120)) == (0, 0)
+    assert fresh.status().state == "running"
+    assert fresh.status().started_by == "a test"
+    assert len(process.strays(fresh.layout.root, STOP_ORDER)) == len(COMPONENTS)
+
+
+def test_a_component_that_does_not_start_is_named_with_its_log(
+    fresh: Lab, toolchain: Toolchain, tmp_path: Path
+) -> None:
+    broken = tmp_path / "kube-scheduler"
+    broken.write_text("#!/bin/sh\necho no such feature gate >&2\nexit 4\n")
+    broken.chmod(0o755)
+    faulty = dataclasses.replace(toolchain, binaries={**toolchain.binaries, "kube-scheduler": broken})
+    with pytest.raises(StartFailed, match="no such feature gate") as caught:
+        fresh.start(faulty, Silent())
+    assert (caught.value.component, caught.value.code) == ("kube-scheduler", 4)
+    assert caught.value.log.exists()
+    assert process.strays(fresh.layout.root, STOP_ORDER) == []
+    fresh.start(toolchain, Silent())
+    assert fresh.status().state == "running"
+
+
+# --- who may
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="not root: every other test of this module is this one")
+def test_a_user_without_rights_can_run_a_lab(toolchain: Toolchain, tmp_path: Path) -> None:
+    """As uid 65534. It may read our programs wherever they are, which says nothing about what it writes."""
+    setpriv = shutil.which("setpriv")
+    assert setpriv is not None, "util-linux is needed to become another user"
+    place = tmp_path / "nobody"
+    place.mkdir()
+    for directory in (place, *place.parents):
+        if directory.owner() == "root" and "pytest" in directory.name:
+            directory.chmod(0o711)
+    os.chown(place, 65534, 65534)
+    reading = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    user = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", *reading]
+    lab = Lab("nobody", place / "lab")
+    lines = [
+        "lab = Lab('other', root)",
+        "lab.start_kueue({'integrations': {'frameworks': ['batch/job']}}, toolchain, Silent())",
+        "print(lab.status().state, *[found.name for found in lab.status().processes if found.ready])",
+        "lab.reset(Silent())",
+    ]
+    answer = subprocess.run(
+        [*user, *command(lab, toolchain, START + "\n".join(lines))],
+        env={"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place)},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    assert set(answer.stdout.split()) == {"running", *COMPONENTS, "kueue"}
+    assert not (place / "lab").exists()
