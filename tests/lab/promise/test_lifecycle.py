@@ -102,23 +102,22 @@ def test_status_tells_drift_and_up_mends_it(cluster: Cluster) -> None:
 def test_cluster_of_another_stack_is_refused(cluster: Cluster, tmp_path: Path) -> None:
     """A second stack on the same cluster, through its kubeconfig."""
     other = tmp_path / "other.yaml"
-    text = cluster.spec.read_text("utf-8")
-    target = f"target: {{kind: existing, kubeconfig: {cluster.kubeconfig}, kubernetesProvider: builtin}}"
-    text = text.replace("metadata: {name: lab}", "metadata: {name: other}").replace("target: {kind: local}", target)
-    for name in ("system", "train", "shared"):
-        text = text.replace(f"name: {name}", f"name: {name}, selector: {{{names.POOL}: {name}}}", 1)
-    text = text.replace(
-        "- name: train, selector: {mlcluster.dev/pool: train}",
-        "- name: train\n    selector: {mlcluster.dev/pool: train}",
+    other.write_text(
+        f"""apiVersion: mlcluster/v1alpha1
+kind: Cluster
+metadata: {{name: other}}
+target: {{kind: existing, kubeconfig: {cluster.kubeconfig}, kubernetesProvider: builtin}}
+components: {{kueue: {{install: false}}}}
+nodePools:
+  - {{name: system, instanceType: m7i.2xlarge, maxSize: 4, selector: {{{names.POOL}: system}}}}
+""",
+        "utf-8",
     )
-    text = text.replace(
-        "- name: shared, selector: {mlcluster.dev/pool: shared}",
-        "- name: shared\n    selector: {mlcluster.dev/pool: shared}",
-    )
-    other.write_text(text, "utf-8")
-    refused = cluster.run("up", str(other), "--yes", ok=False)
-    assert refused.returncode == 1
-    assert "it belongs to the stack lab of" in refused.stderr
+    for verb in ("preview", "up", "down"):
+        options = [] if verb == "preview" else ["--yes"]
+        refused = cluster.run(verb, str(other), *options, ok=False)
+        assert refused.returncode == 1, refused.stdout
+        assert "it belongs to the stack lab of" in refused.stderr
 
 
 def test_nobody_to_ask_is_an_error(cluster: Cluster, original: str) -> None:

@@ -159,7 +159,6 @@ def test_what_goes_through_the_queue_runs(products: Tenant) -> None:
 
 def test_boundaries_of_a_team_are_not_its_own(products: Tenant) -> None:
     """Even an admin of the namespace may not change its quota, its roles of ours, or open its network."""
-    admin = {"as_user": "lead", "as_groups": ["ml-leads", "system:authenticated"]}
     opened = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -167,7 +166,7 @@ def test_boundaries_of_a_team_are_not_its_own(products: Tenant) -> None:
         "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]},
     }
     with pytest.raises(ApiError) as caught:
-        products.kube.create(opened, **admin)
+        products.kube.create(opened, as_user="lead", as_groups=["ml-leads", "system:authenticated"])
     assert "egress is set in one place" in caught.value.message
     headers = [("Impersonate-User", "lead"), ("Impersonate-Group", "ml-leads")]
     path = "/apis/rbac.authorization.k8s.io/v1/namespaces/research/rolebindings/mlcluster:edit"
