@@ -121,8 +121,7 @@ class Provider:
         if request.type == release.TYPE:
             found = self._releases().read(request.id, inputs)
         else:
-            kind = {} if inputs or before.get("kind") else check.kind_of(request.type)
-            found = objects.read(self._there(), request.id, inputs, before or kind)
+            found = objects.read(self._there(), request.id, inputs, {**check.kind_of(request.type), **before})
         if found is None:
             return pb.ReadResponse()
         return pb.ReadResponse(id=request.id, properties=encode(found.state), inputs=encode(found.inputs))

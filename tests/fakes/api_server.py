@@ -219,7 +219,8 @@ class FakeApiServer:
             return self._delete(target, body or {})
         if "apply-patch" in request.headers["content-type"]:
             return self._apply(target, body, params, dry_run=dry_run)
-        merged = _merge(copy.deepcopy(self._live(target)), body)
+        change = _json_patch if "json-patch" in request.headers["content-type"] else _merge
+        merged = change(copy.deepcopy(self._live(target)), body)
         return copy.deepcopy(self._store(target.key, merged, dry_run=dry_run))
 
     def _discovery(self, api_version: str) -> Object:
@@ -370,4 +371,17 @@ def _merge(live: Object, patch: Object) -> Object:
             live[key] = _merge(live.get(key) or {}, value)
         else:
             live[key] = value
+    return live
+
+
+def _json_patch(live: Object, operations: list[Object]) -> Object:
+    for operation in operations:
+        *parents, last = operation["path"].strip("/").split("/")
+        at: Any = live
+        for part in parents:
+            at = at[int(part)] if isinstance(at, list) else at[part]
+        if operation["op"] == "test" and at[last] != operation["value"]:
+            raise Refusal(422, "Invalid", f"test of {operation['path']} failed")
+        if operation["op"] == "replace":
+            at[last] = operation["value"]
     return live
