@@ -58,7 +58,7 @@ labtests: toolchain
 test: check engine labtests
 
 bench: toolchain
-	python benchmarks/run.py
+	python -m benchmarks.run
 
 clean:
 	rm -rf .venv .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

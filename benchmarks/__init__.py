@@ -1,0 +1,1 @@
+"""Repeatable measurements, each a ratio against something else of the same minute."""
