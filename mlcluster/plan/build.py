@@ -23,16 +23,15 @@ def build(spec: ClusterSpec) -> Plan:
     teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
+    policies = policy_objects(cluster, pools)
+    guards = tuple(entry.id for entry in policies)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, kueue.RELEASE_ID),
-        *policy_objects(cluster, pools),
-        *(
-            entry
-            for index, team in enumerate(teams)
-            for entry in namespace_objects(cluster, spec.teams[index], team, pools)
-        ),
+        *policies,
         *queue_objects(cluster, pools, teams, cohorts, kueue.RELEASE_ID),
     ]
+    for written, team in zip(spec.teams, teams, strict=True):
+        objects += namespace_objects(cluster, written, team, pools, guards)
     return Plan(
         cluster=_facts(spec),
         pools=pools,

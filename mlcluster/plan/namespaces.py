@@ -15,8 +15,14 @@ MOST_JOBS = 5000
 DEFAULT_REQUESTS = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
 
 
-def namespace_objects(cluster: str, spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> list[PlanObject]:
-    """The namespace of one team and everything in it but its queue."""
+def namespace_objects(
+    cluster: str, spec: Team, team: TeamPlan, pools: tuple[Pool, ...], policies: tuple[str, ...]
+) -> list[PlanObject]:
+    """The namespace of one team and everything in it but its queue.
+
+    Args:
+        policies: ids of what guards the namespace: there before it is, gone after it.
+    """
     label = {names.TEAM: team.name}
     security = {
         "pod-security.kubernetes.io/enforce": spec.pod_security,
@@ -30,6 +36,7 @@ def namespace_objects(cluster: str, spec: Team, team: TeamPlan, pools: tuple[Poo
         {},
         labels={**label, **security},
         annotations={names.TIERS: ",".join(team.tiers)},
+        needs=policies,
         spec_path=team.spec_path,
     )
 
