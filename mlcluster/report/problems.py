@@ -14,7 +14,7 @@ def problems_text(error: SpecInvalidError, *, color: bool) -> str:
     """Every problem with its place, line, caret and hint; the last line counts them. Ends with a line end."""
     blocks = [problem_text(problem, color=color) for problem in error.problems]
     count = len(error.problems)
-    closing = f"{count} problem{'' if count == 1 else 's'}"
+    closing = f"{count} problem{'' if count == 1 else 's'}" + (f" and {error.more:,} more" if error.more else "")
     if error.waiting and error.problems[-1].line is not None:
         closing += f"; the checks across fields wait until {'it is' if count == 1 else 'these are'} right"
     return "\n".join([*blocks, closing]) + "\n"
@@ -26,7 +26,7 @@ def problem_text(problem: LocatedProblem, *, color: bool) -> str:
     lines = [f"{_paint('1', problem.place, color=color)}: {about}{_paint('31', problem.message, color=color)}"]
     if problem.line is not None and problem.source.strip():
         gutter = f"{problem.line:6} | "
-        shown, before = window(problem.source, problem.column or 1)
+        shown, before = window(problem.source, problem.caret)
         caret = " " * (len(gutter) - 2) + "| " + " " * before + "^"
         lines += [_paint("2", gutter, color=color) + shown, _paint("32", caret, color=color)]
     if problem.hint:
@@ -41,6 +41,7 @@ def problems_json(error: SpecInvalidError) -> dict[str, Any]:
         "kind": "SpecProblems",
         "file": error.file,
         "crossChecksRan": not error.waiting,
+        "more": error.more,
         "problems": [problem_json(problem) for problem in error.problems],
     }
 
@@ -55,6 +56,7 @@ def problem_json(problem: LocatedProblem) -> dict[str, Any]:
         "message": problem.message,
         "hint": problem.hint,
         "source": problem.source,
+        "caret": problem.caret,
     }
 
 

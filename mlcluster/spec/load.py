@@ -1,5 +1,6 @@
 """From a file to a checked spec: read, decode, YAML, shape, checks across fields. All problems come at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from mlcluster.spec.document import Document, Loc, Problem
 from mlcluster.spec.problems import LocatedProblem, SpecInvalidError, located, unreadable
 from mlcluster.spec.source import STDIN, STDIN_NAME, decode, read
 from mlcluster.spec.yaml_reader import UnreadableError, read_yaml
+
+MAX_PROBLEMS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,9 @@ def parse(content: bytes, name: str) -> Loaded:
     except ValidationError as error:
         from mlcluster.spec.wording import shape_problems
 
-        problems = shape_problems(document, error.errors(include_url=False))
-        raise _invalid(document, [*document.problems, *problems], waiting=True) from None
+        errors = error.errors(include_url=False)
+        problems = [*document.problems, *shape_problems(document, errors[:MAX_PROBLEMS])]
+        raise _invalid(document, problems, waiting=True, more=len(errors[MAX_PROBLEMS:])) from None
     if document.problems:  # values that could not be read; the shape took stand-ins for them
         raise _invalid(document, document.problems, waiting=True)
     found = check(spec)
@@ -77,6 +81,9 @@ def _document(content: bytes, name: str) -> Document:
 
 
 def _invalid(
-    document: Document, problems: "list[Problem] | tuple[Problem, ...]", *, waiting: bool = False
+    document: Document, problems: Sequence[Problem], *, waiting: bool = False, more: int = 0
 ) -> SpecInvalidError:
-    return SpecInvalidError(document.path, [located(document, problem) for problem in problems], waiting=waiting)
+    """The error with the first problems in the order of the file; a generated file may have any number."""
+    ordered = sorted(problems, key=lambda problem: problem.at or document.position(problem.loc, key=problem.key))
+    shown = [located(document, problem) for problem in ordered[:MAX_PROBLEMS]]
+    return SpecInvalidError(document.path, shown, waiting=waiting, more=more + len(ordered[MAX_PROBLEMS:]))

@@ -1,18 +1,21 @@
 """Secrets in a spec's text are hidden wherever the text is shown."""
 
 import re
+from functools import lru_cache
 
 _SECRETS = re.compile(
-    r"""://(?P<login>[^/@\s"']+)@                                                    # user:password@ in a URL
-    | [?&;](?:sig|signature|[\w-]*token|[\w-]*key|[\w-]*secret|x-amz-[\w-]+)=(?P<query>[^&\s"']+)
-    | \b(?P<access>(?:AKIA|ASIA)[0-9A-Z]{16})\b                                      # AWS access key IDs
-    | (?<![\w-])(?!secretsProvider["']?\s*:\s*["']?(?:passphrase\b|\w+://))[\w-]*(?:pas+w(?:or)?d|pas+phrase|secret|token|api-?key|access-?key|private-?key)
-      [\w-]*["']?\s*:\s*["']?(?P<value>[^\s"',}\]][^,}\]]*)                          # key: value by the key's name
+    r"""://(?P<login>[^/\s"']+)@  # user:password@ in a URL
+    | [?&;](?:sig|signature|[\w-]{0,40}(?:token|key|secret)|x-amz-[\w-]{1,40})=(?P<query>[^&\s"']+)
+    | \b(?P<access>(?:AKIA|ASIA)[0-9A-Z]{16})\b  # AWS access key IDs
+    | (?<![\w-])(?!secretsProvider["']?[ \t]*:[ \t]*["']?(?:passphrase\b|\w{1,20}://))  # a key whose name says it
+      [\w-]{0,40}(?:pas+w(?:or)?d|pas+phrase|secret|token|(?:api|access|private)-?key)[\w-]{0,40}["']?[ \t]*:[ \t]*
+      (?:"(?P<double>[^"]*)|'(?P<single>[^']*)|(?P<plain>[^\s"',}\]](?:[^,}\]]|,(?![ ]))*))
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 
 
+@lru_cache(maxsize=16)
 def masked(line: str) -> str:
     """`line` with every character of what looks like a secret replaced by *, so that columns stay."""
     hidden = list(line)

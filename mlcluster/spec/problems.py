@@ -7,6 +7,8 @@ from mlcluster.errors import MlclusterError
 from mlcluster.spec.document import Document, Problem
 from mlcluster.spec.masking import masked
 
+_AROUND = 200
+
 
 @dataclass(frozen=True, slots=True)
 class LocatedProblem:
@@ -16,7 +18,8 @@ class LocatedProblem:
         file: as the user gave it; "<stdin>" for standard input.
         line, column: from 1, columns in characters; None when the file could not be read as text.
         path: `nodePools[1] (train).maxSize`; "" for the file as a whole.
-        source: the line, secrets masked; "" without a line.
+        source: the line, secrets masked; of a line beyond 400 characters the part around `column`; "" without a line.
+        caret: `column` counted within `source`.
     """
 
     file: str
@@ -26,6 +29,7 @@ class LocatedProblem:
     source: str
     message: str
     hint: str
+    caret: int = 1
 
     @property
     def place(self) -> str:
@@ -40,31 +44,36 @@ class SpecInvalidError(MlclusterError):
         file: the spec's name.
         problems: at least one.
         waiting: the checks across fields did not run because the file or fields themselves are wrong.
+        more: how many problems there are beyond these.
     """
 
-    def __init__(self, file: str, problems: Iterable[LocatedProblem], *, waiting: bool = False) -> None:
+    def __init__(self, file: str, problems: Iterable[LocatedProblem], *, waiting: bool = False, more: int = 0) -> None:
         self.file = file
+        self.more = more
         self.problems = tuple(sorted(problems, key=lambda found: (found.line or 0, found.column or 0)))
         self.waiting = waiting
         first = self.problems[0]
         happened = f"{first.path}: {first.message}" if first.path else first.message
-        if len(self.problems) > 1:
-            happened = f"{len(self.problems)} problems; the first: {happened}"
+        count = len(self.problems) + more
+        if count > 1:
+            happened = f"{count} problems; the first: {happened}"
         super().__init__(f"reading {file}", happened, first.hint)
 
 
 def located(document: Document, problem: Problem) -> LocatedProblem:
     """The problem with its line, column, path and source line."""
     place = problem.at or document.position(problem.loc, key=problem.key)
-    source = document.lines[place.line - 1] if place.line <= len(document.lines) else ""
+    line = document.lines[place.line - 1] if place.line <= len(document.lines) else ""
+    source, caret = _excerpt(line, place.column)
     return LocatedProblem(
         file=document.path,
         line=place.line,
         column=place.column,
         path=_printable(document.spell(problem.loc)),
-        source=_same_width(masked(source)),
+        source=source,
         message=_printable(problem.message),
         hint=_printable(problem.hint),
+        caret=caret,
     )
 
 
@@ -72,8 +81,10 @@ def unreadable(file: str, problem: Problem, text: str) -> SpecInvalidError:
     """The error for a file that is not one YAML document; `text` is "" when not even that is known."""
     line, column = problem.at or (None, None)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    source = _same_width(masked(lines[line - 1])) if line and line <= len(lines) and text else ""
-    found = LocatedProblem(file, line, column, "", source, _printable(problem.message), _printable(problem.hint))
+    known = line is not None and line <= len(lines) and text
+    source, caret = _excerpt(lines[(line or 1) - 1], column or 1) if known else ("", 1)
+    message, hint = _printable(problem.message), _printable(problem.hint)
+    found = LocatedProblem(file, line, column, "", source, message, hint, caret)
     return SpecInvalidError(file, [found], waiting=True)
 
 
@@ -82,6 +93,12 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def _excerpt(line: str, column: int) -> tuple[str, int]:
+    """The line as it is shown, cut when it is very long, and where `column` is in it."""
+    start = max(0, column - 1 - _AROUND) if len(line) > 2 * _AROUND else 0
+    return _same_width(masked(line)[start : start + 2 * _AROUND]), column - start
 
 
 def _same_width(line: str) -> str:

@@ -34,7 +34,7 @@ def shape_problems(document: Document, errors: Iterable[PydanticError]) -> list[
         document: what was validated.
         errors: `ValidationError.errors()`.
     """
-    unread = {problem.loc for problem in document.problems if problem.loc}
+    unread = {problem.loc for problem in document.problems if problem.loc and not problem.key}
     problems: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
         problem = _Error(document, error).problem()

@@ -154,7 +154,7 @@ class _Reader:
                 continue
             elif key in values:
                 message = f'the key "{key[:60]}" is on line {node.keys[key].line} already'
-                self.problems.append(Problem(here, message, "keep one of the two", at=_at(event)))
+                self.problems.append(Problem(here, message, "keep one of the two", key=True, at=_at(event)))
             else:
                 values[key], node.keys[key], node.children[key] = value, _at(event), child
         for source, source_node in merged:

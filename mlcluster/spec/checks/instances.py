@@ -36,8 +36,11 @@ def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
         guess = nearest(size, sizes) if len(sizes) > _FEW else ""
         hint = f"did you mean {family}.{guess}?" if guess else f"sizes of {family}: {listed(sizes)}"
         return f"{family} has no size {size}", hint
-    guess = nearest(name, sorted(known))
-    return f"{name} is not an EC2 instance type that the catalogue knows", f"did you mean {guess}?" if guess else ""
+    message = f"{name} is not an EC2 instance type that the catalogue knows"
+    guess = nearest(family, sorted({other.partition(".")[0] for other in known}))
+    if not guess:
+        return message, ""
+    return message, f"did you mean {guess}.{size}?" if f"{guess}.{size}" in known else f"did you mean one of {guess}?"
 
 
 def _instance(loc: Loc, name: str) -> Iterator[Problem]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.report.problems import problems_text
 from mlcluster.spec.document import Problem
-from mlcluster.spec.load import load, locate, locate_problem, parse
+from mlcluster.spec.load import MAX_PROBLEMS, load, locate, locate_problem, parse
 from mlcluster.spec.problems import SpecInvalidError
 
 pytestmark = pytest.mark.unit
@@ -48,6 +49,32 @@ def test_one_mistake_at_the_end_of_a_big_spec_is_found() -> None:
     with pytest.raises(SpecInvalidError) as caught:
         parse(text.encode(), "big.yaml")
     assert [problem.path for problem in caught.value.problems] == ["teams[199] (team-199).network.egress[1]"]
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("".join(f"key{number}: 1\n" for number in range(20_000)), 20_000),
+        ("x: 1\n" * 20_000, 20_000),
+        ("teams: [" + "1, " * 999 + "2]\n", 1_000),
+    ],
+)
+def test_any_number_of_problems_is_counted_and_the_first_are_shown(more: str, count: int) -> None:
+    with pytest.raises(SpecInvalidError) as caught:
+        parse((big_spec(1, 0).removesuffix("teams:\n") + more).encode(), "x.yaml")
+    assert (len(caught.value.problems), caught.value.more) == (MAX_PROBLEMS, count - MAX_PROBLEMS)
+    text = problems_text(caught.value, color=False)
+    assert f"500 problems and {count - MAX_PROBLEMS:,} more; the checks across fields wait" in text
+
+
+def test_of_a_spec_on_one_line_an_excerpt_is_kept() -> None:
+    text = big_spec(1, 0).removesuffix("teams:\n") + "teams: [" + "{name: aa}, " * 200 + "{nam: b}]\n"
+    with pytest.raises(SpecInvalidError) as caught:
+        parse(text.encode(), "x.yaml")
+    problem = caught.value.problems[-1]
+    assert problem.column == len("teams: [" + "{name: aa}, " * 200 + "{") + 1
+    assert problem.source[problem.caret - 1 :] == "nam: b}]"
+    assert len(problem.source) <= 400
 
 
 def test_places_of_findings_come_from_the_same_document(project_root: Path) -> None:

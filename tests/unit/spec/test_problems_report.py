@@ -12,7 +12,7 @@ from mlcluster.spec.problems import LocatedProblem, SpecInvalidError
 
 pytestmark = pytest.mark.unit
 
-PROBLEM = LocatedProblem("c.yaml", 12, 5, "nodePools[0] (train).maxSize", "    maxSize: -1", "is wrong", "be right")
+PROBLEM = LocatedProblem("c.yaml", 12, 5, "nodePools[0] (train).maxSize", "    maxSize: -1", "is wrong", "be right", 5)
 
 
 def test_a_problem_has_place_line_caret_and_hint() -> None:
@@ -61,6 +61,7 @@ def test_data_has_the_same() -> None:
         "message": "must be a string, and is a number (1)",
         "hint": 'quote it: "1"',
         "source": "metadata: {name: 1}",
+        "caret": 18,
     }
 
 

@@ -55,8 +55,11 @@ def test_a_misspelt_key_is_not_missing_too() -> None:
     ("line", "shown"),
     [
         ("backend: https://bob:pa55@state/x", "backend: https://********@state/x"),
-        ('password: "hunter2"', 'password: "********'),
+        ('password: "hunter2"', 'password: "*******"'),
         ("{apiToken: abc, b: c}", "{apiToken: ***, b: c}"),
+        ("password: ab,cd", "password: *****"),
+        ("{'password':\t'ab, cd', e: f}", "{'password':\t'******', e: f}"),
+        ("backend: https://bob:p@ss@state/x", "backend: https://********@state/x"),
         ("backend: azblob://c?sig=abc%2F&x=y", "backend: azblob://c?sig=******&x=y"),
         ("key: AKIAABCDEFGHIJKLMNOP", "key: ********************"),
         ("secretsProvider: awskms://alias/atlas", "secretsProvider: awskms://alias/atlas"),
@@ -69,6 +72,11 @@ def test_a_misspelt_key_is_not_missing_too() -> None:
 def test_secrets_are_hidden_in_place(line: str, shown: str) -> None:
     assert masked(line) == shown
     assert len(masked(line)) == len(line)
+
+
+@pytest.mark.parametrize("piece", ["-token", "?sig", "://a", "-token: ", "password", "?a-key", "secret: '"])
+def test_a_hostile_line_is_masked_and_ends(piece: str) -> None:
+    assert len(masked(piece * 100_000)) == len(piece) * 100_000
 
 
 @pytest.mark.parametrize(
