@@ -3,14 +3,13 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlcluster.engine import locks, operation, recovery
+from mlcluster.engine.console import Console
 from mlcluster.engine.events import Changes, Fold, OnEvent
-from mlcluster.engine.files import write_private
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
 from mlcluster.engine.program import TidyProgram
@@ -19,15 +18,11 @@ from mlcluster.engine.state import (
     Pending,
     Resource,
     foreign_in,
-    parse_checkpoint,
     pending_in,
     resources_in,
     with_created,
 )
 from mlcluster.errors import MlclusterError
-
-if TYPE_CHECKING:
-    from mlcluster.engine.command import EngineCommand
 
 _QUIET: dict[str, Any] = {"color": "never", "suppress_progress": True, "suppress_outputs": True}
 
@@ -73,6 +68,12 @@ class Engine:
     attach: Mapping[str, int] = field(default_factory=dict)
     tell: Callable[[str], object] = _silent
     _stack: Any = field(default=None, init=False, repr=False)
+    _console: Console = field(init=False, repr=False)
+    _checked: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        provider = self.settings.provider
+        self._console = Console(self.home, self.project, self.binary, provider, self.attach, self._mend)
 
     def preview(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> Changes:
         """What `up` would do; with `refresh` it reads the server first, like `up` does by default."""
@@ -107,49 +108,41 @@ class Engine:
     def take_over(self) -> None:
         """Looks open creations up on the server: what is there and ours joins the state, the rest leaves it."""
         doing = "looking for what a killed run left"
-        before = json.loads(self._ask("export", missing="{}"))
+        before = self._console.exported()
         deployment, added = with_created(before.get("deployment") or {})
-        self._import({**before, "deployment": deployment})
+        self._console.replace({**before, "deployment": deployment})
         try:
             self._run(
                 doing, lambda stack, take: stack.refresh(clear_pending_creates=True, on_event=take, **_QUIET), None
             )
         except MlclusterError:
-            self._import(before)  # nobody has seen whose these objects are
+            self._console.replace(before)  # nobody has seen whose these objects are
             raise
-        for urn in foreign_in(self._deployment(), added):
-            self._command_line(doing, "state", "delete", urn, "--yes", "--stack", self.home.name)
-
-    def _import(self, exported: Mapping[str, Any]) -> None:
-        path = self.home.project_directory(self.project) / "deployment.json"
-        write_private(path, json.dumps(exported))
-        try:
-            self._command_line("mending the state", "stack", "import", "--file", str(path), "--stack", self.home.name)
-        finally:
-            path.unlink(missing_ok=True)
+        for urn in foreign_in(self._console.deployment(), added):
+            self._console.run(doing, "state", "delete", urn, "--yes", "--stack", self.home.name)
 
     def exists(self) -> bool:
         """Whether the backend has this stack; makes nothing in it."""
         checkpoint = self.home.checkpoint(self.project)
-        return checkpoint.exists() if checkpoint is not None else bool(self._ask("export", missing=""))
+        return checkpoint.exists() if checkpoint is not None else bool(self._console.exported())
 
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs in plain text; {} before the first `up`. Handle them as secrets."""
-        found: dict[str, Any] = json.loads(self._ask("output", "--json", "--show-secrets", missing="{}"))
+        found: dict[str, Any] = json.loads(self._console.ask("output", "--json", "--show-secrets", missing="{}"))
         return found
 
     def resources(self) -> list[Resource]:
         """What the state holds, without the stack itself and its providers, sorted by plan id."""
-        return resources_in(self._deployment())
+        return resources_in(self._console.deployment())
 
     def is_empty(self) -> bool:
         """Whether nothing is left: no resource of the plan, no open operation. True for a stack never made."""
-        deployment = self._deployment()
+        deployment = self._console.deployment()
         return not resources_in(deployment) and not pending_in(deployment)
 
     def pending(self) -> list[Pending]:
         """Operations that a killed run left open; `text` says each in words."""
-        return pending_in(self._deployment())
+        return pending_in(self._console.deployment())
 
     def remove_stack(self) -> None:
         """Removes the empty stack from its backend; the directories stay until `home.forget()`.
@@ -158,7 +151,7 @@ class Engine:
             MlclusterError: it still holds resources, or somebody holds it.
         """
         if self.exists():
-            self._command_line("removing the stack", "stack", "rm", "--yes", self.home.name)
+            self._console.run("removing the stack", "stack", "rm", "--yes", self.home.name)
         self._stack = None
 
     def lock(self) -> Lock | None:
@@ -183,7 +176,7 @@ class Engine:
 
     def cancel(self) -> None:
         """Deletes every lock of the stack without looking at its owner; `unlock` looks."""
-        self._command_line("removing the lock", "cancel", "--yes", "--stack", self.home.name)
+        self._console.run("removing the lock", "cancel", "--yes", "--stack", self.home.name)
 
     def say(self, text: str, /) -> object:
         """Tells the user."""
@@ -201,14 +194,22 @@ class Engine:
         return self._stack
 
     def _check_settings(self) -> None:
-        recorded = self.home.settings()
+        if self._checked:
+            return
+        recorded = self.home.settings() or self._recorded_in_state()
         if recorded is not None:
             recorded.check(self.settings)
+        self._checked = True
+
+    def _recorded_in_state(self) -> StackSettings | None:
+        """In a shared backend another machine may have made the stack: its outputs say for which cluster."""
+        uid = "" if self.home.owns_backend else self.outputs().get("clusterUid", "")
+        return replace(self.settings, cluster_uid=uid) if uid else None
 
     def _opened(self) -> Any:
-        command = self._process()
+        command = self._console.process()
         work = self.home.prepare(self.project)
-        environment = self._environment()
+        environment = self._console.environment()
         from pulumi import automation
 
         options = automation.LocalWorkspaceOptions(
@@ -222,63 +223,9 @@ class Engine:
                 stack_name=self.home.name, project_name=self.project, program=TidyProgram(self.program), opts=options
             )
 
-    def _process(self) -> "EngineCommand":
-        if not self.binary.is_file():
-            happened = f"there is no engine at {self.binary}"
-            raise MlclusterError("starting the Pulumi engine", happened, "Run `mlcluster doctor`.")
-        from mlcluster.engine.command import EngineCommand
-
-        checkpoint = self.home.checkpoint(self.project)
-        with operation.explained(self.home.name, "starting the Pulumi engine", None):
-            return EngineCommand(self.binary, lambda: None if checkpoint is None else checkpoint.exists())
-
-    def _environment(self) -> dict[str, str]:
-        told = self.home.environment()
-        if self.attach:
-            told["PULUMI_DEBUG_PROVIDERS"] = ",".join(f"{name}:{port}" for name, port in sorted(self.attach.items()))
-        elif self.settings.provider == "builtin":
-            import_module("mlcluster.kubernetes_provider").install(self.home.plugin_home)
-        if self.attach or self.settings.provider == "builtin":
-            told["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
-        return told
-
     def _run(self, doing: str, call: operation.Call, on_event: OnEvent | None) -> Fold:
         what = operation.Operation(doing, call, on_event)
         return operation.run(self.open(), what, say=self.say, mend=self._mend)
 
     def _mend(self) -> None:
         recovery.mend_if_nobody_writes(self)
-
-    def _deployment(self) -> dict[str, Any]:
-        checkpoint = self.home.checkpoint(self.project)
-        if checkpoint is not None:
-            if not checkpoint.exists():
-                return {}
-            read = parse_checkpoint(checkpoint.read_text(encoding="utf-8"))
-            if read is not None:  # else it is of another version or being written: let the engine read it
-                return read
-        found: dict[str, Any] = json.loads(self._ask("export", missing="{}")).get("deployment") or {}
-        return found
-
-    def _ask(self, *question: str, missing: str) -> str:
-        """The answer of a `pulumi stack` command, `missing` when there is no such stack."""
-        from pulumi.automation import StackNotFoundError
-
-        try:
-            return self._command_line("reading the stack", "stack", *question, "--stack", self.home.name)
-        except MlclusterError as error:
-            if isinstance(error.__cause__, StackNotFoundError):
-                return missing
-            raise
-
-    def _command_line(self, doing: str, *args: str) -> str:
-        command = self._process()
-        work = self.home.prepare(self.project)
-        with operation.explained(self.home.name, doing, command):
-            try:
-                return str(command.run(list(args), str(work), self._environment()).stdout)
-            except Exception:
-                if not operation.read_half_written(command):
-                    raise
-                self._mend()
-                return str(command.run(list(args), str(work), self._environment()).stdout)

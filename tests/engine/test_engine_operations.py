@@ -216,6 +216,19 @@ def test_another_cluster_or_provider_is_refused(pulumi: Path, port: int, tmp_pat
         assert all(word in caught.value.happened for word in words)
 
 
+def test_a_shared_backend_tells_another_machine_which_cluster_it_is_for(
+    pulumi: Path, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("MLCLUSTER_BACKEND_URL", f"file://{tmp_path}/shared")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse")
+    small_engine(tmp_path / "one", port, small_plan(1), pulumi).up()
+    assert not small_engine(tmp_path / "two", port, small_plan(1), pulumi).up().changes
+    other = replace(SETTINGS, cluster_uid="uid-2")
+    with pytest.raises(MlclusterError, match=r"uid-1.*uid-2"):
+        small_engine(tmp_path / "three", port, small_plan(1), pulumi, settings=other).up()
+
+
 def test_the_callers_pulumi_settings_do_not_reach_the_engine(
     engine_of: EngineOf, world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
