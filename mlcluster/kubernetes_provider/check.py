@@ -30,6 +30,10 @@ def check(type_token: str, urn: str, inputs: Object, old_inputs: Object, seed: b
     """
     result = {**kind_of(type_token), **inputs}
     problems = [(key, "is missing") for key in ("apiVersion", "kind") if not result.get(key)]
+    if type_token.endswith("Patch"):
+        problems.append(("kind", "Patch resources are not supported by the built-in provider"))
+    if result.get("kind") == "CustomResourceDefinition" or not result.get("status"):
+        result.pop("status", None)  # generators write an empty one, and a definition's is the server's own
     metadata = result.get("metadata")
     if metadata is None or isinstance(metadata, dict):
         named, wrong = _named(metadata or {}, urn, plain(old_inputs), seed)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from mlcluster.errors import MlclusterError
@@ -20,6 +21,9 @@ _NEW_NAMESPACE_SECONDS = 10.0
 _WEBHOOK_SECONDS = 30.0  # a controller that is just starting
 _DELETING_SECONDS = 120.0  # namespaces take up to a minute to go
 _WEBHOOK_DOWN = ("connection refused", "no endpoints available", "connect: ", "EOF", "context deadline exceeded")
+
+
+_ADOPT_TRIES = 5
 
 
 class NotReady(Exception):  # noqa: N818 - the state of an object
@@ -57,10 +61,17 @@ class Cluster:
 
     def apply(self, manifest: Object, manager: str = MANAGER, *, subresource: str = "") -> Object:
         """Server-side apply, with patience for kinds, namespaces and webhooks that are just coming up."""
+
+        def apply() -> Object:
+            return self.kube.apply(self._placed(manifest), field_manager=manager, subresource=subresource)
+
+        return self._patiently(apply)
+
+    def _patiently(self, call: Callable[[], Object]) -> Object:
         start, pause = time.monotonic(), 0.2
         while True:
             try:
-                return self.kube.apply(self._placed(manifest), field_manager=manager, subresource=subresource)
+                return call()
             except ApiError as error:
                 if time.monotonic() - start >= _may_pass(error) * self._pace or self._sleep(pause):
                     raise
@@ -70,36 +81,35 @@ class Cluster:
         """Create an object that brings its status.
 
         A POST keeps a node's status, so no moment passes in which the node has none; kinds that drop it get it
-        through their subresource. The POST's field ownership is then made the same as that of an apply, or a label
-        taken out of the program later would stay.
+        through their subresource.
         """
-        live = self._adopt(self.kube.create(self._placed(manifest), field_manager=MANAGER))
+        live = self._patiently(lambda: self.kube.create(self._placed(manifest), field_manager=MANAGER))
+        live = self._adopt(live)
         if not (live.get("status") or {}).keys() >= manifest["status"].keys():
             live = self.apply_status(manifest)
         return live
 
     def _adopt(self, live: Object) -> Object:
-        """Make our POST's field ownership that of an apply; other managers may write at the same moment."""
-        for _ in range(_ADOPTIONS):
-            fields = live["metadata"].get("managedFields") or []
-            ours = [
-                index
-                for index, entry in enumerate(fields)
-                if entry.get("manager") == MANAGER and entry.get("operation") == "Update"
-            ]
-            if not ours:
+        """Make a POST's field ownership that of an apply, or a label taken out of the program later would stay."""
+        path = self.kube.path_of(live)
+        for _ in range(_ADOPT_TRIES):
+            entries = live["metadata"].get("managedFields") or []
+            mine = [number for number, entry in enumerate(entries) if _posted(entry)]
+            if not mine:
                 return live
-            entry = f"/metadata/managedFields/{ours[0]}"
+            entry = f"/metadata/managedFields/{mine[0]}"
+            # Another writer may move our entry, so what we change is tested in the same request.
             adopt = [
                 {"op": "test", "path": f"{entry}/manager", "value": MANAGER},
+                {"op": "test", "path": f"{entry}/operation", "value": "Update"},
                 {"op": "replace", "path": f"{entry}/operation", "value": "Apply"},
             ]
             try:
-                return self.kube.request("PATCH", self.kube.path_of(live), adopt, content_type=_JSON_PATCH)
+                return self.kube.request("PATCH", path, adopt, content_type="application/json-patch+json")
             except ApiError as error:
-                if error.status != 422:
+                if error.status not in {409, 422}:
                     raise
-            live = self.live(live) or live
+            live = self.kube.request("GET", path)
         return live
 
     def apply_status(self, manifest: Object, gone: Object | None = None) -> Object:
@@ -181,6 +191,10 @@ class Cluster:
 
     def _sleep(self, seconds: float) -> bool:
         return self._cancelled.wait(seconds * self._pace)
+
+
+def _posted(entry: Object) -> bool:
+    return entry.get("manager") == MANAGER and entry.get("operation") == "Update" and not entry.get("subresource")
 
 
 def _may_pass(error: ApiError) -> float:

@@ -1,6 +1,5 @@
 """A throw-away Pulumi stack that runs on the installed built-in provider, driven through the Automation API."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import pulumi
 from pulumi import automation
 from pulumi_kubernetes import Provider
-from pulumi_kubernetes.apiextensions import CustomResource
 
 from mlcluster.kubernetes_provider import install
 
@@ -64,6 +62,7 @@ class ProviderStack:
             folder.mkdir(parents=True, exist_ok=True)
         install(home)
         self._kubeconfig = kubeconfig
+        self.cluster: str | None = None  # the provider's clusterIdentifier
         self._stack = automation.create_or_select_stack(
             stack_name="dev",
             project_name="trial",
@@ -111,7 +110,7 @@ class ProviderStack:
 
     def _run(self, program: Program, operation: Callable[..., Any]) -> Run:
         def whole() -> None:
-            provider = Provider("k8s", kubeconfig=str(self._kubeconfig))
+            provider = Provider("k8s", kubeconfig=str(self._kubeconfig), cluster_identifier=self.cluster)
             program(pulumi.ResourceOptions(provider=provider))
 
         self._stack.workspace.program = whole
@@ -123,18 +122,12 @@ class ProviderStack:
         return run
 
 
-def custom(manifest: Object, options: pulumi.ResourceOptions, *needs: Any, name: str = "", **more: Any) -> Any:
+def custom(manifest: Object, options: pulumi.ResourceOptions, *needs: Any, name: str = "") -> pulumi.CustomResource:
     """Register one object as the platform program does: generically, whatever its kind."""
-    rest = {key: value for key, value in manifest.items() if key not in {"apiVersion", "kind", "metadata"}}
-    merged = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[*needs], **more))
-    return CustomResource(
-        name or manifest["metadata"]["name"],
-        api_version=manifest["apiVersion"],
-        kind=manifest["kind"],
-        metadata=manifest["metadata"],
-        opts=merged,
-        **{"others": rest} if rest else {},
-    )
+    version = manifest["apiVersion"]
+    token = f"kubernetes:{version if '/' in version else 'core/' + version}:{manifest['kind']}"
+    merged = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[*needs]))
+    return pulumi.CustomResource(token, name or manifest["metadata"]["name"], manifest, merged)
 
 
 def _note(run: Run, event: Any) -> None:
@@ -157,9 +150,3 @@ def _rooted(directory: Path, pulumi_binary: Path) -> Path:
     if not link.exists():
         link.symlink_to(pulumi_binary)
     return link.parent.parent
-
-
-def read_json(path: Path) -> Object:
-    """A JSON object from a file."""
-    found: Object = json.loads(path.read_text())
-    return found

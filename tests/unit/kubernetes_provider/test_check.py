@@ -51,6 +51,21 @@ def test_the_kind_comes_from_the_type_and_what_is_missing_is_told() -> None:
     assert [problem[0] for problem in generated.problems] == ["metadata.generateName"]
 
 
+def test_an_empty_status_and_that_of_a_definition_are_nobodys_wish() -> None:
+    def kept(kind: str, status: Any) -> bool:
+        inputs = {"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "n"}, "status": status}
+        return "status" in check("kubernetes:x/v1:Y", URN, inputs, {}, b"").inputs
+
+    assert kept("Node", {"capacity": {}})
+    assert not kept("Deployment", {})
+    assert not kept("CustomResourceDefinition", {"conditions": [{}]})
+
+
+def test_patch_resources_are_refused_with_a_sentence() -> None:
+    found = check("kubernetes:core/v1:NodePatch", URN, {"kind": "Node", "metadata": {"name": "n"}}, {}, b"")
+    assert "Patch resources" in found.problems[0][1]
+
+
 def labelled(cluster: str, manager: str = "mlcluster") -> dict[str, Any]:
     labels = {"app.kubernetes.io/managed-by": manager, "mlcluster.dev/cluster": cluster}
     return {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "ns", "labels": labels}}

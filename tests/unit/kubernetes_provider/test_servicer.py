@@ -282,13 +282,32 @@ def test_cancel_ends_the_waiting(engine: Engine, server: FakeApiServer) -> None:
     assert "interrupted while waiting" in message(lambda: engine.create(job(), timeout=1_000_000))
 
 
+def node(cpu: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": cpu}}}
+
+
 def test_a_node_is_posted_with_its_status(engine: Engine, server: FakeApiServer) -> None:
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "1"}}}
-    server.on_write = lambda _old, new: None
-    made = engine.create(node)
+    made = engine.create(node("1"))
     assert made["status"] == {"capacity": {"cpu": "1"}}
-    changed = engine.update(made, node, {**node, "status": {"capacity": {"cpu": "2"}}})
+    fields = server.get("Node", "n")["metadata"]["managedFields"]  # type: ignore[index]
+    assert fields == [{"manager": "mlcluster", "operation": "Apply"}]
+    changed = engine.update(made, node("1"), node("2"))
     assert changed["status"]["capacity"] == {"cpu": "2"}
+
+
+def test_drift_in_a_nodes_status_is_seen(engine: Engine, server: FakeApiServer) -> None:
+    made = engine.create(node("1"))
+    live = server.get("Node", "n")
+    assert live is not None
+    live["status"] = {"capacity": {"cpu": "7"}, "conditions": [{"type": "Ready"}]}
+    assert engine.read(made, node("1"))[1] == node("7")
+
+
+def test_another_writer_may_move_the_entry_of_our_fields(engine: Engine, server: FakeApiServer) -> None:
+    server.fail("PATCH", "nodes/n", 422, "Invalid", "testing value failed", times=1)
+    engine.create(node("1"))
+    fields = server.get("Node", "n")["metadata"]["managedFields"]  # type: ignore[index]
+    assert fields == [{"manager": "mlcluster", "operation": "Apply"}]
 
 
 def test_secrets_stay_secret_on_every_way_out(engine: Engine, server: FakeApiServer) -> None:
