@@ -28,7 +28,7 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
             _say(f"hint:  {error.hint}")
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
-        _say("interrupted; nothing was being changed")
+        _say("interrupted: run the same command again to go on, or `mlcluster down` to take everything away")
         return ExitCode.INTERRUPTED
     return _report_bug(error)
 

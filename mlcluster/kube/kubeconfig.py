@@ -126,12 +126,11 @@ def _parse(text: str, where: str) -> dict[str, Any]:
 
 
 def _yaml(text: str, where: str) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    import yaml
 
     try:
-        return YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
+        return yaml.load(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as error:
         # The parser quotes the line, and the line may hold a key: only its place is told.
         mark = getattr(error, "problem_mark", None)
         line = f" at line {mark.line + 1}" if mark else ""

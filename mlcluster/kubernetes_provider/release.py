@@ -214,10 +214,10 @@ def _state(release: Object, inputs: Object) -> Object:
 
 def _resource_names(manifest: str, namespace: str) -> dict[str, list[str]]:
     """`kind/apiVersion` to names, read from the rendered text: the first keys of each document are enough."""
-    from ruamel.yaml import YAML
+    import yaml
 
     found: dict[str, list[str]] = {}
-    for document in YAML(typ="safe", pure=True).load_all(manifest):
+    for document in yaml.load_all(manifest, Loader=yaml.CSafeLoader):
         if isinstance(document, dict) and document.get("kind"):
             metadata = document.get("metadata") or {}
             place = metadata.get("namespace") or namespace

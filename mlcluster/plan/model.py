@@ -82,6 +82,7 @@ class Pool:
     usable: Amounts
     accelerator: Accelerator | None
     capacity_type: str
+    placement_group: str
     price: Price | None
     spec_path: str
 

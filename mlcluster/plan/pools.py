@@ -40,6 +40,7 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool, daemon_sets: Amounts) -
         usable=subtract(allocatable, overhead),
         accelerator=accelerator,
         capacity_type=pool.capacity.type,
+        placement_group=pool.network.placement_group,
         price=_price(spec, pool),
         spec_path=f"nodePools[{index}]",
     )

@@ -17,13 +17,13 @@ RACKS_PER_BLOCK = 4
 
 
 def simulated_nodes(cluster: str, target: LocalTarget, pools: tuple[Pool, ...]) -> tuple[PlanResource, ...]:
-    """Every node of every pool; pools with EFA stand in one zone, others are spread."""
+    """Every node of every pool; pools with EFA or a placement group stand in one zone, others are spread."""
     return tuple(_node(cluster, pool, index, target.zones) for pool in pools for index in range(pool.max_size))
 
 
 def _node(cluster: str, pool: Pool, index: int, zones: list[str]) -> PlanResource:
     name = f"{pool.name}-{index}"
-    one_zone = names.EFA_RESOURCE in pool.allocatable
+    one_zone = names.EFA_RESOURCE in pool.allocatable or pool.placement_group == "cluster"
     zone = zones[0] if one_zone else zones[index % len(zones)]
     amounts = {resource: canonical(resource, amount) for resource, amount in pool.allocatable.items()}
     spec: Manifest = {}

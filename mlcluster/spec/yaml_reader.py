@@ -8,7 +8,7 @@ means, that keys are strings and unique, that tags mean nothing.
 from collections.abc import Iterator
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from mlcluster.spec.document import Document, Loc, Node, Position, Problem
 from mlcluster.spec.scalars import NumberError, resolve

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 from mlcluster.spec.load import parse
 from mlcluster.spec.schema import allowed_shapes, allowed_words, described, known_keys

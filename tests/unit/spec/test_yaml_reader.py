@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from mlcluster.spec import yaml_reader
 from mlcluster.spec.document import Document, Loc, Position
