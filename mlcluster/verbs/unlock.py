@@ -24,9 +24,8 @@ def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
             raise MlclusterError("opening the cluster", "the lab does not run", "start it with mlcluster lab start")
         cleared = []
         for stage in stages_of(reading, live, tools.pulumi, screen.progress):
-            if not stage.engine.exists():
-                continue
             with screen.progress.task(f"looking at {stage.title}"):
-                cleared.append(str(stage.engine.unlock(assume_dead=assume_dead)))
+                recovered = stage.engine.unlock(assume_dead=assume_dead)
+            cleared += [str(recovered)] if recovered else []
     screen.result("UnlockResult", "\n".join(cleared) or "nothing was locked", {"cleared": cleared})
     return ExitCode.OK

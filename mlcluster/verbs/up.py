@@ -47,6 +47,8 @@ def up(options: UpOptions) -> ExitCode:
         if live.started:
             start_processes(reading.plan, live, tools, screen.progress)
         stages = stages_of(reading, live, tools.pulumi, screen.progress)
+        for stage in stages:
+            stage.engine.recover_if_owner_dead()
         previews = preview_all(stages, screen, refresh=options.refresh)
         going = destructions(live.kube, previews)
         changes = sum(len(found.effective) for found in previews)

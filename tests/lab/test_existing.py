@@ -1,0 +1,106 @@
+"""The `existing` target on a lab's kubeconfig: a cluster that somebody else made, with nodes and a Kueue of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.kube.client import Kube
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+from tests.lab.conftest import KUEUE_CONFIG
+from tests.lab.workloads import Tenant, job, pod_spec, wait_for
+
+pytestmark = pytest.mark.lab
+SPEC = """\
+apiVersion: mlcluster/v1alpha1
+kind: Cluster
+metadata: {{name: shared}}
+target: {{kind: existing, kubeconfig: {kubeconfig}, kubernetesProvider: builtin}}
+components: {{kueue: {{install: false}}}}
+nodePools:
+  - name: cpu
+    nodeShape: {{cpu: "16", memory: 64Gi}}
+    maxSize: 2
+    selector: {{role: cpu}}
+  - name: h100
+    nodeShape: {{cpu: "192", memory: 2048Gi, gpu: {{model: h100, count: 8, memoryMib: 81920}}}}
+    maxSize: 2
+    selector: {{role: gpu}}
+    taints: [{{key: nvidia.com/gpu, value: present, effect: NoSchedule}}]
+teams:
+  - name: vision
+    guarantee: {{h100: {{nodes: {nodes}}}, cpu: {{nodes: 1}}}}
+    members: {{edit: {{groups: [ml-vision]}}}}
+"""
+
+
+def _node(name: str, role: str, **devices: str) -> dict[str, Any]:
+    taints = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}] if devices else []
+    amounts = {"cpu": "192", "memory": "2Ti", "pods": "110", "ephemeral-storage": "50Gi", **devices}
+    labels = {"type": "kwok", "role": role, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints} if taints else {},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }
+
+
+@pytest.fixture(scope="module")
+def foreign(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+    """Somebody else's cluster: four nodes and a Kueue."""
+    lab = make_lab("foreign")
+    lab.start(toolchain, Silent())
+    lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
+    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+        for index in range(2):
+            kube.create(_node(f"cpu-{index}", "cpu"))
+            kube.create(_node(f"gpu-{index}", "gpu", **{"nvidia.com/gpu": "8"}))
+    return lab
+
+
+def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, tmp_path: Path) -> None:
+    spec = tmp_path / "shared.yaml"
+    environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(tmp_path / "state")}
+
+    def run(*arguments: str, code: int = 0) -> str:
+        command = [sys.executable, "-m", "mlcluster", arguments[0], str(spec), *arguments[1:]]
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    before = foreign.keys()
+    spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=1), "utf-8")
+    run("up", "--yes")
+    with Kube.from_kubeconfig(foreign.kubeconfig) as kube:
+        nodes = {node["metadata"]["name"]: node["metadata"] for node in kube.list("v1", "Node")}
+        assert not any("mlcluster.dev" in key for node in nodes.values() for key in node["labels"])
+        team = Tenant(kube, "vision")
+        team.submit(job("train", "vision", pod_spec(gpus=8), pods=1))
+        wait_for("it runs", lambda: team.running("train") == 1)
+        assert team.pods_of("train")[0]["spec"]["nodeSelector"] == {"role": "gpu"}
+        team.submit(job("more", "vision", pod_spec(gpus=8), pods=1))
+        assert "nvidia.com/gpu" in wait_for("a reason", lambda: team.waits_because("more"))
+        spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=2), "utf-8")
+        run("up", "--yes")
+        wait_for("the raised quota lets it in", lambda: team.running("more") == 1)
+        document = json.loads(run("status", "-o", "json"))
+        assert [entry["ready"] for entry in document["teams"]] == [True]
+        run("down", "--yes")
+        assert {node["metadata"]["name"] for node in kube.list("v1", "Node")} == set(nodes)
+    assert _lasting(foreign.keys()) - _lasting(before) == set()
+    assert not (tmp_path / "state" / "stacks" / "shared").exists()
+
+
+def _lasting(keys: frozenset[str]) -> set[str]:
+    return {key for key in keys if not key.startswith(("/registry/events/", "/registry/leases/"))}
