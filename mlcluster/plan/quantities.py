@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 MEMORY_RESOURCES = frozenset({"memory", "ephemeral-storage"})
-_DECIMAL = ("", "k", "M", "G", "T", "P")
-_BINARY = ("Mi", "Gi", "Ti", "Pi")
+_DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+_BINARY = ("Mi", "Gi", "Ti", "Pi", "Ei")
 _FACTORS = {
     "m": Decimal("0.001"),
     "": Decimal(1),
@@ -18,11 +18,13 @@ _FACTORS = {
     "G": Decimal(10) ** 9,
     "T": Decimal(10) ** 12,
     "P": Decimal(10) ** 15,
+    "E": Decimal(10) ** 18,
     "Ki": Decimal(2) ** 10,
     "Mi": Decimal(2) ** 20,
     "Gi": Decimal(2) ** 30,
     "Ti": Decimal(2) ** 40,
     "Pi": Decimal(2) ** 50,
+    "Ei": Decimal(2) ** 60,
 }
 
 
