@@ -1,0 +1,152 @@
+"""Pools with their instance facts resolved."""
+
+import pytest
+
+from mlcluster.catalog.instances import instance_type
+from mlcluster.plan.model import Taint
+from mlcluster.plan.names import POOL
+from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, planned, planned_unchecked, pool_of
+
+pytestmark = pytest.mark.unit
+
+DEDICATED: Data = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
+ACCELERATOR = Taint("nvidia.com/gpu", "present", "NoSchedule")
+
+
+def eks(region: str) -> Data:
+    return {"kind": "eks", "region": region}
+
+
+def test_facts_of_an_instance_type() -> None:
+    pool, facts = pool_of(SYSTEM), instance_type("m7i.2xlarge")
+    assert pool.allocatable == pool.usable
+    assert pool.allocatable == {
+        "cpu": facts.allocatable_cpu_milli,
+        "memory": facts.allocatable_memory_mib,
+        "ephemeral-storage": facts.allocatable_ephemeral_mib,
+        "pods": facts.allocatable_pods,
+    }
+    assert (pool.arch, pool.accelerator, pool.taints) == ("amd64", None, ())
+    assert pool.labels == pool.selector == {POOL: "system"}
+    assert pool.spec_path == "nodePools[0]"
+
+
+@pytest.mark.parametrize("target", ["local", "eks"])
+def test_gpu_pools_that_we_make_carry_the_accelerator_taint_last(target: str) -> None:
+    data = {**TRAIN, "taints": [DEDICATED]}
+    plan = planned(data) if target == "local" else planned_unchecked(data, target=eks("us-west-2"))
+    assert plan.pools[0].taints == (Taint("dedicated", "training", "NoSchedule"), ACCELERATOR)
+
+
+def test_the_accelerator_taint_can_be_left_off() -> None:
+    assert pool_of({**TRAIN, "gpu": {"taint": False}}).taints == ()
+
+
+def test_cpu_pools_have_no_accelerator_taint() -> None:
+    assert pool_of({**SYSTEM, "taints": [DEDICATED]}).taints == (Taint("dedicated", "training", "NoSchedule"),)
+
+
+def test_existing_nodes_get_no_taint_of_ours() -> None:
+    assert pool_of(TRAIN, target=EXISTING).taints == ()
+    listed = {**TRAIN, "taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"}]}
+    assert pool_of(listed, target=EXISTING).taints == (Taint("nvidia.com/gpu", "", "NoExecute"),)
+
+
+def test_existing_pools_are_found_by_their_selector() -> None:
+    selector = {"example.com/pool": "big", "example.com/zone": "a"}
+    pool = pool_of({**TRAIN, "selector": selector, "labels": {"ml": "yes", "at": "home"}}, target=EXISTING)
+    assert pool.selector == selector
+    assert list(pool.labels) == [*selector, "at", "ml"]
+
+
+def test_whole_gpus() -> None:
+    device = pool_of(TRAIN).accelerator
+    assert device is not None
+    assert (device.model, device.gpus, device.memory_mib) == ("h100", 8, 81_920)
+    assert (device.resource, device.slices, device.sharing) == ("nvidia.com/gpu", 8, "whole")
+
+
+def test_mig_instances_replace_gpus() -> None:
+    pool = pool_of(SHARED)
+    assert pool.accelerator is not None
+    assert (pool.accelerator.gpus, pool.accelerator.slices, pool.accelerator.sharing) == (8, 56, "mig")
+    assert pool.usable["nvidia.com/mig-1g.5gb"] == 56
+    assert "nvidia.com/gpu" not in pool.usable
+
+
+def test_time_slices_are_gpus_that_are_counted_several_times() -> None:
+    pool = pool_of({**TRAIN, "gpu": {"timeSlicing": {"replicas": 4}}})
+    assert pool.accelerator is not None
+    assert (pool.accelerator.gpus, pool.accelerator.slices, pool.accelerator.sharing) == (8, 32, "timeSlicing")
+    assert pool.usable["nvidia.com/gpu"] == 32
+
+
+def test_fast_networks_are_resources() -> None:
+    pool = pool_of({**TRAIN, "network": {"efa": True, "rdma": {"rdma/hca": 8}, "placementGroup": "cluster"}})
+    assert list(pool.allocatable)[4:] == ["nvidia.com/gpu", "rdma/hca", "vpc.amazonaws.com/efa"]
+    assert pool.allocatable["rdma/hca"] == 8
+    assert pool.allocatable["vpc.amazonaws.com/efa"] == instance_type("p5.48xlarge").efa == 32
+    assert pool.placement_group == "cluster"
+    assert "vpc.amazonaws.com/efa" not in pool_of(TRAIN).allocatable
+
+
+def test_own_shape() -> None:
+    shape = {"cpu": "190500m", "memory": "1900Gi", "ephemeralStorage": "100Gi", "pods": 60}
+    gpu = {"model": "mi300x", "count": 4}
+    pool = pool_of({**SHAPE, "nodeShape": {**shape, "gpu": gpu}})
+    assert pool.allocatable == {
+        "cpu": 190_500,
+        "memory": 1900 * 1024,
+        "ephemeral-storage": 100 * 1024,
+        "pods": 60,
+        "nvidia.com/gpu": 4,
+    }
+    assert pool.accelerator is not None
+    assert (pool.accelerator.model, pool.accelerator.memory_mib) == ("mi300x", None)
+    assert (pool.instance_type, pool.arch, pool.price) == ("", "", None)
+
+
+def test_mig_of_an_own_shape() -> None:
+    gpu = {"model": "h100", "count": 2, "memoryMib": 81_920}
+    pool = pool_of({**SHAPE, "nodeShape": {**SHAPE["nodeShape"], "gpu": gpu}, "gpu": {"mig": "all-3g.40gb"}})
+    assert pool.accelerator is not None
+    assert (pool.accelerator.resource, pool.accelerator.slices) == ("nvidia.com/mig-3g.40gb", 4)
+
+
+def test_what_is_reserved_is_not_quota() -> None:
+    reserved = {"cpu": "1500m", "memory": "1Gi", "ephemeralStorage": "2Gi", "pods": 5}
+    pool = pool_of({**SHAPE, "reserved": reserved})
+    assert pool.overhead == {"cpu": 1500, "memory": 1024, "ephemeral-storage": 2048, "pods": 5}
+    assert pool.usable == {"cpu": 8500, "memory": 99 * 1024, "ephemeral-storage": 48 * 1024, "pods": 105}
+    assert pool.capacity == {name: 2 * amount for name, amount in pool.usable.items()}
+    assert pool_of(SHAPE).overhead == {}
+
+
+@pytest.mark.parametrize(
+    ("target", "capacity", "exact"),
+    [
+        (eks("us-east-1"), {}, True),
+        (eks("us-west-2"), {}, False),
+        (eks("us-east-1"), {"type": "spot"}, False),
+        (eks("us-east-1"), {"type": "capacityBlock", "reservationId": "cr-0abc"}, False),
+        ({"kind": "local"}, {}, False),
+    ],
+)
+def test_a_list_price_is_exact_in_its_own_region_on_demand(target: Data, capacity: Data, exact: bool) -> None:
+    pool = planned_unchecked({**TRAIN, "minSize": 1, "capacity": capacity}, target=target).pools[0]
+    assert pool.price is not None
+    assert (pool.price.region, pool.price.exact) == ("us-east-1", exact)
+    assert pool.usd_per_hour_at_min == pool.price.usd_per_hour
+    assert pool.usd_per_hour_at_max == pytest.approx(8 * pool.price.usd_per_hour)
+
+
+def test_a_price_of_our_own_is_exact() -> None:
+    pool = pool_of({**SHAPE, "nodeShape": {**SHAPE["nodeShape"], "hourlyUsd": 12.345}})
+    assert pool.price is not None
+    assert (pool.price.usd_per_hour, pool.price.exact, pool.price.date) == (12.345, True, "")
+    assert pool.usd_per_hour_at_max == 24.69
+
+
+def test_an_unknown_price_is_none() -> None:
+    pool = pool_of(SHAPE)
+    assert (pool.price, pool.usd_per_hour_at_min, pool.usd_per_hour_at_max) == (None, None, None)
