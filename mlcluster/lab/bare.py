@@ -20,8 +20,8 @@ _SETTLED_SECONDS = 0.6  # the controllers create their service accounts within t
 def bring_up(book: Book, task: Task, choose: Callable[[], Ports] = Ports.free) -> None:
     """Start everything of the bare control plane that does not run, and wait until it is ready.
 
-    When a port is taken everything is stopped and started on other ports, three times at most. Whatever was started
-    is stopped again when this does not succeed, Ctrl-C included.
+    When a port is taken everything is stopped and started on other ports, three times at most. Stopping what was
+    started when this does not succeed is the caller's.
     """
     for attempt in range(1, _TRIES + 1):
         try:
@@ -32,9 +32,6 @@ def bring_up(book: Book, task: Task, choose: Callable[[], Ports] = Ports.free) -
                 raise
             task.update(f"a port of {taken.component} is taken: trying others")
             _choose_again(book, choose)
-        except BaseException:
-            book.end_all()
-            raise
         else:
             return
 

@@ -1,8 +1,10 @@
 """What can go wrong with a lab, each with what to try."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
-from mlcluster.errors import MlclusterError
+from mlcluster.errors import InterruptedByUserError, MlclusterError
 
 
 class StartFailed(MlclusterError):  # noqa: N818 - reads as what happened
@@ -67,3 +69,12 @@ class NotRunning(MlclusterError):  # noqa: N818 - reads as what it is
 
     def __init__(self, doing: str, name: str, state: str) -> None:
         super().__init__(doing, f"lab {name} is {state}", f"`mlcluster lab start --name {name}` starts it")
+
+
+@contextlib.contextmanager
+def interruptible(doing: str, happened: str, hint: str) -> Iterator[None]:
+    """Turn Ctrl-C into an error that says what is half done and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise InterruptedByUserError(doing, happened, hint) from None

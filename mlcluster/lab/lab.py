@@ -10,7 +10,7 @@ from mlcluster.directories import state_directory
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.lab import bare, keys, kueue_run, lock, process, record, status
 from mlcluster.lab.components import KUEUE, STOP_ORDER
-from mlcluster.lab.failures import LeftoverData, NotRunning
+from mlcluster.lab.failures import LeftoverData, NotRunning, interruptible
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
 from mlcluster.lab.record import Record
@@ -78,7 +78,7 @@ class Lab:
         A lab that had Kueue gets it back. `started_by` is what `status` tells of who made it, once.
 
         Raises:
-            StartFailed, NotReady: a component does not come up; what was started is stopped again.
+            StartFailed, NotReady, InterruptedByUserError: what was started is stopped again.
             LeftoverData: there is data without a record.
         """
         with lock.held(self.name, self.layout, progress), progress.task(f"starting lab {self.name}") as task:
@@ -87,7 +87,9 @@ class Lab:
             if self._ready(current) and wanted == current:
                 return
             book = Book(self.layout, wanted, tied=self._tied)
-            self._bring_up(book, task)
+            stopped = "what was started is stopped again"
+            with interruptible(f"starting lab {self.name}", stopped, "the same command starts it"):
+                self._bring_up_or_stop(book, task)
 
     def stop(self, progress: Progress) -> None:
         """End all processes; data, certificates and ports are kept. A lab that does not run is fine."""
@@ -116,7 +118,9 @@ class Lab:
             book = Book(self.layout, current, tied=self._tied)
             book.end(KUEUE)
             book.write(replace(book.record, kueue=wanted))
-            kueue_run.bring_up(book, task)
+            again = f"`mlcluster lab start --name {self.name}` goes on"
+            with interruptible("starting Kueue", "its process is stopped again, its objects may be there", again):
+                kueue_run.bring_up(book, task)
 
     def stop_kueue(self, progress: Progress) -> None:
         """Stop Kueue and remove every object that it brought. Without Kueue this is fine.
@@ -127,7 +131,8 @@ class Lab:
         with lock.held(self.name, self.layout, progress), progress.task(f"removing Kueue from lab {self.name}") as task:
             current = self._running("removing Kueue")
             if current.kueue is not None:
-                kueue_run.take_down(Book(self.layout, current, tied=self._tied), task)
+                with interruptible("removing Kueue", "some of its objects may still be there", "the same again"):
+                    kueue_run.take_down(Book(self.layout, current, tied=self._tied), task)
 
     def status(self) -> LabStatus:
         """What the lab looks like now."""
@@ -161,6 +166,13 @@ class Lab:
 
     def _ready(self, current: Record) -> bool:
         return current.born and status.read(self.name, self.layout).state == "running"
+
+    def _bring_up_or_stop(self, book: Book, task: Task) -> None:
+        try:
+            self._bring_up(book, task)
+        except BaseException:  # Ctrl-C too
+            book.end_all()
+            raise
 
     def _bring_up(self, book: Book, task: Task) -> None:
         if not book.record.born:

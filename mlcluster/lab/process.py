@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -71,20 +72,23 @@ def alive(process: Process) -> bool:
 
     A clock that was set moves the start times that the kernel computes, so the same command line counts as well.
     """
+    return _state(process) == "alive"
+
+
+def _state(process: Process) -> Literal["alive", "ending", "gone"]:
+    """A zombie whose other threads are still ending holds on to its ports and file locks: it is `ending`."""
     exit_code(process)
     try:
         found = psutil.Process(process.pid)
-        if _is_over(found):
-            exit_code(process)  # it ended between the two looks
-            return False
-        return abs(found.create_time() - process.created) < _SAME_START or tuple(found.cmdline()) == process.argv
+        over = found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+        same = abs(found.create_time() - process.created) < _SAME_START or tuple(found.cmdline()) == process.argv
+        if over and same and found.num_threads() > 1:
+            return "ending"
     except psutil.Error:
-        return False
-
-
-def _is_over(found: psutil.Process) -> bool:
-    """A zombie whose other threads are still ending holds on to its ports and file locks: it is not over yet."""
-    return found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD} and found.num_threads() <= 1
+        return "gone"
+    if over:
+        exit_code(process)  # it ended between the two looks
+    return "alive" if same and not over else "gone"
 
 
 def memory_mib(process: Process) -> int:
@@ -97,24 +101,23 @@ def memory_mib(process: Process) -> int:
 
 def stop(process: Process, grace: float = 10.0) -> bool:
     """SIGTERM, after `grace` seconds SIGKILL; whether it had to be killed. A process that is gone is fine."""
-    if not _signal(process, signal.SIGTERM) or _gone_within(process, grace):
+    _signal(process, signal.SIGTERM)
+    if _gone_within(process, grace):
         return False
     _signal(process, signal.SIGKILL)
     _gone_within(process, 5.0)
     return True
 
 
-def _signal(process: Process, number: signal.Signals) -> bool:
-    if not alive(process):
-        return False
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(process.pid, number)
-    return True
+def _signal(process: Process, number: signal.Signals) -> None:
+    if alive(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
 
 
 def _gone_within(process: Process, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    while alive(process):
+    while _state(process) != "gone":
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL)

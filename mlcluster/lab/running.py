@@ -39,10 +39,10 @@ class Book:
     def launch(self, component: Component) -> bool:
         """Start the component unless exactly it runs already; whether it was started."""
         known = self.record.process(component.name)
-        if known is not None and process.alive(known):
-            if known.argv == component.argv:
-                return False
-            process.stop(known)
+        if known is not None and known.argv == component.argv and process.alive(known):
+            return False
+        if known is not None:
+            process.stop(known)  # also waits for one that is just ending
         log = self.layout.log(component.name)
         if log.exists():  # a start is judged by its own lines only
             log.replace(log.with_suffix(".previous.log"))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
 from mlcluster.lab.kueue_run import KueueInUse
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
@@ -31,6 +32,9 @@ def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
     lab = make_lab("own-kueue")
     lab.start(toolchain, Silent())
     lab.start_kueue(CONFIG, toolchain, Silent())
+    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+        for item in (namespace("team", **{TEAM_LABEL: "a"}), namespace("free")):
+            kube.create(item)
     return lab
 
 
@@ -46,6 +50,26 @@ def job(namespace: str) -> dict[str, Any]:
 
 def namespace(name: str, **labels: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def pending(kube: Kube, queue: str) -> dict[str, Any]:
+    """What waits in a queue; {} until Kueue has noticed the queue."""
+    try:
+        return kube.request("GET", f"/apis/visibility.{API}/clusterqueues/{queue}/pendingworkloads")
+    except ApiError:
+        return {}
+
+
+def hooks(kube: Kube) -> set[str]:
+    found = kube.list("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration")
+    return {hook["name"] for item in found for hook in item["webhooks"]}
 
 
 def test_it_is_part_of_the_lab(own: Lab) -> None:
@@ -69,26 +93,36 @@ def test_webhooks_are_scoped_to_the_namespaces_that_are_managed(own: Lab) -> Non
 
 def test_jobs_wait_in_managed_namespaces_only(own: Lab) -> None:
     with Kube.from_kubeconfig(own.kubeconfig) as kube:
-        for item in (namespace("team", **{TEAM_LABEL: "a"}), namespace("free")):
-            kube.create(item)
         assert kube.create(job("team"), dry_run=True)["spec"]["suspend"] is True
         assert not kube.create(job("free"), dry_run=True)["spec"].get("suspend")
 
 
-def test_the_same_again_changes_nothing_and_another_configuration_restarts_it(own: Lab, toolchain: Toolchain) -> None:
+def test_the_same_again_changes_nothing(own: Lab, toolchain: Toolchain) -> None:
     before = kueue_pid(own)
     own.start_kueue(CONFIG, toolchain, Silent())
     assert kueue_pid(own) == before
-    own.start_kueue({**CONFIG, "integrations": {"frameworks": ["batch/job"]}}, toolchain, Silent())
+
+
+def test_another_configuration_takes_its_place(own: Lab, toolchain: Toolchain) -> None:
+    """One with fewer frameworks and with pending positions; then the first one again."""
+    before = kueue_pid(own)
+    own.start_kueue({**VISIBLE, "integrations": {"frameworks": ["batch/job"]}}, toolchain, Silent())
     assert kueue_pid(own) != before
     with Kube.from_kubeconfig(own.kubeconfig) as kube:
-        hooks = kube.list("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration")[0]["webhooks"]
-    assert "mpod.kb.io" not in {hook["name"] for hook in hooks}
-    own.start_kueue(CONFIG, toolchain, Silent())
+        assert "mpod.kb.io" not in hooks(kube)
+        kube.create({"apiVersion": API, "kind": "ClusterQueue", "metadata": {"name": "seen"}, "spec": {}})
+        wait_until(lambda: "PendingWorkloadsSummary" in str(pending(kube, "seen")))
+        kube.delete(API, "ClusterQueue", "seen")
+        wait_until(lambda: kube.get_object(API, "ClusterQueue", "seen") is None)
+        own.start_kueue(CONFIG, toolchain, Silent())
+        assert "mpod.kb.io" in hooks(kube)
+        services = [item["metadata"]["name"] for item in kube.list("apiregistration.k8s.io/v1", "APIService")]
+        assert not [name for name in services if "visibility" in name]
 
 
 def test_a_crashed_kueue_is_told_and_started_again(own: Lab, toolchain: Toolchain) -> None:
     os.kill(kueue_pid(own), signal.SIGKILL)
+    wait_until(lambda: kueue_pid(own) == 0)
     assert own.status().state == "crashed"
     own.start(toolchain, Silent())
     assert own.status().state == "running"
@@ -102,21 +136,6 @@ def test_it_comes_back_with_a_stopped_lab(own: Lab, toolchain: Toolchain) -> Non
         assert kube.create(job("team"), dry_run=True)["spec"]["suspend"] is True
 
 
-def test_pending_positions_are_served_when_asked_for(own: Lab, toolchain: Toolchain) -> None:
-    own.start_kueue(VISIBLE, toolchain, Silent())
-    queue = {"apiVersion": API, "kind": "ClusterQueue", "metadata": {"name": "seen"}, "spec": {}}
-    with Kube.from_kubeconfig(own.kubeconfig) as kube:
-        kube.create(queue)
-        found = kube.request("GET", "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/seen/pendingworkloads")
-        assert found["kind"] == "PendingWorkloadsSummary"
-        kube.delete(API, "ClusterQueue", "seen")
-        deadline = time.monotonic() + 30
-        while kube.get_object(API, "ClusterQueue", "seen") is not None:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-    own.start_kueue(CONFIG, toolchain, Silent())
-
-
 def test_it_goes_without_a_trace_but_not_with_objects_in_use(own: Lab) -> None:
     with Kube.from_kubeconfig(own.kubeconfig) as kube:
         kube.create({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "gpu"}, "spec": {}})
@@ -126,12 +145,8 @@ def test_it_goes_without_a_trace_but_not_with_objects_in_use(own: Lab) -> None:
         kube.delete(API, "ResourceFlavor", "gpu")
         for name in ("team", "free"):
             kube.delete("v1", "Namespace", name)
-        deadline = time.monotonic() + 60
-        while any(kube.get_object("v1", "Namespace", name) for name in ("team", "free")) or kube.get_object(
-            API, "ResourceFlavor", "gpu"
-        ):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: not any(kube.get_object("v1", "Namespace", name) for name in ("team", "free")))
+        wait_until(lambda: kube.get_object(API, "ResourceFlavor", "gpu") is None)
     own.stop_kueue(Silent())
     assert own.leftovers() == frozenset()
     assert own.baseline_keys() <= own.keys()

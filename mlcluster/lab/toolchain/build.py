@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mlcluster.directories import cache_directory
 from mlcluster.errors import MlclusterError
+from mlcluster.lab.failures import interruptible
 from mlcluster.lab.toolchain import go as go_finder
 from mlcluster.lab.toolchain import gobuild, pins
 from mlcluster.lab.toolchain.find import Toolchain, chart_directory, directory, find, find_tool
@@ -94,7 +95,8 @@ def _build_missing(names: Sequence[str], progress: Progress, *, keep_caches: boo
     try:
         missing = [tool for tool in pins.TOOLS if tool.name in names and find_tool(tool.name) is None]
         if missing or chart:
-            _build(missing, progress, chart=chart and not _has_chart())
+            with interruptible("building the toolchain", "what is built so far stays", "the same command goes on"):
+                _build(missing, progress, chart=chart and not _has_chart())
         if not (keep_caches or os.environ.get(KEEP_CACHES_VARIABLE)):
             shutil.rmtree(work_directory(), ignore_errors=True)
     finally:
@@ -124,7 +126,7 @@ def _announce(missing: Sequence[pins.Tool], progress: Progress) -> None:
     gigabytes = _needed(len(missing), None) / 1e9
     progress.say(
         f"building {', '.join(tool.name for tool in missing)} from source, once: about {gigabytes:.0f} GB of disk for"
-        f" a while, at most 0.8 GB stay in {directory()}; about ten minutes on two cores for all of them."
+        f" a while, at most 0.7 GB stay in {directory()}; all of them take ten to twenty minutes on two cores."
         " It may be interrupted and goes on where it was"
     )
 

@@ -3,15 +3,17 @@
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from mlcluster.directories import cache_directory
-from mlcluster.errors import MlclusterError
+from mlcluster.errors import InterruptedByUserError, MlclusterError
 from mlcluster.lab.toolchain import build, ensure, ensure_tool, find, find_tool, fit, pins
 from mlcluster.lab.toolchain.find import directory, on_path
-from mlcluster.progress import Silent
+from mlcluster.progress import Silent, Task
 
 pytestmark = pytest.mark.unit
 
@@ -187,7 +189,7 @@ def test_everything_is_built_and_the_caches_go(only_go: Path) -> None:
     assert (toolchain.chart / "Chart.yaml").is_file()
     assert not build.work_directory().exists()
     assert "13 GB" in progress.said[0]
-    assert "ten minutes" in progress.said[0]
+    assert "ten to twenty minutes" in progress.said[0]
     assert ensure(progress) == toolchain
     assert len(calls(only_go, "build")) == len(pins.NAMES)
     assert len(progress.said) == 1
@@ -197,6 +199,21 @@ def test_the_caches_may_be_kept(only_go: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv(build.KEEP_CACHES_VARIABLE, "1")
     ensure(Silent())
     assert (build.work_directory() / "modules").is_dir()
+
+
+def test_an_interrupted_build_says_how_to_go_on(only_go: Path) -> None:
+    class Interrupting(Silent):
+        @contextmanager
+        def task(self, title: str) -> Iterator[Task]:
+            if "kueue" in title:
+                raise KeyboardInterrupt
+            with super().task(title) as task:
+                yield task
+
+    with pytest.raises(InterruptedByUserError) as caught:
+        ensure(Interrupting())
+    assert (caught.value.happened, caught.value.hint) == ("what is built so far stays", "the same command goes on")
+    assert "helm" in built()
 
 
 def test_one_tool_can_be_built_alone(only_go: Path) -> None:

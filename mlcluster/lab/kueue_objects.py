@@ -1,0 +1,135 @@
+"""The objects that Kueue's chart brings into a lab: applied in order, noted, and deleted again."""
+
+import json
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.lab import kueue, pki
+from mlcluster.lab.failures import NotReady
+from mlcluster.lab.kueue import Arranged, Manifest
+from mlcluster.lab.layout import Layout
+from mlcluster.lab.running import READY_SECONDS
+
+_MANAGER = "mlcluster-lab"
+_AT_ONCE = 8
+_GONE_SECONDS = 60.0
+
+
+def apply(kube: Kube, arranged: Arranged, layout: Layout) -> None:
+    """Apply in waves; what an earlier configuration brought and this one does not is deleted.
+
+    Everything is noted before anything is applied, so that an interrupted start can be taken down.
+    """
+    wanted = [_coordinates(item) for item in (*arranged.hooks, *arranged.first)]
+    stale = [item for item in noted(layout) if item not in wanted]
+    _note(layout, [*wanted, *stale])
+    delete(kube, stale)
+    namespace, rest = arranged.first[0], arranged.first[1:]
+    kube.apply(namespace, field_manager=_MANAGER)
+    _each(kube, rest)
+    _await_established(kube, arranged.definitions)
+    _each(kube, arranged.hooks)
+    _note(layout, wanted)
+
+
+def noted(layout: Layout) -> list[Manifest]:
+    """apiVersion, kind, name and namespace of what was applied."""
+    try:
+        found: list[Manifest] = json.loads(_file(layout).read_text())
+    except FileNotFoundError:
+        return []
+    return found
+
+
+def forget(layout: Layout) -> None:
+    """Nothing is applied any more."""
+    _file(layout).unlink(missing_ok=True)
+
+
+def is_hook(item: Manifest) -> bool:
+    """Whether the API server asks Kueue because of it: goes first, before Kueue does."""
+    kind = str(item["kind"])
+    return kind.endswith("WebhookConfiguration") or kind == "APIService"
+
+
+def is_inside(item: Manifest) -> bool:
+    """Whether it goes with Kueue's namespace."""
+    return bool(item["metadata"].get("namespace") == kueue.NAMESPACE)
+
+
+def delete(kube: Kube, items: list[Manifest]) -> None:
+    """Ask for the deletion of all; what is gone already is fine."""
+
+    def one(item: Manifest) -> None:
+        metadata = item["metadata"]
+        kube.delete(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"))
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(one, items))
+
+
+def await_gone(kube: Kube, items: list[Manifest], layout: Layout) -> None:
+    """Return when none of the objects exists, nor the API services that come with definitions.
+
+    Raises:
+        NotReady: some are still there after a minute.
+    """
+    deadline = time.monotonic() + _GONE_SECONDS
+    left = items
+    while left := [item for item in left if _exists(kube, item)] or _own_api_services(kube):
+        if time.monotonic() > deadline:
+            names = ", ".join(f"{item['kind']}/{item['metadata']['name']}" for item in left[:5])
+            log = layout.log("kube-controller-manager")
+            raise NotReady("the deletion of Kueue's objects", _GONE_SECONDS, f"still there: {names}", log)
+        time.sleep(0.1)
+
+
+def _each(kube: Kube, items: Iterable[Manifest]) -> None:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(lambda item: kube.apply(item, field_manager=_MANAGER), items))
+
+
+def _await_established(kube: Kube, names: list[str]) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    waiting = set(names)
+    while waiting:
+        found = kube.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+        waiting -= {item["metadata"]["name"] for item in found if _is_established(item)}
+        if waiting and time.monotonic() > deadline:
+            message = f"not established after {READY_SECONDS:.0f} s: {', '.join(sorted(waiting))}"
+            raise MlclusterError("applying Kueue's definitions", message)
+        time.sleep(0.05 if waiting else 0)
+
+
+def _is_established(definition: Manifest) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or []
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
+
+
+def _note(layout: Layout, items: list[Manifest]) -> None:
+    pki.write_private(_file(layout), json.dumps(items).encode())
+
+
+def _file(layout: Layout) -> Path:
+    return layout.kueue / "applied.json"
+
+
+def _coordinates(item: Manifest) -> Manifest:
+    metadata = {key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]}
+    return {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}
+
+
+def _exists(kube: Kube, item: Manifest) -> bool:
+    metadata = item["metadata"]
+    found = kube.get_object(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"))
+    return found is not None
+
+
+def _own_api_services(kube: Kube) -> list[Manifest]:
+    """The API server removes these by itself some time after the definitions."""
+    found = kube.list("apiregistration.k8s.io/v1", "APIService")
+    return [item for item in found if item["spec"].get("group", "").endswith(kueue.API_GROUP)]
