@@ -5,8 +5,9 @@ from typing import Literal
 
 from mlcluster.plan.model import Manifest
 
-LINK_LOCAL = {4: "169.254.0.0/16", 6: "fe80::/10"}
-METADATA_IPV6 = "fd00:ec2::/32"
+NODES_OWN = ("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32")
+"""Link-local addresses and the instance metadata of EC2 over IPv6; a range inside them opens nothing."""
+
 POD_IDENTITY = ("169.254.170.23/32", "fd00:ec2::23/128")
 """Where the EKS Pod Identity agent answers on every node (port 80); pods without it have no cloud rights."""
 
@@ -44,22 +45,20 @@ def _outside(egress: Egress) -> list[Manifest]:
     if egress == "cluster":
         return [{"to": [{"namespaceSelector": {}}]}, identity]
     cidrs = ["0.0.0.0/0", "::/0"] if egress == "internet" else list(egress)
-    return [{"to": [_block(cidr) for cidr in cidrs]}, identity]
+    blocks = [_block(cidr) for cidr in cidrs if not any(_within(cidr, closed) for closed in NODES_OWN)]
+    return [*([{"to": blocks}] if blocks else []), identity]  # an empty list of peers would be everybody
 
 
 def _block(cidr: str) -> Manifest:
     """The range without the node's own addresses: instance metadata gives away the node's rights."""
+    inside = [closed for closed in NODES_OWN if _within(closed, cidr)]
     network = ipaddress.ip_network(cidr, strict=False)
-    kept_out = [LINK_LOCAL[network.version], *([METADATA_IPV6] if network.version == 6 else [])]
-    inside = [closed for closed in kept_out if _covers(cidr, closed)]
     return {"ipBlock": {"cidr": str(network), **({"except": inside} if inside else {})}}
 
 
-def _covers(wide: str, narrow: str) -> bool:
-    outer, inner = ipaddress.ip_network(wide, strict=False), ipaddress.ip_network(narrow)
-    return (
+def _within(narrow: str, wide: str) -> bool:
+    inner, outer = ipaddress.ip_network(narrow, strict=False), ipaddress.ip_network(wide, strict=False)
+    return inner.version == outer.version and (
         int(outer.network_address) <= int(inner.network_address)
         and int(inner.broadcast_address) <= int(outer.broadcast_address)
-        and outer.version == inner.version
-        and outer.prefixlen < inner.prefixlen
     )
