@@ -1,7 +1,7 @@
 #!/bin/sh
 # A walk through the cluster that `make lab` has brought up. Every command is one that you can type yourself.
 set -eu
-kubectl() { mlcluster lab kubectl --name lab -- "$@"; }
+kubectl() { mlcluster lab kubectl -- "$@"; }
 show() { printf '\n$ %s\n' "$*"; "$@"; }
 until_admitted() {
     kubectl wait --for=condition=Admitted workload --all --namespace "$1" --timeout=60s >/dev/null
@@ -23,5 +23,5 @@ kubectl wait --for=condition=QuotaReserved=false workload --all --namespace prod
 show kubectl get workloads --namespace products \
     -o 'jsonpath={.items[0].status.conditions[?(@.type=="QuotaReserved")].message}{"\n"}'
 
-printf '\nThe lab keeps running. Look around with `mlcluster lab kubectl --name lab -- get all -A`;\n'
+printf '\nThe lab keeps running. Look around with `mlcluster lab kubectl -- get all -A`;\n'
 printf 'take it down with `make down`.\n'

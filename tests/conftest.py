@@ -15,7 +15,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def project_root() -> Path:
     """The checkout: where examples/ and docs/ are."""
     return Path(__file__).parent.parent

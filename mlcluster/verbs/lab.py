@@ -24,6 +24,7 @@ app = typer.Typer(
     help="The local control plane: real servers as host processes, simulated nodes.", no_args_is_help=True
 )
 Name = Annotated[str, typer.Option("--name", help="Which lab; several run side by side.")]
+Known = Annotated[str | None, typer.Option("--name", help="Which lab; not needed where there is only one.")]
 _API_VERSION = "mlcluster/v1alpha1"
 
 
@@ -54,14 +55,14 @@ def start(
 
 
 @app.command()
-def stop(name: Name = "default") -> None:
+def stop(name: Known = None) -> None:
     """End all processes of a lab; its data is kept for the next start."""
-    _lab(name).stop(_progress())
+    _lab(_chosen(name)).stop(_progress())
 
 
 @app.command()
 def status(
-    name: Name = "default",
+    name: Known = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="Format.")] = Output.TEXT,
@@ -69,7 +70,7 @@ def status(
     """Show the processes of a lab and what they answer."""
     from mlcluster.lab.lab import list_labs
 
-    found = list_labs() if every else [_lab(name).status()]
+    found = list_labs() if every else [_lab(_chosen(name)).status()]
     if output is Output.TEXT:
         typer.echo("\n\n".join(status_text(one) for one in found) if found else "no labs")
     elif every:
@@ -82,7 +83,7 @@ def status(
 @app.command()
 def logs(
     component: Annotated[str | None, typer.Argument(help="For example etcd or kueue; default: all.")] = None,
-    name: Name = "default",
+    name: Known = None,
     lines: Annotated[int, typer.Option("--lines", min=1, help="How many of the last lines.")] = 20,
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes; needs a component.")] = False,
@@ -90,7 +91,7 @@ def logs(
     """Print the last lines of the components' logs."""
     from mlcluster.lab.process import last_lines
 
-    found = _logs(_lab(name), component)
+    found = _logs(_lab(_chosen(name)), component)
     if follow and component is None:
         raise MlclusterError("following a log", "which one?", "mlcluster lab logs kueue -f", exit_code=ExitCode.USAGE)
     for log in found:
@@ -102,32 +103,61 @@ def logs(
 
 
 @app.command()
-def kubeconfig(name: Name = "default") -> None:
+def kubeconfig(name: Known = None) -> None:
     """Print the path of a running lab's kubeconfig: export KUBECONFIG=$(mlcluster lab kubeconfig)."""
-    typer.echo(str(_running_kubeconfig(name)))
+    typer.echo(str(_running_kubeconfig(_chosen(name))))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def kubectl(context: typer.Context, name: Name = "default") -> None:
+def kubectl(context: typer.Context, name: Known = None) -> None:
     """Run the toolchain's kubectl on a lab: mlcluster lab kubectl -- get nodes."""
     from mlcluster.lab.toolchain import ensure_tool
 
-    config = _running_kubeconfig(name)
+    config = _running_kubeconfig(_chosen(name))
     program = ensure_tool("kubectl", _progress())
     os.execve(program, [str(program), *context.args], os.environ | {"KUBECONFIG": str(config)})  # noqa: S606 - no shell
 
 
 @app.command()
 def reset(
-    name: Name = "default",
+    name: Known = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Stop a lab and delete all of its data."""
+    name = _chosen(name)
     lab = _lab(name)
     if not yes and not typer.confirm(f"delete lab {name} and everything in it?", err=True):
         raise MlclusterError(f"deleting lab {name}", "not confirmed", "--yes answers for you", exit_code=ExitCode.USAGE)
     lab.reset(_progress())
+
+
+@app.command()
+def build(
+    *,
+    keep_caches: Annotated[bool, typer.Option(help="Keep Go's module and build caches, about 12 GB.")] = False,
+) -> None:
+    """Build the lab's programs once, from pinned Go modules; says nothing when they are there."""
+    from mlcluster.lab.toolchain import ensure
+
+    ensure(_progress(), keep_caches=keep_caches)
+
+
+def _chosen(name: str | None) -> str:
+    """The lab that is meant: the named one, else the only one there is, else the one called default.
+
+    Raises:
+        MlclusterError: there are several, and none was named.
+    """
+    if name is not None:
+        return name
+    from mlcluster.lab.lab import list_labs
+
+    known = [found.name for found in list_labs() if found.state != "absent"]
+    if len(known) > 1 and "default" not in known:
+        hint = f"add --name, one of {', '.join(sorted(known))}"
+        raise MlclusterError("choosing a lab", f"there are {len(known)} labs", hint, exit_code=ExitCode.USAGE)
+    return known[0] if len(known) == 1 else "default"
 
 
 def status_document(found: LabStatus) -> dict[str, Any]:

@@ -1,0 +1,145 @@
+"""Ctrl-C, SIGKILL, two at once, a dead API server: told clearly, and the next `up` converges."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mlcluster.lab.lab import Lab
+from mlcluster.progress import Silent
+from tests.lab.workloads import wait_for
+
+pytestmark = pytest.mark.lab
+TEAMS = 12
+HEAD = """\
+apiVersion: mlcluster/v1alpha1
+kind: Cluster
+metadata: {name: crowd}
+target: {kind: local}
+nodePools:
+  - {name: cpu, instanceType: m7i.2xlarge, maxSize: 2}
+teams:
+"""
+
+
+class Crowd:
+    """A cluster with many teams: an `up` that takes long enough to be interrupted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.spec = folder / "crowd.yaml"
+        self.environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(folder / "state")}
+        self.lab = Lab("crowd", folder / "state" / "labs" / "crowd")
+        self.log = folder / "log.txt"
+        self.write(0)
+
+    def write(self, teams: int) -> None:
+        """The spec with that many teams."""
+        listed = [f"  - {{name: t{n}, borrow: all}}" for n in range(teams)] or ["  []"]
+        self.spec.write_text(HEAD + "\n".join(listed) + "\n", "utf-8")
+
+    def command(self, verb: str, *options: str) -> list[str]:
+        return [sys.executable, "-m", "mlcluster", verb, str(self.spec), *options]
+
+    def run(self, verb: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """One command, waited for."""
+        return subprocess.run(
+            self.command(verb, *options),
+            check=False, capture_output=True, text=True, env=self.environment, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def start_up(self) -> subprocess.Popen[bytes]:
+        """An `up` that has made at least one resource and is not done."""
+        with self.log.open("wb") as log:
+            process = subprocess.Popen(
+                self.command("up", "--yes"), stdout=log, stderr=log, env=self.environment, stdin=subprocess.DEVNULL
+            )
+        wait_for("the first resource", lambda: "created Namespace" in self.log.read_text("utf-8"))
+        assert process.poll() is None, self.log.read_text("utf-8")
+        return process
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+    """The cluster, first without teams."""
+    found = Crowd(tmp_path_factory.mktemp("crowd"))
+    done = found.run("up", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield found
+    down = found.run("down", "--yes")
+    found.lab.reset(Silent())
+    assert down.returncode == 0, down.stdout + down.stderr
+
+
+@pytest.fixture
+def empty(crowd: Crowd) -> Crowd:
+    """The cluster without teams again."""
+    crowd.write(0)
+    named = [option for n in range(TEAMS) for option in ("--allow-destroy", f"namespace/t{n}")]
+    done = crowd.run("up", "--yes", *named)
+    assert done.returncode == 0, done.stdout + done.stderr
+    crowd.write(TEAMS)
+    return crowd
+
+
+def _converges(crowd: Crowd) -> None:
+    done = crowd.run("up", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = crowd.run("preview")
+    assert "nothing to change" in again.stdout.splitlines()[-1], again.stdout
+
+
+def test_second_up_is_told_who_holds_the_lock(empty: Crowd) -> None:
+    first = empty.start_up()
+    second = empty.run("up", "--yes")
+    assert first.wait(120) == 0, empty.log.read_text("utf-8")
+    assert second.returncode == 1, second.stdout + second.stderr
+    assert "pid" in second.stderr
+
+
+def test_ctrl_c_ends_the_engine_cleanly(empty: Crowd) -> None:
+    process = empty.start_up()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    text = empty.log.read_text("utf-8")
+    assert "Stopping after the operations that are running" in text
+    assert "Traceback" not in text
+    _converges(empty)
+
+
+def test_killed_up_converges(empty: Crowd) -> None:
+    """SIGKILL of the command and of its engine; the lab's own processes live on."""
+    process = empty.start_up()
+    engines = [child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "pulumi"]
+    assert engines
+    process.kill()
+    process.wait()
+    for engine in engines:
+        engine.kill()
+    psutil.wait_procs(engines, timeout=10)
+    _converges(empty)
+
+
+def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
+    """On `existing`, where nobody may start it: the connection is refused, and nothing else is said."""
+    text = crowd.spec.read_text("utf-8")
+    kubeconfig = crowd.lab.kubeconfig.read_text("utf-8")
+    dead = crowd.spec.with_name("dead.kubeconfig")
+    port = kubeconfig.split("https://127.0.0.1:")[1].split('"')[0].split("\n")[0]
+    dead.write_text(kubeconfig.replace(f"127.0.0.1:{port}", "127.0.0.1:1"), "utf-8")
+    try:
+        pools = "  - {name: cpu, instanceType: m7i.2xlarge, maxSize: 2, selector: {role: cpu}}\nteams: []\n"
+        target = f"target: {{kind: existing, kubeconfig: {dead}, kubernetesProvider: builtin}}\nnodePools:\n"
+        head = HEAD.split("target:", maxsplit=1)[0].replace("crowd", "dead")
+        crowd.spec.write_text(head + target + pools, "utf-8")
+        for verb in ("preview", "up", "status", "down"):
+            done = crowd.run(verb, *(["--yes"] if verb in {"up", "down"} else []))
+            assert done.returncode == 1
+            assert "is not running: the connection was refused" in done.stderr
+            assert "Traceback" not in done.stderr
+    finally:
+        crowd.spec.write_text(text, "utf-8")

@@ -1,0 +1,72 @@
+"""The commands in README and docs, run as they stand: blocks marked `sh` run in order, and every one has to succeed."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcluster.lab.toolchain import find_tool
+
+pytestmark = pytest.mark.lab
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SET_UP = ("make ", ". .venv/")
+"""What this very test run has done already."""
+
+
+def commands(page: str) -> list[str]:
+    """The commands of a page's `sh` blocks, without comments and without the set-up."""
+    lines = [line.partition("  #")[0].rstrip() for block in BLOCK.findall(page) for line in block.splitlines()]
+    return [line for line in lines if line and not line.startswith(("#", *SET_UP))]
+
+
+@pytest.fixture(scope="module")
+def shell(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """As after `make lab`: the example is up, its tour has been walked; a copy of the checkout to work in."""
+    folder = tmp_path_factory.mktemp("reader")
+    work = folder / "mlcluster"
+    shutil.copytree(project_root / "examples", work / "examples")
+    kubectl = find_tool("kubectl")
+    assert kubectl is not None
+    path = f"{Path(sys.executable).parent}:{kubectl.parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "MLCLUSTER_STATE_DIR": str(folder / "state"), "PWD": str(work)}
+    _run(["mlcluster", "up", "examples/lab.yaml", "--yes"], environment)
+    _run(["sh", "examples/tour.sh"], environment)
+    environment["KUBECONFIG"] = str(folder / "state" / "labs" / "lab" / "admin.kubeconfig")
+    yield environment
+    _run(["mlcluster", "down", "examples/lab.yaml", "--yes"], environment)
+
+
+def _run(command: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, env=environment, cwd=environment["PWD"],
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md"]
+)
+def test_commands_of_a_page_run(project_root: Path, shell: dict[str, str], page: str) -> None:
+    found = commands((project_root / page).read_text("utf-8"))
+    for command in found:
+        _run(["sh", "-euc", command], shell)
+    assert found or "```sh" not in (project_root / page).read_text("utf-8")
+
+
+def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[str, str]) -> None:
+    """The manifest in docs/submit.md is one that the cluster takes."""
+    page = (project_root / "docs" / "submit.md").read_text("utf-8")
+    manifest = re.search(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert manifest is not None
+    done = subprocess.run(
+        ["kubectl", "apply", "--dry-run=server", "-f", "-"],
+        check=False, input=manifest[1], capture_output=True, text=True, env=shell,
+    )  # fmt: skip
+    assert "created (server dry run)" in done.stdout or "Warning" not in done.stderr, done.stderr
