@@ -1,7 +1,12 @@
 """The plan's document as YAML."""
 
+import re
+
 from mlcluster.plan.document import to_document
 from mlcluster.plan.model import Plan
+
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
+_OCTAL = re.compile(r"0o[0-7]+$")
 
 
 def to_yaml(plan: Plan) -> str:
@@ -13,4 +18,7 @@ def to_yaml(plan: Plan) -> str:
             del data
             return True
 
+    # libyaml quotes what YAML 1.1 would take for something else; these are numbers to YAML 1.2 only
+    Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("+-.0123456789"))
+    Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _OCTAL, ["0"])
     return yaml.dump(to_document(plan), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=4096)
