@@ -1,0 +1,158 @@
+"""The admission policies: what they match, what they say, and that their CEL is whole.
+
+Whether they refuse what they should is asked of a real API server in tests/lab/promise.
+"""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest
+from tests.specs import SHARED, SYSTEM, TRAIN, manifests, planned
+
+pytestmark = pytest.mark.unit
+
+PAIRS = {")": "(", "]": "[", "}": "{"}
+EXPECTED: dict[str, tuple[str, set[str], set[str]]] = {
+    # name: (part of a message, resources, operations)
+    "mlcluster-queue-gate": ("must wait in the queue", {"pods"}, {"CREATE"}),
+    "mlcluster-gate-removal": ("only Kueue takes its scheduling gate off", {"pods", "jobs"}, {"UPDATE"}),
+    "mlcluster-owner-references": ("only a controller may name", {"pods", "jobs"}, {"CREATE", "UPDATE"}),
+    "mlcluster-gpu-nodes": ("GPU nodes are for GPU pods", {"pods", "daemonsets"}, {"CREATE", "UPDATE"}),
+    "mlcluster-tiers": ("not a tier of this team", {"pods", "cronjobs"}, {"CREATE", "UPDATE"}),
+    "mlcluster-team-boundaries": (
+        "this object is mlcluster's",
+        {"resourcequotas", "limitranges", "networkpolicies", "rolebindings", "localqueues"},
+        {"CREATE", "UPDATE", "DELETE"},
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def policies() -> dict[str, Manifest]:
+    """The policies of a cluster with whole GPUs and MIG."""
+    return manifests(planned(SYSTEM, TRAIN, SHARED), "ValidatingAdmissionPolicy")
+
+
+def expressions(policy: Manifest) -> Iterator[str]:
+    """Every CEL expression of a policy."""
+    spec = policy["spec"]
+    yield from (entry["expression"] for entry in spec.get("variables", []))
+    yield from (entry["expression"] for entry in spec.get("matchConditions", []))
+    yield from (entry["expression"] for entry in spec["validations"])
+    yield from (entry["messageExpression"] for entry in spec["validations"] if "messageExpression" in entry)
+
+
+def unbalanced(cel: str) -> str:
+    """Why an expression cannot be whole; "" when it may be. Knows strings in single quotes."""
+    bare = re.sub(r"'[^'\n]*'", "''", cel)
+    if bare.count("'") % 2:
+        return "a string is not closed"
+    stack: list[str] = []
+    for character in bare:
+        if character in PAIRS.values():
+            stack.append(character)
+        elif character in PAIRS and (not stack or stack.pop() != PAIRS[character]):
+            return f"{character} closes nothing"
+    if stack:
+        return f"{stack[-1]} is not closed"
+    if bare.count("?") != bare.count(":"):
+        return "a condition is not whole"
+    return "a placeholder is left" if re.search(r"\{\w*\}", bare) else ""
+
+
+def test_every_policy_is_there_and_bound(policies: dict[str, Manifest]) -> None:
+    assert set(policies) == set(EXPECTED)
+    plan = planned(SYSTEM, TRAIN, SHARED)
+    bindings = manifests(plan, "ValidatingAdmissionPolicyBinding")
+    assert {name: entry["spec"] for name, entry in bindings.items()} == {
+        name: {"policyName": name, "validationActions": ["Deny"]} for name in EXPECTED
+    }
+    needs = {entry.id: entry.needs for entry in plan.objects}
+    for name in EXPECTED:
+        assert needs[f"ValidatingAdmissionPolicyBinding/{name}"] == (f"ValidatingAdmissionPolicy/{name}",)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_policy_matches_team_namespaces_and_fails_closed(name: str, policies: dict[str, Manifest]) -> None:
+    spec = policies[name]["spec"]
+    message, resources, operations = EXPECTED[name]
+    assert spec["failurePolicy"] == "Fail"
+    selector = spec["matchConstraints"]["namespaceSelector"]
+    assert selector == {"matchExpressions": [{"key": names.TEAM, "operator": "Exists"}]}
+    rules = spec["matchConstraints"]["resourceRules"]
+    assert resources <= {resource for rule in rules for resource in rule["resources"]}
+    assert {operation for rule in rules for operation in rule["operations"]} == operations
+    assert any(message in entry["message"] for entry in spec["validations"])
+
+
+def test_every_team_namespace_is_matched() -> None:
+    teams = [{"name": "research"}, {"name": "students"}]
+    for namespace in manifests(planned(SYSTEM, teams=teams), "Namespace").values():
+        assert names.TEAM in namespace["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_expressions_are_whole(name: str, policies: dict[str, Manifest]) -> None:
+    found = list(expressions(policies[name]))
+    assert found
+    for cel in found:
+        assert not unbalanced(cel), cel
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_variables_are_defined_before_they_are_used(name: str, policies: dict[str, Manifest]) -> None:
+    spec = policies[name]["spec"]
+    defined: set[str] = set()
+    for variable in spec.get("variables", []):
+        assert set(re.findall(r"variables\.(\w+)", variable["expression"])) <= defined
+        defined.add(variable["name"])
+    for entry in spec["validations"]:
+        text = entry["expression"] + entry.get("messageExpression", "")
+        assert set(re.findall(r"variables\.(\w+)", text)) <= defined
+    for entry in spec.get("matchConditions", []):  # evaluated before variables
+        assert "variables." not in entry["expression"]
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_messages_are_plain_sentences(name: str, policies: dict[str, Manifest]) -> None:
+    """The API server refuses a message with a line break, and a messageExpression needs one to fall back on."""
+    for entry in policies[name]["spec"]["validations"]:
+        assert entry["message"]
+        assert "\n" not in entry["message"]
+        assert not entry["message"].startswith("'")
+
+
+@pytest.mark.parametrize(
+    ("cel", "why"),
+    [
+        ("has(a.b)", ""),
+        ("a == '(' ? [1] : {'x': 1}.size()", "a condition is not whole"),
+        ("has(a.b", "( is not closed"),
+        ("a)", ") closes nothing"),
+        ("[a)", ") closes nothing"),
+        ("a == 'b", "a string is not closed"),
+        ("has({0}.spec)", "a placeholder is left"),
+    ],
+)
+def test_the_check_itself_finds_what_is_broken(cel: str, why: str) -> None:
+    assert unbalanced(cel) == why
+
+
+def test_every_accelerator_of_the_cluster_is_asked_for_by_name(policies: dict[str, Manifest]) -> None:
+    gate = " ".join(expressions(policies["mlcluster-queue-gate"]))
+    assert "'nvidia.com/gpu', 'nvidia.com/gpu', 'nvidia.com/mig-1g.5gb'" in gate
+    assert "r.startsWith('nvidia.com/mig-')" in gate
+    without = manifests(planned(SYSTEM), "ValidatingAdmissionPolicy")["mlcluster-queue-gate"]
+    assert "r in ['nvidia.com/gpu']" in " ".join(expressions(without))
+
+
+def test_kueue_and_controllers_are_who_they_are(policies: dict[str, Manifest]) -> None:
+    (condition,) = policies["mlcluster-gate-removal"]["spec"]["matchConditions"]
+    assert condition["expression"] == f"!(request.userInfo.username == '{names.KUEUE_USER}')"
+    assert names.KUEUE_USER == "system:serviceaccount:kueue-system:kueue-controller-manager"
+    owners = policies["mlcluster-owner-references"]["spec"]["matchConditions"][0]["expression"]
+    assert owners.startswith("!(")
+    assert names.KUEUE_USER in owners

@@ -1,0 +1,82 @@
+"""Kueue: its release, its configuration, its pod."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Plan
+from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, planned, planned_unchecked
+
+pytestmark = pytest.mark.unit
+
+EKS: Data = {"kind": "eks", "region": "us-west-2"}
+PRESENT: Data = {"kueue": {"install": False}}
+
+
+def configuration(plan: Plan) -> dict[str, Any]:
+    """Kueue's own configuration, out of the release's values."""
+    (release,) = plan.releases
+    found: dict[str, Any] = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("target", "components", "realisation"),
+    [(LOCAL, {}, "process"), (EXISTING, {}, "helm"), (EXISTING, PRESENT, "present"), (EKS, {}, "helm")],
+)
+def test_how_kueue_comes_to_be(target: Data, components: Data, realisation: str) -> None:
+    plan = planned_unchecked(SYSTEM, target=target, components=components)
+    assert [release.realisation for release in plan.releases] == [realisation]
+    assert [(part.name, part.version, part.realisation) for part in plan.components] == [
+        ("kueue", "0.18.3", realisation)
+    ]
+    assert len(plan.pods) == (realisation == "helm")
+
+
+def test_everything_in_team_namespaces_is_queued() -> None:
+    found = configuration(planned(SYSTEM))
+    assert found["manageJobsWithoutQueueName"] is True
+    assert found["managedJobsNamespaceSelector"] == {"matchExpressions": [{"key": names.TEAM, "operator": "Exists"}]}
+    assert found["integrations"] == {"frameworks": ["batch/job", "pod", "deployment", "statefulset"]}
+    assert found["resources"] == {"excludeResourcePrefixes": ["hugepages-"]}
+
+
+def test_patience_with_gangs_is_the_specs() -> None:
+    found = configuration(planned(SYSTEM, components={"kueue": {"podsReadyTimeout": "10m"}}))
+    assert (found["waitForPodsReady"]["timeout"], found["waitForPodsReady"]["recoveryTimeout"]) == ("10m", "10m")
+    assert configuration(planned(SYSTEM))["waitForPodsReady"]["timeout"] == "30m"
+
+
+def test_only_a_pod_listens_on_the_ports_of_the_chart() -> None:
+    inside = {"health", "metrics", "webhook", "leaderElection"}
+    assert not inside & set(configuration(planned(SYSTEM)))
+    assert inside <= set(configuration(planned(SYSTEM, target=EXISTING)))
+
+
+def test_the_pin() -> None:
+    (release,) = planned(SYSTEM).releases
+    assert (release.id, release.name, release.version, release.namespace) == (
+        "Release/kueue",
+        "kueue",
+        "0.18.3",
+        "kueue-system",
+    )
+    assert release.chart.startswith("oci://")
+    assert release.values["controllerManager"] == {"manager": {"priorityClassName": "system-cluster-critical"}}
+
+
+def test_the_controllers_pod_is_declared_with_its_evidence() -> None:
+    (pod,) = planned(SYSTEM, TRAIN, target=EXISTING).pods
+    assert (pod.kind, pod.namespace, pod.requests) == (
+        "Deployment",
+        "kueue-system",
+        {"cpu": 500, "memory": 512, "pods": 1},
+    )
+    assert pod.evidence == "declared"
+    assert "v0.18.3" in pod.source
+
+
+def test_a_deployment_is_no_overhead_of_every_node() -> None:
+    assert all(pool.overhead == {} for pool in planned(SYSTEM, TRAIN, target=EXISTING).pools)

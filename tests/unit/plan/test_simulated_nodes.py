@@ -1,0 +1,98 @@
+"""The nodes of the `local` target."""
+
+from typing import Any
+
+import pytest
+
+from mlcluster.plan import names
+from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, planned
+
+pytestmark = pytest.mark.unit
+
+ZONES: Data = {"kind": "local", "zones": ["a", "b", "c"]}
+
+
+def nodes(*pools: Data, target: Data = ZONES) -> dict[str, Any]:
+    """Node objects by name."""
+    return {entry.inputs["metadata"]["name"]: entry.inputs for entry in planned(*pools, target=target).resources}
+
+
+def label(found: dict[str, Any], key: str) -> list[str | None]:
+    return [node["metadata"]["labels"].get(key) for node in found.values()]
+
+
+def test_as_many_as_the_pools_at_their_maximum() -> None:
+    plan = planned(SYSTEM, TRAIN, SHARED)
+    assert len(plan.resources) == 4 + 8 + 2
+    assert [entry.id for entry in plan.resources][:5] == [*(f"Node/system-{i}" for i in range(4)), "Node/train-0"]
+    assert {entry.type for entry in plan.resources} == {"kubernetes:core/v1:Node"}
+    assert plan.resources[4].spec_path == "nodePools[1]"
+
+
+def test_only_the_lab_simulates() -> None:
+    assert planned(SYSTEM, target=EXISTING).resources == ()
+
+
+def test_nodes_are_spread_over_the_zones() -> None:
+    assert label(nodes(SYSTEM), "topology.kubernetes.io/zone") == ["a", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("network", [{"efa": True}, {"placementGroup": "cluster"}])
+def test_nodes_that_talk_fast_stand_in_one_zone(network: Data) -> None:
+    assert set(label(nodes({**TRAIN, "network": network}), "topology.kubernetes.io/zone")) == {"a"}
+
+
+def test_racks_and_blocks() -> None:
+    found = nodes({**SYSTEM, "maxSize": 20})
+    assert label(found, f"{names.DOMAIN}/rack")[3:5] == ["system-r0", "system-r1"]
+    assert label(found, f"{names.DOMAIN}/block")[15:17] == ["system-b0", "system-b1"]
+
+
+def test_a_node_is_what_the_plan_says_of_its_pool() -> None:
+    taint = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
+    node = nodes({**TRAIN, "labels": {"ml": "yes"}, "taints": [taint]})["train-7"]
+    labels = node["metadata"]["labels"]
+    assert labels["type"] == "kwok"
+    assert labels["ml"] == "yes"
+    assert labels[names.POOL] == "train"
+    assert labels[names.MANAGED_BY] == "mlcluster"
+    assert labels[names.CLUSTER] == "atlas"
+    assert labels["kubernetes.io/hostname"] == "train-7"
+    assert labels["kubernetes.io/arch"] == "amd64"
+    assert labels["node.kubernetes.io/instance-type"] == "p5.48xlarge"
+    assert node["spec"]["taints"] == [taint, {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
+    assert node["status"]["allocatable"] == node["status"]["capacity"]
+    assert node["status"]["allocatable"] == {
+        "cpu": "191450m",
+        "memory": "1938410Mi",
+        "ephemeral-storage": "17Gi",
+        "pods": "100",
+        "nvidia.com/gpu": "8",
+    }
+
+
+def test_gpu_labels_are_those_of_feature_discovery() -> None:
+    (node, *_) = nodes(SHARED).values()
+    labels = node["metadata"]["labels"]
+    assert labels["nvidia.com/gpu.present"] == "true"
+    assert labels["nvidia.com/gpu.count"] == "8"
+    assert labels["nvidia.com/gpu.memory"] == "40960"
+    assert "A100" in labels["nvidia.com/gpu.product"]
+    assert not [key for key in nodes(SYSTEM)["system-0"]["metadata"]["labels"] if key.startswith("nvidia.com")]
+
+
+def test_an_own_shape_claims_no_instance_type() -> None:
+    node = nodes({**SHAPE, "nodeShape": {**SHAPE["nodeShape"], "gpu": {"model": "mi300x", "count": 4}}})["own-0"]
+    assert "node.kubernetes.io/instance-type" not in node["metadata"]["labels"]
+    assert "nvidia.com/gpu.product" not in node["metadata"]["labels"]
+    assert node["metadata"]["labels"]["kubernetes.io/arch"] == "amd64"
+
+
+def test_reserved_stays_allocatable() -> None:
+    """Daemon sets that mlcluster does not know run on the node: they need what is kept back for them."""
+    node = nodes({**SHAPE, "reserved": {"cpu": "1"}})["own-0"]
+    assert node["status"]["allocatable"]["cpu"] == "10"
+
+
+def test_a_node_without_taints_has_no_spec() -> None:
+    assert "spec" not in nodes(SYSTEM)["system-0"]
