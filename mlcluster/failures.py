@@ -23,6 +23,8 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
         _report_problems(error, output)
         return error.exit_code
     if isinstance(error, MlclusterError):
+        if output == "jsonl":
+            _emit(error)
         _say(f"error: {error.doing}: {error.happened}", red=True)
         if error.hint:
             _say(f"hint:  {error.hint}")
@@ -45,6 +47,15 @@ def _report_problems(error: MlclusterError, output: str) -> None:
         sys.stdout.write(json.dumps(problems_json(error), indent=2 if output == "json" else None) + "\n")
     else:
         sys.stderr.write(problems_text(error, color=use_color(error=True)))
+
+
+def _emit(error: MlclusterError) -> None:
+    """The last line of a stream of events is its result, a failure too."""
+    import json
+
+    parts = {"doing": error.doing, "happened": error.happened, "hint": error.hint, "exitCode": int(error.exit_code)}
+    sys.stdout.write(json.dumps({"apiVersion": "mlcluster/v1alpha1", "kind": "Error", **parts}) + "\n")
+    sys.stdout.flush()
 
 
 def _report_bug(error: BaseException) -> ExitCode:

@@ -62,6 +62,7 @@ REGISTRY: dict[str, FindingKind] = {
     for kind in (
         FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
         FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
+        FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),
         FindingKind("CST001", _E, "Over budget"),
         FindingKind("CST002", _W, "Budget not proven"),
         FindingKind("CST003", _I, "Price unknown"),

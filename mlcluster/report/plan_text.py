@@ -46,6 +46,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     console.print()
     _components(console, plan)
     _objects(console, plan)
+    console.print(Text(_arithmetic(plan), "dim"))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -108,6 +109,20 @@ def _money(console: Console, plan: Plan) -> None:
     source = price_source([pool.price for pool in known if pool.price is not None])
     simulated = "; nothing is paid on local" if plan.cluster.target == "local" else ""
     console.print(Text(f"Total {usd(low)} to {usd(high)}{unknown}. {source}{simulated}", "dim"))
+
+
+def _arithmetic(plan: Plan) -> str:
+    """How the figures come about, with what is taken off each pool's nodes."""
+    taken = [
+        f"{pool.name} {', '.join(f'{_short(name)} {amount(name, value)}' for name, value in pool.overhead.items())}"
+        for pool in plan.pools
+        if pool.overhead
+    ]
+    less = f" (kept back per node: {'; '.join(taken)})" if taken else ", nothing is kept back here"
+    return (
+        f"Quota       usable = allocatable - daemon sets and reserved{less}; guarantee = nodes x usable of every "
+        "resource; unassigned = maxSize x usable - all guarantees, everybody's to borrow"
+    )
 
 
 def _teams(plan: Plan) -> Table:

@@ -10,6 +10,7 @@ from mlcluster.spec.cluster import ClusterSpec
 Rule = Callable[[Plan], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     capacity.kueue_limits,
+    capacity.resources_of_one_queue,
     capacity.queues_without_quota,
     capacity.shares_rounded_to_nothing,
     sharing.guarantees_on_time_slices,

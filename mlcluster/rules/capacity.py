@@ -7,6 +7,7 @@ from mlcluster.plan.model import Plan
 from mlcluster.rules.places import place
 
 MOST_FLAVORS = 64
+MOST_RESOURCES = 64
 MOST_LABELS = 8
 MOST_TAINTS = 8
 
@@ -42,6 +43,21 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
                     f"pool {pool.name} is told apart by {count} {what}; a Kueue flavor takes {most}",
                     f"use fewer {what}",
                 )
+
+
+def resources_of_one_queue(plan: Plan) -> Iterator[Finding]:
+    """CAP003: the pools of a queue offer more kinds of resource than one resource group covers."""
+    shared = [(f"the cohort {cohort.name}", cohort.spec_path, cohort.remainder.values()) for cohort in plan.cohorts]
+    own = [(f"team {team.name}", team.spec_path, [quota.nominal for quota in team.quotas]) for team in plan.teams]
+    for who, spec_path, amounts in (*shared, *own):
+        covered = {name for part in amounts for name in part}
+        if len(covered) > MOST_RESOURCES:
+            yield found(
+                "CAP003",
+                place(spec_path),
+                f"{who} has quota of {len(covered)} resources; Kueue takes {MOST_RESOURCES} a group",
+                "name fewer RDMA resources under nodePools[].network.rdma",
+            )
 
 
 def queues_without_quota(plan: Plan) -> Iterator[Finding]:

@@ -69,4 +69,4 @@ def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[st
         ["kubectl", "apply", "--dry-run=server", "-f", "-"],
         check=False, input=manifest[1], capture_output=True, text=True, env=shell,
     )  # fmt: skip
-    assert "created (server dry run)" in done.stdout or "Warning" not in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr

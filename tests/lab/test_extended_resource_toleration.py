@@ -1,0 +1,41 @@
+"""The accelerator taint with the ExtendedResourceToleration admission plugin on (as EKS has it) and off."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mlcluster.kube.client import Kube
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+from tests.lab.workloads import Tenant, condition, pod, pod_spec, wait_for
+
+pytestmark = pytest.mark.lab
+AMOUNTS = {"cpu": "192", "memory": "2Ti", "pods": "110", "ephemeral-storage": "50Gi", "nvidia.com/gpu": "8"}
+NODE: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "gpu-0", "labels": {"type": "kwok", "kubernetes.io/hostname": "gpu-0"}},
+    "spec": {"taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]},
+    "status": {"capacity": AMOUNTS, "allocatable": AMOUNTS},
+}
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_gpu_pod_without_toleration(make_lab: Callable[..., Lab], toolchain: Toolchain, on: bool) -> None:
+    lab = make_lab(f"tolerate-{on}".lower())
+    lab.start(toolchain, Silent(), extended_resource_toleration=on)
+    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+        kube.create(NODE)
+        free = Tenant(kube, "default")
+        kube.create(pod("gpu", "default", pod_spec(gpus=1, tolerate=False)))
+        kube.create(pod("cpu", "default", pod_spec()))
+        refused = wait_for("a verdict on the CPU pod", lambda: condition(free.pod("cpu"), "PodScheduled") or None)
+        assert "untolerated taint" in refused["message"]
+        if on:
+            wait_for("it runs", lambda: (free.pod("gpu") or {})["status"]["phase"] == "Running")
+        else:
+            verdict = wait_for("a verdict", lambda: condition(free.pod("gpu"), "PodScheduled") or None)
+            assert "untolerated taint" in verdict["message"]
+    lab.reset(Silent())
