@@ -1,0 +1,192 @@
+"""The plan against Kueue's own files, verbatim: its CRDs and its chart's values. They are read, never copied here.
+
+Not checked: the rules in CEL that the CRDs hold and the webhook's; a real API server does that in tests/lab.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft4Validator
+from jsonschema.exceptions import ValidationError
+
+from mlcluster.catalog.pins import KUEUE
+from mlcluster.plan import build
+from mlcluster.plan.model import Manifest, Plan
+from mlcluster.plan.quantities import parse
+from mlcluster.rules import capacity
+from mlcluster.spec.load import load
+from tests.specs import SHARED, SYSTEM, TRAIN, planned, planned_unchecked
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = ROOT.parent / "shared" / "reference"
+CRDS = REFERENCE / "crds" / f"kueue-{KUEUE.version}"
+VALUES = REFERENCE / "charts" / "kueue" / f"values-v{KUEUE.version}.yaml"
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+KINDS = ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass")
+
+pytestmark = [
+    pytest.mark.unit,
+    pytest.mark.skipif(
+        not (CRDS.is_dir() and VALUES.is_file()),
+        reason=f"Kueue {KUEUE.version}'s CRDs and values are not in ../shared/reference: its objects are not checked",
+    ),
+]
+
+
+@cache
+def schemas() -> dict[str, dict[str, Any]]:
+    """Kind -> closed schema of v1beta2."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(CRDS.glob("*.yaml")):
+        spec = yaml.load(path.read_bytes(), yaml.CSafeLoader)["spec"]
+        served = {version["name"]: version["schema"]["openAPIV3Schema"] for version in spec["versions"]}
+        if "v1beta2" in served:
+            found[spec["names"]["kind"]] = closed(served["v1beta2"])
+    return found
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with every unknown field refused, as the API server's strict validation does.
+
+    `metadata` is the API server's own; where the schema says that it preserves unknown fields, they stay allowed.
+    `x-kubernetes-int-or-string` comes with an `anyOf` that says the same.
+    """
+    made = dict(schema)
+    if "properties" in schema:
+        made["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
+        preserved = schema.get("x-kubernetes-preserve-unknown-fields")
+        if not preserved and "additionalProperties" not in schema:
+            made["additionalProperties"] = False
+    if isinstance(schema.get("items"), dict):
+        made["items"] = closed(schema["items"])
+    if isinstance(schema.get("additionalProperties"), dict):
+        made["additionalProperties"] = closed(schema["additionalProperties"])
+    return made
+
+
+def errors_of(manifest: Manifest) -> list[ValidationError]:
+    """What the CRD says against an object."""
+    return list(Draft4Validator(schemas()[manifest["kind"]]).iter_errors(manifest))
+
+
+def kueue_objects(plan: Plan) -> list[Manifest]:
+    return [entry.manifest for entry in plan.objects if entry.manifest["apiVersion"].startswith("kueue.x-k8s.io/")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_kueue_object_of_an_example_is_valid(path: Path) -> None:
+    found = kueue_objects(build(load(path).spec))
+    assert {manifest["kind"] for manifest in found} == set(KINDS)
+    for manifest in found:
+        assert manifest["apiVersion"] == "kueue.x-k8s.io/v1beta2"
+        assert not errors_of(manifest), manifest["metadata"]["name"]
+
+
+def test_every_limit_of_a_queue_is_valid() -> None:
+    teams = [
+        {"name": "nobody"},
+        {"name": "half", "guarantee": {"train": {"gpus": 1}}, "borrow": {"shared": {"slices": 1}}, "lend": "none"},
+    ]
+    tainted = {**TRAIN, "taints": [{"key": "quiet", "effect": "NoExecute"}]}
+    plan = planned(SYSTEM, tainted, SHARED, teams=teams, cohorts=[{"name": "club", "share": "none"}])
+    for manifest in kueue_objects(plan):
+        assert not errors_of(manifest), manifest["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("ClusterQueue", ("spec", "cohort"), "atlas"),
+        ("ClusterQueue", ("spec", "queueingStrategy"), "Fifo"),
+        ("ClusterQueue", ("spec", "resourceGroups", 0, "flavors", 0, "resources", 0, "quota"), "1"),
+        ("ClusterQueue", ("spec", "resourceGroups", 0, "flavors", 0, "resources", 0, "nominalQuota"), "many"),
+        ("Cohort", ("spec", "resourceGroups", 0, "flavours"), []),
+        ("ResourceFlavor", ("spec", "nodeLabels", "n"), 1),
+        ("LocalQueue", ("spec", "clusterQueue"), "Not A Name"),
+    ],
+)
+def test_the_check_itself_refuses(kind: str, path: tuple[str | int, ...], value: object) -> None:
+    plan = planned(SYSTEM, teams=[{"name": "research", "guarantee": {"system": {"nodes": 1}}}])
+    manifest = json.loads(json.dumps(next(found for found in kueue_objects(plan) if found["kind"] == kind)))
+    assert not errors_of(manifest)
+    inside = manifest
+    for part in path[:-1]:
+        inside = inside[part]
+    inside[path[-1]] = value
+    assert errors_of(manifest)
+
+
+def test_more_than_kueue_takes_is_what_the_rules_say() -> None:
+    """CAP001, CAP002 and CAP003 count what the CRDs limit."""
+    spec = schemas()["ClusterQueue"]["properties"]["spec"]["properties"]
+    group = spec["resourceGroups"]["items"]["properties"]
+    flavor = schemas()["ResourceFlavor"]["properties"]["spec"]["properties"]
+    assert group["flavors"]["maxItems"] == capacity.MOST_FLAVORS
+    assert group["coveredResources"]["maxItems"] == capacity.MOST_RESOURCES
+    assert flavor["nodeLabels"]["maxProperties"] == capacity.MOST_LABELS
+    assert flavor["nodeTaints"]["maxItems"] == capacity.MOST_TAINTS
+    assert flavor["tolerations"]["maxItems"] >= capacity.MOST_TAINTS
+
+
+def chart_values() -> dict[str, Any]:
+    """The chart's own values."""
+    found: dict[str, Any] = yaml.load(VALUES.read_bytes(), yaml.CSafeLoader)
+    return found
+
+
+def unknown_values(ours: dict[str, Any], theirs: dict[str, Any], above: str = "") -> Iterator[str]:
+    """Paths of our values that the chart does not have; an empty mapping of the chart is free-form."""
+    for key, value in ours.items():
+        path = f"{above}.{key}" if above else key
+        if key not in theirs:
+            yield path
+        elif isinstance(value, dict) and theirs[key] != {}:
+            yield from unknown_values(value, theirs[key] if isinstance(theirs[key], dict) else {}, path)
+
+
+@pytest.mark.parametrize("kind", ["local", "existing", "eks"])
+def test_every_value_of_the_release_is_the_charts(kind: str) -> None:
+    target = {"kind": kind, **({"region": "us-west-2"} if kind == "eks" else {})}
+    (release,) = planned_unchecked(SYSTEM, target=target).releases
+    assert list(unknown_values(release.values, chart_values())) == []
+    assert list(unknown_values({"controllerManager": {"manger": {}}, "x": 1}, chart_values())) == [
+        "controllerManager.manger",
+        "x",
+    ]
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield key
+            yield from _keys(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _keys(part)
+
+
+def test_every_key_of_the_configuration_is_known_to_the_chart() -> None:
+    """The chart's text shows all of them, most in comments; Kueue itself refuses unknown ones when it starts."""
+    text = chart_values()["managerConfig"]["controllerManagerConfigYaml"]
+    known = set(re.findall(r"^[#\s-]*([A-Za-z]+):", text, re.MULTILINE))
+    (release,) = planned_unchecked(SYSTEM, target={"kind": "existing"}).releases
+    ours = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
+    assert set(_keys(ours)) - known == set()
+    assert ours["apiVersion"] == yaml.load(text, yaml.CSafeLoader)["apiVersion"]
+    assert set(ours["integrations"]["frameworks"]) <= set(
+        yaml.load(text, yaml.CSafeLoader)["integrations"]["frameworks"]
+    )
+
+
+def test_the_controllers_pod_asks_for_what_the_chart_asks() -> None:
+    (pod,) = planned_unchecked(SYSTEM, target={"kind": "existing"}).pods
+    chart = chart_values()["controllerManager"]
+    asked = chart["manager"]["resources"]["requests"]
+    assert {name: parse(name, amount) for name, amount in asked.items()} | {"pods": chart["replicas"]} == pod.requests
+    assert (chart["nodeSelector"], chart["tolerations"]) == (pod.node_selector, [])
