@@ -28,7 +28,8 @@ def budget(plan: Plan) -> Iterator[Finding]:
         yield found(
             "CST002",
             ("budget", "maxHourlyUsd"),
-            f"the budget of ${most:,.2f} cannot be proven: prices are unknown or another region's ({figures})",
+            f"the budget of ${most:,.2f} cannot be proven: "
+            + (f"prices are unknown or another region's ({figures})" if priced else "no price is known"),
             "compare with your own prices",
         )
 
