@@ -1,0 +1,250 @@
+"""Every finding both ways: found where it is due, and not where it is not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mlcluster.findings import Finding, Severity
+from mlcluster.plan import build
+from mlcluster.plan.model import Plan
+from mlcluster.rules import findings
+from mlcluster.spec.cluster import ClusterSpec
+from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, cluster
+
+pytestmark = pytest.mark.unit
+
+EKS: Data = {"kind": "eks", "region": "us-east-1"}
+TEAM: Data = {"name": "research", "guarantee": {"system": {"nodes": 1}}}
+GUEST: Data = {"name": "guests", "borrow": "all"}
+
+
+def spec_of(*pools: Data, **rest: Any) -> ClusterSpec:
+    """A spec past the shape, not past the checks: rules have to hold for targets and sizes to come."""
+    return ClusterSpec.model_validate(cluster(*pools, **rest))
+
+
+def found_in(*pools: Data, **rest: Any) -> tuple[Finding, ...]:
+    spec = spec_of(*pools, **rest)
+    return findings(build(spec), spec)
+
+
+def of_kind(identifier: str, *pools: Data, **rest: Any) -> list[Finding]:
+    return [finding for finding in found_in(*pools, **rest) if finding.id == identifier]
+
+
+def many(count: int, base: Data = SYSTEM) -> list[Data]:
+    return [{**base, "name": f"pool-{index}"} for index in range(count)]
+
+
+def priced(usd: float | None, **pool: Any) -> Data:
+    shape = {**SHAPE["nodeShape"], **({} if usd is None else {"hourlyUsd": usd})}
+    return {**SHAPE, "nodeShape": shape, **pool}
+
+
+class TestCAP001:
+    def test_65_pools_of_a_cohort_and_of_a_team(self) -> None:
+        shared, own = of_kind("CAP001", *many(65), teams=[GUEST])
+        assert (shared.place, own.place) == (("nodePools",), ("teams", 0))
+        assert "the cohort atlas shares 65 pools; Kueue takes 64" in shared.message
+        assert "team guests has a share in 65 pools" in own.message
+
+    def test_64_pools_are_fine(self) -> None:
+        assert not of_kind("CAP001", *many(64), teams=[GUEST])
+
+    def test_a_cohort_that_keeps_the_remainder_back_lists_none(self) -> None:
+        assert not of_kind("CAP001", *many(65), cohorts=[{"name": "club", "share": "none"}])
+
+
+class TestCAP002:
+    def test_nine_taints(self) -> None:
+        taints = [{"key": f"t{index}", "effect": "NoSchedule"} for index in range(8)]
+        (finding,) = of_kind("CAP002", SYSTEM, {**TRAIN, "taints": taints})
+        assert finding.place == ("nodePools", 1)
+        assert "pool train is told apart by 9 taints; a Kueue flavor takes 8" in finding.message
+
+    def test_nine_labels_of_a_selector(self) -> None:
+        selector = {f"example.com/l{index}": "x" for index in range(9)}
+        (finding,) = of_kind("CAP002", {**SYSTEM, "selector": selector}, target=EXISTING)
+        assert "9 labels" in finding.message
+
+    def test_eight_of_each_and_any_number_of_labels_elsewhere(self) -> None:
+        taints = [{"key": f"t{index}", "effect": "NoSchedule"} for index in range(7)]
+        labels = {f"l{index}": "x" for index in range(20)}
+        assert not of_kind("CAP002", {**TRAIN, "taints": taints, "labels": labels})
+
+
+class TestCAP003:
+    def test_65_resources(self) -> None:
+        rdma = {f"rdma/hca{index}": 1 for index in range(60)}
+        shared, own = of_kind("CAP003", {**TRAIN, "network": {"rdma": rdma}}, teams=[GUEST])
+        assert (shared.place, own.place) == (("metadata", "name"), ("teams", 0))
+        assert "team guests has quota of 65 resources; Kueue takes 64" in own.message
+
+    def test_64_resources(self) -> None:
+        rdma = {f"rdma/hca{index}": 1 for index in range(59)}
+        assert not of_kind("CAP003", {**TRAIN, "network": {"rdma": rdma}}, teams=[GUEST])
+
+
+class TestCST001:
+    def test_certain_prices_above_the_budget(self) -> None:
+        (finding,) = of_kind("CST001", priced(600.0), SYSTEM, target=EKS, budget={"maxHourlyUsd": 900.5})
+        assert finding.severity is Severity.ERROR
+        assert finding.place == ("budget", "maxHourlyUsd")
+        figures = "(own $1,200.00 + system $1.61)"
+        assert finding.message == (f"at maximum size the pools cost $1,201.61 an hour {figures}, the budget is $900.50")
+        assert finding.blocks
+
+    def test_exactly_the_budget(self) -> None:
+        assert not found_in(priced(450.0), budget={"maxHourlyUsd": 900.0})
+
+    def test_no_budget(self) -> None:
+        assert not found_in(priced(1e6))
+
+    def test_approximate_prices_are_no_error(self) -> None:
+        assert not of_kind("CST001", TRAIN, budget={"maxHourlyUsd": 1.0})
+
+
+class TestCST002:
+    def test_another_regions_prices_above_the_budget(self) -> None:
+        (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 1.0})
+        assert finding.severity is Severity.WARNING
+        assert "cost ≈ $440.32 an hour (train $440.32), the budget is $1.00" in finding.message
+
+    def test_another_regions_prices_within_the_budget_prove_nothing(self) -> None:
+        (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 1000.0})
+        assert "cannot be proven: prices are unknown or another region's (train $440.32)" in finding.message
+
+    def test_no_price_at_all(self) -> None:
+        (finding,) = of_kind("CST002", priced(None), budget={"maxHourlyUsd": 1.0})
+        assert finding.message == "the budget of $1.00 cannot be proven: no price is known"
+
+    def test_certain_prices_within_the_budget(self) -> None:
+        assert not of_kind("CST002", SYSTEM, target=EKS, budget={"maxHourlyUsd": 2.0})
+
+    def test_spot_is_not_the_list_price(self) -> None:
+        spot = {**SYSTEM, "capacity": {"type": "spot"}}
+        assert of_kind("CST002", spot, target=EKS, budget={"maxHourlyUsd": 2.0})
+
+
+class TestCST003:
+    def test_a_shape_without_a_price(self) -> None:
+        (finding,) = of_kind("CST003", SYSTEM, priced(None))
+        assert (finding.place, finding.severity) == (("nodePools", 1), Severity.INFO)
+        assert "the price of this node shape is not known" in finding.message
+
+    def test_a_price_and_nodes_that_are_there_already(self) -> None:
+        assert not of_kind("CST003", priced(0.0))
+        assert not of_kind("CST003", priced(None), target=EXISTING)
+
+
+class TestGPU001:
+    def test_the_taint_left_off(self) -> None:
+        (finding,) = of_kind("GPU001", SYSTEM, {**TRAIN, "gpu": {"taint": False}})
+        assert finding.place == ("nodePools", 1)
+        assert "the nodes of train have 8 GPUs and no nvidia.com/gpu taint" in finding.message
+
+    def test_existing_nodes_without_the_taint(self) -> None:
+        assert of_kind("GPU001", TRAIN, target=EXISTING)
+
+    def test_tainted_nodes(self) -> None:
+        taint = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+        assert not of_kind("GPU001", SYSTEM, TRAIN)
+        assert not of_kind("GPU001", {**TRAIN, "taints": [taint]}, target=EXISTING)
+
+
+class TestGPU002:
+    def test_teams_and_only_gpus(self) -> None:
+        (finding,) = of_kind("GPU002", TRAIN, SHARED, teams=[GUEST])
+        assert finding.place == ("nodePools",)
+
+    def test_a_cpu_pool_or_nobody_to_use_it(self) -> None:
+        assert not of_kind("GPU002", TRAIN, SYSTEM, teams=[GUEST])
+        assert not of_kind("GPU002", TRAIN)
+
+
+class TestNET001:
+    @pytest.mark.parametrize(("target", "why"), [({"kind": "local"}, "no pod network"), (EXISTING, "CNI")])
+    def test_policies_that_nobody_may_enforce(self, target: Data, why: str) -> None:
+        (finding,) = of_kind("NET001", SYSTEM, target=target, teams=[TEAM])
+        assert (finding.place, finding.severity) == (("teams",), Severity.INFO)
+        assert why in finding.message
+
+    def test_no_teams_or_a_cluster_of_ours(self) -> None:
+        assert not of_kind("NET001", SYSTEM)
+        assert not of_kind("NET001", SYSTEM, target=EKS, teams=[TEAM])
+
+
+class TestQTA001:
+    def test_a_team_without_anything(self) -> None:
+        (finding,) = of_kind("QTA001", SYSTEM, teams=[TEAM, {"name": "nobody"}])
+        assert finding.place == ("teams", 1)
+        assert "team nobody is guaranteed nothing and may borrow nothing" in finding.message
+
+    def test_guarantees_of_nothing_count_as_nothing(self) -> None:
+        assert of_kind("QTA001", SYSTEM, teams=[{"name": "nobody", "guarantee": {"system": {"nodes": 0}}}])
+
+    def test_a_guarantee_or_a_loan(self) -> None:
+        assert not of_kind("QTA001", SYSTEM, teams=[TEAM, GUEST])
+
+
+class TestQTA002:
+    def test_one_slice_has_no_efa(self) -> None:
+        pool = {**SHARED, "network": {"efa": True}}
+        (finding,) = of_kind(
+            "QTA002", SYSTEM, pool, teams=[{"name": "research", "guarantee": {"shared": {"slices": 1}}}]
+        )
+        assert finding.place == ("teams", 0, "guarantee", "shared")
+        assert finding.message == "team research's share of shared rounds down to no vpc.amazonaws.com/efa"
+
+    def test_a_share_that_leaves_some_of_everything(self) -> None:
+        assert not of_kind("QTA002", SHARED, teams=[{"name": "research", "guarantee": {"shared": {"slices": 1}}}])
+        assert not of_kind("QTA002", SYSTEM, TRAIN, teams=[TEAM, GUEST])
+
+
+class TestQTA003:
+    SLICED: Data = {**TRAIN, "gpu": {"timeSlicing": {"replicas": 4}}}  # noqa: RUF012 - never changed
+
+    def test_guaranteed_time_slices(self) -> None:
+        team = {"name": "research", "guarantee": {"train": {"slices": 8}}}
+        (finding,) = of_kind("QTA003", SYSTEM, self.SLICED, teams=[team])
+        assert finding.place == ("teams", 0, "guarantee", "train")
+
+    def test_borrowed_time_slices_and_mig(self) -> None:
+        assert not of_kind("QTA003", SYSTEM, self.SLICED, teams=[GUEST])
+        assert not of_kind("QTA003", SHARED, teams=[{"name": "research", "guarantee": {"shared": {"slices": 8}}}])
+
+
+def test_an_allowed_finding_carries_its_reason_and_stops_nothing() -> None:
+    reason = "the reservation is paid for already"
+    budget, allow = {"maxHourlyUsd": 1.0}, [{"id": "CST001", "reason": reason}]
+    (finding,) = of_kind("CST001", priced(600.0), budget=budget, allow=allow)
+    assert (finding.allowed, finding.blocks) == (reason, False)
+    (other,) = of_kind("CST001", priced(600.0), budget=budget, allow=[{"id": "GPU001", "reason": reason}])
+    assert (other.allowed, other.blocks) == ("", True)
+
+
+def test_a_warning_never_stops() -> None:
+    (finding,) = of_kind("QTA001", SYSTEM, teams=[{"name": "nobody"}])
+    assert not finding.blocks
+
+
+def test_worst_first_then_by_id() -> None:
+    found = found_in(
+        priced(600.0), {**TRAIN, "gpu": {"taint": False}}, *many(64),
+        teams=[{"name": "nobody"}], budget={"maxHourlyUsd": 1.0},
+    )  # fmt: skip
+    assert [finding.id for finding in found] == ["CAP001", "CST002", "GPU001", "QTA001", "NET001"]
+    ranks = [finding.severity.rank for finding in found]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_a_clean_spec_has_nothing_to_say() -> None:
+    assert found_in(SYSTEM, TRAIN, target=EKS, teams=[TEAM]) == ()
+
+
+def test_rules_read_the_plan_alone() -> None:
+    """A plan without teams, pools or cohorts is no reason to fall over."""
+    spec = spec_of(SYSTEM)
+    empty: Plan = replace(build(spec), pools=(), teams=(), cohorts=())
+    assert findings(empty, spec) == ()
