@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mlcluster.engine.events import Changes
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, Severity, found
 from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
@@ -38,7 +38,7 @@ def up(options: UpOptions) -> ExitCode:
     """Makes the cluster what the spec says."""
     screen = Screen(options.output, color=use_color())
     reading = read(options.path)
-    stop_on_errors(reading, (*reading.findings, *state_findings(reading)))
+    check(reading, screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools.toolchain, screen.progress, start=True) as live:
         if live is None:
@@ -65,7 +65,7 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
     """Shows what `up` would do now, asked of the engine and the cluster; changes nothing."""
     screen = Screen(output, color=use_color())
     reading = read(path)
-    stop_on_errors(reading, (*reading.findings, *state_findings(reading)))
+    check(reading, screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools.toolchain, screen.progress, start=False) as live:
         if live is None:
@@ -80,6 +80,16 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
         text = (f"{changed} changes in all" if changed else "nothing to change") + asks
         screen.result("PreviewResult", text, {"changes": changed, "destroys": going, "previewed": True})
     return ExitCode.OK
+
+
+def check(reading: Reading, screen: Screen) -> None:
+    """Tells the warnings, and stops on an error that the spec does not allow."""
+    findings = (*reading.findings, *state_findings(reading))
+    for finding in findings:
+        if finding.severity is not Severity.INFO and not finding.blocks:
+            accepted = f" (allowed: {finding.allowed})" if finding.allowed else ""
+            screen.say(f"{finding.severity.value} {finding.id}: {finding.message}{accepted}")
+    stop_on_errors(reading, findings)
 
 
 def state_findings(reading: Reading) -> tuple[Finding, ...]:
