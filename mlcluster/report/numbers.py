@@ -22,11 +22,13 @@ def usd(value: float | None) -> str:
 def price_source(prices: list[Price]) -> str:
     """The line under the prices that says what they are."""
     dated = sorted({(price.region, price.date) for price in prices if price.date})
+    own = any(not price.date for price in prices)
     if not dated:
-        return ""
+        return "USD per hour, as the spec gives them" if own else ""
     region, date = dated[0]
     exact = all(price.exact for price in prices)
-    return f"USD per hour, {'' if exact else '≈ '}{region} on-demand list price of {date}"
+    listed = f"USD per hour, {'' if exact else '≈ '}{region} on-demand list price of {date}"
+    return f"{listed}, or as the spec gives them" if own else listed
 
 
 def share(part: int, whole: int) -> str:
