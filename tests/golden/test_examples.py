@@ -1,0 +1,57 @@
+"""Every example through `validate` and `plan`, byte for byte. `--update-golden` rewrites what is expected."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcluster.errors import ExitCode
+from mlcluster.report.plan_text import plan_text
+from mlcluster.verbs.plan import plan
+from mlcluster.verbs.reading import read
+from mlcluster.verbs.validate import validate
+
+pytestmark = pytest.mark.golden
+
+HERE = Path(__file__).parent
+EXAMPLES = sorted(path.stem for path in (HERE.parents[1] / "examples").glob("*.yaml"))
+KINDS = ("plan.json", "plan.txt", "validate.txt")
+
+
+@pytest.fixture
+def example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, project_root: Path) -> Path:
+    """The example of the test's parameter, as a path relative to the project: messages repeat it."""
+    monkeypatch.chdir(project_root)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return Path("examples") / f"{request.param}.yaml"
+
+
+def compare(example: Path, kind: str, text: str, *, update: bool) -> None:
+    golden = HERE / f"{example.stem}.{kind}"
+    if update:
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
+def test_plan_as_json(example: Path, update_golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan(example, "json") is ExitCode.OK
+    compare(example, "plan.json", capsys.readouterr().out, update=update_golden)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
+def test_plan_as_text(example: Path, update_golden: bool) -> None:
+    text = plan_text(read(example).plan, width=132)
+    assert all(len(line) <= 132 for line in text.splitlines())
+    compare(example, "plan.txt", text, update=update_golden)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
+def test_validate_as_text(example: Path, update_golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert validate(example, "text", "error") is ExitCode.OK
+    compare(example, "validate.txt", capsys.readouterr().out, update=update_golden)
+
+
+def test_no_golden_is_without_its_example() -> None:
+    files = {path.name for path in HERE.iterdir() if path.suffix in {".json", ".txt"}}
+    assert files == {f"{name}.{kind}" for name in EXAMPLES for kind in KINDS}
+    assert len(EXAMPLES) >= 4
