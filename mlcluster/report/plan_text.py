@@ -5,7 +5,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -14,10 +16,9 @@ from mlcluster.plan.model import Amounts, FlavorQuota, Plan, Pool, TeamPlan
 from mlcluster.report.numbers import amount, price_source, share, usd
 
 WIDE = 132
-WHOLE = frozenset(
-    {"POOL", "INSTANCE", "ACCELERATORS", "USABLE PER NODE", "LABELS, TAINTS", "$/H MIN", "$/H MAX", "UNIT"}
-)
-"""Columns whose cells people copy: they are never broken over lines."""
+MOST_COLUMNS = 2000
+FOLDED = "TIERS"
+"""The one column whose cells may be broken over lines; people copy the others."""
 
 SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa"}
 
@@ -29,7 +30,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
         file=text,
         force_terminal=color,
         no_color=not color,
-        width=width or int(os.environ.get("COLUMNS") or WIDE),
+        width=width or _columns(),
         highlight=False,
     )
     facts = plan.cluster
@@ -38,11 +39,11 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     )
     console.print(Text.assemble("Cluster ", (facts.name, "bold"), f"   target {facts.target}   {where}".rstrip()))
     console.print()
-    console.print(_pools(plan))
+    _print(console, _pools(plan))
     _money(console, plan)
     if plan.teams:
         console.print()
-        console.print(_teams(plan))
+        _print(console, _teams(plan))
     console.print()
     _components(console, plan)
     _objects(console, plan)
@@ -50,10 +51,29 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
+def _columns() -> int:
+    """The terminal's columns where $COLUMNS says them."""
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) else WIDE
+
+
+def _print(console: Console, table: Table) -> None:
+    """A table that needs more than the screen gets it: a terminal folds lines, rich would leave columns out."""
+    for column in table.columns:
+        if column.no_wrap:
+            cells = [str(column.header), *map(str, column.cells)]
+            column.min_width = max(cell_len(line) for cell in cells for line in cell.splitlines() or [""])
+    screen = console.width
+    roomy = console.options.update(max_width=MOST_COLUMNS)
+    console.width = max(screen, Measurement.get(console, roomy, table).minimum)
+    console.print(table)
+    console.width = screen
+
+
 def _table(*columns: str, right: Iterable[str] = ()) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column, justify="right" if column in set(right) else "left", no_wrap=column in WHOLE)
+        table.add_column(column, justify="right" if column in set(right) else "left", no_wrap=column != FOLDED)
     return table
 
 
@@ -105,7 +125,7 @@ def _money(console: Console, plan: Plan) -> None:
     low = sum(pool.usd_per_hour_at_min or 0 for pool in known)
     high = sum(pool.usd_per_hour_at_max or 0 for pool in known)
     missing = len(plan.pools) - len(known)
-    unknown = f", without {missing} pools of unknown price" if missing else ""
+    unknown = f", without {missing} pool{'s' if missing > 1 else ''} of unknown price" if missing else ""
     source = price_source([pool.price for pool in known if pool.price is not None])
     simulated = "; nothing is paid on local" if plan.cluster.target == "local" else ""
     console.print(Text(f"Total {usd(low)} to {usd(high)}{unknown}. {source}{simulated}", "dim"))
