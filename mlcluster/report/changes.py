@@ -43,7 +43,8 @@ def _line(change: Change, *, color: bool) -> str:
     sign = SIGNS.get(change.op, "?")
     paths = [path for path in change.paths if not path.startswith("__")]
     shown = ", ".join(paths[:MOST_PATHS]) + (f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else "")
-    because = f"  (replaced because of {', '.join(change.replaces_because)})" if change.op == "replace" else ""
+    keys = change.replaces_because if change.op == "replace" else ()
+    because = f"  (replaced because of {', '.join(keys)})" if keys else ""
     what = f"  {shown}" if change.op == "update" and shown else because
     line = f"  {sign} {change.id}{what}"
     return f"\x1b[{COLORS[change.op]}m{line}\x1b[0m" if color and change.op in COLORS else line

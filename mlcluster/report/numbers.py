@@ -5,11 +5,13 @@ from mlcluster.plan.quantities import MEMORY_RESOURCES
 
 
 def amount(resource: str, value: int) -> str:
-    """A resource amount: milli-CPU as cores, MiB as GiB or TiB, pieces as they are."""
+    """A resource amount: milli-CPU as cores, MiB as GiB or TiB (or MiB below one GiB), pieces as they are."""
     if resource == "cpu":
         return f"{value / 1000:.0f}" if value >= 100_000 else f"{value / 1000:.1f}".removesuffix(".0")
     if resource in MEMORY_RESOURCES:
         gib = value / 1024
+        if 0 < gib < 1:
+            return f"{value} MiB"
         return f"{gib / 1024:.1f} TiB" if gib >= 1024 else f"{gib:.0f} GiB"
     return str(value)
 

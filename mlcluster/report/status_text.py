@@ -53,7 +53,7 @@ def _pools(pools: list[dict[str, Any]]) -> Table:
 def _components(components: list[dict[str, Any]]) -> Table:
     table = _table("COMPONENT", "VERSION", "STATE", "")
     for part in components:
-        table.add_row(part["name"], part["version"], _mark(ready=part["ready"]), part["detail"])
+        table.add_row(part["name"], part["version"], _mark(ready=part["ready"]), Text(part["detail"]))
     return table
 
 
@@ -67,7 +67,7 @@ def _teams(teams: list[dict[str, Any]]) -> Table:
             str(team["admitted"]),
             str(team["pending"]),
             str(len(team["drifted"]) or ""),
-            team["detail"],
+            Text(team["detail"]),
         )
     return table
 
