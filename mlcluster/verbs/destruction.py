@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from mlcluster.engine.events import Changes
 from mlcluster.errors import MlclusterError
@@ -9,6 +10,7 @@ from mlcluster.kube.client import Kube
 
 VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 ENDED = frozenset({"Succeeded", "Failed"})
+JOB_ENDED = frozenset({"Complete", "Failed"})
 MOST_NAMES = 5
 
 
@@ -46,9 +48,7 @@ def destructions(kube: Kube, previews: Iterable[Changes]) -> list[Destruction]:
 def live_in(kube: Kube, namespace: str) -> list[str]:
     """What runs or is stored in a namespace: "3 pods (a, b, c)", jobs, volume claims."""
     pods = [pod for pod in kube.list("v1", "Pod", namespace) if (pod.get("status") or {}).get("phase") not in ENDED]
-    jobs = [
-        job for job in kube.list("batch/v1", "Job", namespace) if not (job.get("status") or {}).get("completionTime")
-    ]
+    jobs = [job for job in kube.list("batch/v1", "Job", namespace) if not _ended(job)]
     claims = kube.list("v1", "PersistentVolumeClaim", namespace)
     return [
         _counted(what, found) for what, found in (("jobs", jobs), ("pods", pods), ("volume claims", claims)) if found
@@ -70,11 +70,16 @@ def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
     raise MlclusterError("checking what would be destroyed", f"this would delete {told}", f"if you mean it: {flags}")
 
 
+def _ended(job: dict[str, Any]) -> bool:
+    conditions = (job.get("status") or {}).get("conditions") or []
+    return any(entry.get("type") in JOB_ENDED and entry.get("status") == "True" for entry in conditions)
+
+
 def _pool(identifier: str) -> str:
     return identifier.removeprefix("Node/").rpartition("-")[0]
 
 
-def _counted(what: str, found: list[dict[str, object]]) -> str:
-    names = [str((entry.get("metadata") or {}).get("name")) for entry in found]  # type: ignore[attr-defined]  # JSON
+def _counted(what: str, found: list[dict[str, Any]]) -> str:
+    names = [str(entry["metadata"]["name"]) for entry in found]
     more = ", ..." if len(names) > MOST_NAMES else ""
     return f"{len(names)} {what} ({', '.join(names[:MOST_NAMES])}{more})"

@@ -43,4 +43,4 @@ def _admitted(kube: Kube, name: str) -> int:
     except ApiError:
         return 0
     status = queue.get("status") or {}
-    return int(status.get("admittedWorkloads") or 0) + int(status.get("reservingWorkloads") or 0)
+    return max(int(status.get(key) or 0) for key in ("admittedWorkloads", "reservingWorkloads"))
