@@ -1,0 +1,123 @@
+"""Questions: on a terminal they are asked, elsewhere they are an error."""
+
+import io
+
+import pytest
+
+from mlcluster.errors import MlclusterError
+from mlcluster.verbs.asking import agreed_to_changes, agreed_to_destroy
+from mlcluster.verbs.destruction import Destruction
+
+pytestmark = pytest.mark.unit
+
+TEAM = Destruction("namespace", "students", ("1 jobs (thesis)",))
+POOL = Destruction("pool", "train", ())
+
+
+class Terminal(io.StringIO):
+    """Somebody who types these lines."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in lines)))
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe for standard input, with a yes in it that counts for nothing."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+
+
+def changes(*going: Destruction, named: tuple[str, ...] = (), yes: bool = False, count: int = 3) -> bool:
+    return agreed_to_changes(count, list(going), named, yes=yes)
+
+
+@pytest.mark.usefixtures("nobody")
+class TestWithoutATerminal:
+    def test_no_changes_need_no_answer(self) -> None:
+        assert changes(count=0)
+
+    def test_yes_is_enough_where_nothing_is_destroyed(self) -> None:
+        assert changes(yes=True)
+
+    def test_nobody_to_ask(self) -> None:
+        with pytest.raises(MlclusterError, match="there is no terminal to ask on") as caught:
+            changes()
+        assert caught.value.hint == "add --yes"
+
+    @pytest.mark.parametrize("yes", [True, False])
+    def test_yes_does_not_stand_for_a_name(self, yes: bool) -> None:
+        with pytest.raises(MlclusterError) as caught:
+            changes(TEAM, yes=yes)
+        assert "this would delete namespace/students with 1 jobs (thesis)" in caught.value.happened
+        assert caught.value.hint == "if you mean it: --allow-destroy namespace/students"
+
+    def test_named_and_agreed(self) -> None:
+        assert changes(TEAM, named=("namespace/students",), yes=True)
+
+    def test_named_but_not_agreed(self) -> None:
+        with pytest.raises(MlclusterError, match="no terminal"):
+            changes(TEAM, named=("namespace/students",))
+
+    def test_down(self) -> None:
+        assert agreed_to_destroy("atlas", yes=True)
+        with pytest.raises(MlclusterError, match="no terminal"):
+            agreed_to_destroy("atlas", yes=False)
+
+    def test_no_standard_input_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", None)
+        with pytest.raises(MlclusterError, match="no terminal"):
+            changes()
+
+
+class TestOnATerminal:
+    @pytest.mark.parametrize(
+        ("answer", "agreed"), [("y", True), ("YES", True), (" y ", True), ("n", False), ("", False), ("yep", False)]
+    )
+    def test_changes(
+        self, answer: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        typing(monkeypatch, answer)
+        assert changes() is agreed
+        captured = capsys.readouterr()
+        assert captured.err == "Apply 3 changes? [y/N] "
+        assert captured.out == ""
+
+    def test_the_end_of_input_is_a_no(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch)
+        assert not changes()
+        assert not agreed_to_destroy("atlas", yes=False)
+
+    def test_what_goes_is_typed_by_name(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        typing(monkeypatch, "namespace/students", "pool/train", "y")
+        assert changes(TEAM, POOL)
+        asked = capsys.readouterr().err
+        assert "This deletes namespace/students with 1 jobs (thesis). Type namespace/students to go on: " in asked
+        assert "This deletes pool/train. Type pool/train to go on: " in asked
+
+    @pytest.mark.parametrize("typed", ["y", "students", "namespace/student", ""])
+    def test_anything_else_is_a_no(self, typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, typed, "y")
+        assert not changes(TEAM)
+
+    def test_what_was_named_is_not_asked_again(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        typing(monkeypatch, "y")
+        assert changes(TEAM, named=("Namespace/Students",))
+        assert capsys.readouterr().err == "Apply 3 changes? [y/N] "
+
+    def test_yes_is_not_asked_but_names_are_still_wanted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, "namespace/students", "y")
+        with pytest.raises(MlclusterError, match="this would delete"):
+            changes(TEAM, yes=True)
+
+    @pytest.mark.parametrize(("typed", "agreed"), [("atlas", True), ("Atlas", False), ("y", False)])
+    def test_down(self, typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, typed)
+        assert agreed_to_destroy("atlas", yes=False) is agreed
