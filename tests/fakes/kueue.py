@@ -46,8 +46,9 @@ def put_queue(server: FakeApiServer, name: str, *, active: bool = True, cluster:
     })  # fmt: skip
 
 
-def put_node(server: FakeApiServer, name: str, *, ready: bool = True, cluster: str = "atlas", **labels: str) -> None:
-    """A node; labels take the place of the pool's selector."""
+def put_node(server: FakeApiServer, name: str, *, pool: str = "", ready: bool = True, cluster: str = "atlas") -> None:
+    """A node of ours, of a pool where one is given."""
+    labels = {names.POOL: pool} if pool else {}
     condition = {"type": "Ready", "status": str(ready)}
     server.put({
         "apiVersion": "v1", "kind": "Node",

@@ -1,0 +1,217 @@
+"""status, the end of `up` and the end of `down`, on an in-memory API server and an engine that only remembers."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from mlcluster.engine.engine import Engine
+from mlcluster.engine.events import Change, Changes
+from mlcluster.kube.client import Kube
+from mlcluster.plan.model import Plan
+from mlcluster.progress import Silent
+from mlcluster.report.status_text import status_text
+from mlcluster.verbs.down import leftovers
+from mlcluster.verbs.live import LiveCluster, Stage
+from mlcluster.verbs.outputs import outputs_document, outputs_text
+from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.status import look
+from tests.fakes.api_server import FakeApiServer
+from tests.fakes.kueue import put_node, put_queue, server_with_kueue
+from tests.specs import EXISTING, SYSTEM, checked, cluster, planned
+
+pytestmark = pytest.mark.unit
+
+ONE_NODE = {**SYSTEM, "maxSize": 1}
+TEAMS = [{"name": "research", "guarantee": {"system": {"nodes": 1}}}]
+
+
+@dataclass
+class Held:
+    """One resource of a state."""
+
+    plan_id: str
+
+
+@dataclass
+class FakeEngine:
+    """A stack that holds these resources, of which some have drifted."""
+
+    held: list[str]
+    drifted: Changes = field(default_factory=Changes)
+
+    def exists(self) -> bool:
+        return bool(self.held)
+
+    def resources(self) -> list[Held]:
+        return [Held(identifier) for identifier in self.held]
+
+    def drift(self) -> Changes:
+        return self.drifted
+
+
+@dataclass
+class Process:
+    """A process of the lab."""
+
+    name: str
+    pid: int = 7
+    alive: bool = True
+    ready: bool = True
+
+
+@dataclass
+class FakeLab:
+    """A lab with these processes and these keys left over."""
+
+    processes: tuple[Process, ...] = (Process("kueue"),)
+    left: frozenset[str] = frozenset()
+    name: str = "atlas"
+
+    def status(self) -> "FakeLab":
+        return self
+
+    def leftovers(self) -> frozenset[str]:
+        return self.left
+
+
+def live_on(kube: Kube, lab: FakeLab | None = None) -> LiveCluster:
+    return LiveCluster("/tmp/kubeconfig", None, kube, "uid", cast("Any", lab), started=False)  # noqa: S108 - not opened
+
+
+def status_of(plan: Plan, server: FakeApiServer, engine: FakeEngine, lab: FakeLab | None = None) -> dict[str, Any]:
+    with server.kube() as kube:
+        return look(plan, live_on(kube, lab), [Stage("all", cast("Engine", engine))], Silent())
+
+
+def everything(plan: Plan) -> list[str]:
+    return [*(entry.id for entry in plan.resources), *(entry.id for entry in plan.objects)]
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """One simulated node, one team."""
+    return planned(ONE_NODE, teams=TEAMS)
+
+
+@pytest.fixture
+def server() -> FakeApiServer:
+    """A cluster that is ready."""
+    made = server_with_kueue()
+    put_node(made, "system-0", pool="system")
+    put_queue(made, "research", admittedWorkloads=2, pendingWorkloads=3)
+    return made
+
+
+class TestStatus:
+    def test_ready(self, plan: Plan, server: FakeApiServer) -> None:
+        found = status_of(plan, server, FakeEngine(everything(plan)), FakeLab())
+        assert found["state"] == "ready"
+        assert found["pools"] == [{"name": "system", "nodes": 1, "readyNodes": 1, "ready": True}]
+        assert found["components"] == [{"name": "kueue", "version": "0.18.3", "ready": True, "detail": "process 7"}]
+        (team,) = found["teams"]
+        assert (team["there"], team["planned"], team["ready"], team["detail"]) == (6, 6, True, "")
+        assert (team["admitted"], team["pending"]) == (2, 3)
+        assert "research" in status_text(found, color=False)
+
+    def test_missing_and_unplanned(self, plan: Plan, server: FakeApiServer) -> None:
+        held = [*everything(plan), "Namespace/old"]
+        held.remove("LocalQueue/research/default")
+        found = status_of(plan, server, FakeEngine(held), FakeLab())
+        assert found["state"] == "drifted"
+        assert found["missing"] == ["LocalQueue/research/default"]
+        assert found["unplanned"] == ["Namespace/old"]
+        assert (found["teams"][0]["there"], found["teams"][0]["ready"]) == (5, False)
+
+    def test_drift(self, plan: Plan, server: FakeApiServer) -> None:
+        items = (
+            Change("ResourceQuota/research/team", "t", "update", ("__inputs.spec", "spec.hard")),
+            Change("LimitRange/research/team", "t", "delete"),
+            Change("Node/system-0", "t", "same"),
+        )
+        found = status_of(plan, server, FakeEngine(everything(plan), Changes(items)), FakeLab())
+        assert found["state"] == "drifted"
+        assert found["drifted"] == [
+            {"id": "ResourceQuota/research/team", "was": "changed", "paths": ["spec.hard"]},
+            {"id": "LimitRange/research/team", "was": "deleted", "paths": []},
+        ]
+        assert found["teams"][0]["drifted"] == ["LimitRange/research/team", "ResourceQuota/research/team"]
+
+    def test_not_ready_with_the_reason(self, plan: Plan) -> None:
+        server = server_with_kueue()
+        put_node(server, "system-0", ready=False, pool="system")
+        put_queue(server, "research", active=False)
+        found = status_of(plan, server, FakeEngine(everything(plan)), FakeLab(processes=()))
+        assert found["state"] == "notReady"
+        assert found["components"][0]["detail"] == "the process does not run"
+        assert found["teams"][0]["detail"] == "flavor [train] is missing"
+        assert found["pools"][0]["readyNodes"] == 0
+
+    def test_a_process_that_hangs_is_not_ready(self, plan: Plan, server: FakeApiServer) -> None:
+        lab = FakeLab(processes=(Process("kueue", ready=False),))
+        assert status_of(plan, server, FakeEngine(everything(plan)), lab)["state"] == "notReady"
+
+    def test_nothing_made_yet(self, plan: Plan) -> None:
+        found = status_of(plan, server_with_kueue(), FakeEngine([]), FakeLab())
+        assert found["missing"] == sorted(everything(plan))
+        assert found["teams"][0]["detail"] == "it is not there"
+
+    def test_kueue_of_an_existing_cluster_is_a_deployment(self) -> None:
+        plan = planned(ONE_NODE, target=EXISTING)
+        server = server_with_kueue()
+        assert "is not there" in status_of(plan, server, FakeEngine([]))["components"][0]["detail"]
+        told = {"type": "Available", "status": "True", "message": "has minimum availability"}
+        metadata = {"name": "kueue-controller-manager", "namespace": "kueue-system"}
+        server.put({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "status": {"conditions": [told]},
+        })  # fmt: skip
+        (component,) = status_of(plan, server, FakeEngine([]))["components"]
+        assert (component["ready"], component["detail"]) == (True, "has minimum availability")
+
+
+class TestLeftovers:
+    def left(self, plan: Plan, server: FakeApiServer, lab: FakeLab | None = None) -> list[str]:
+        with server.kube() as kube:
+            return leftovers(plan, live_on(kube, lab))
+
+    def test_objects_with_our_labels(self, plan: Plan, server: FakeApiServer) -> None:
+        put_node(server, "train-0", cluster="other")
+        assert self.left(plan, server) == ["ClusterQueue/research", "Node/system-0"]
+
+    def test_nothing_is_left(self, plan: Plan) -> None:
+        assert self.left(plan, server_with_kueue(), FakeLab()) == []
+
+    def test_kinds_that_went_with_kueue_are_no_error(self, plan: Plan) -> None:
+        assert self.left(plan, FakeApiServer()) == []
+
+    def test_keys_of_a_lab_that_were_not_there_before(self, plan: Plan) -> None:
+        lab = FakeLab(left=frozenset({"/registry/b", "/registry/a"}))
+        assert self.left(plan, server_with_kueue(), lab) == ["/registry/a", "/registry/b"]
+
+
+class TestOutputs:
+    def reading(self, teams: int) -> Reading:
+        data = cluster(SYSTEM, teams=[{"name": f"t{index}", "borrow": "all"} for index in range(teams)])
+        plan = planned(*data["nodePools"], teams=data["teams"])
+        return Reading(Path("cluster.yaml"), checked(data), cast("Any", None), plan, ())
+
+    def test_as_data(self) -> None:
+        changes = [Changes((Change("a", "t", "create"), Change("b", "t", "same"))), Changes()]
+        with FakeApiServer().kube() as kube:
+            found = outputs_document(self.reading(1), live_on(kube), changes)
+        assert (found["cluster"], found["changed"], found["context"]) == ("atlas", 1, None)
+        assert found["queues"] == [
+            {"team": "t0", "namespace": "t0", "localQueue": "default", "clusterQueue": "t0"},
+        ]
+
+    def test_as_text(self) -> None:
+        with FakeApiServer().kube() as kube:
+            existing = outputs_text(self.reading(10), live_on(kube))
+            lab = outputs_text(self.reading(0), live_on(kube, FakeLab()))
+        assert existing.startswith("atlas is up.")
+        assert existing.count("  queue        default in namespace") == 8
+        assert "... and 2 more teams" in existing
+        assert "  kubectl get nodes" in existing
+        assert "mlcluster lab kubectl --name atlas -- get nodes" in lab
+        assert "more teams" not in lab
