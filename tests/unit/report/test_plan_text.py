@@ -91,7 +91,8 @@ def test_the_width_of_the_terminal_is_used_when_it_is_a_number(monkeypatch: pyte
         assert plan_text(plan) == plan_text(plan, width=width)
 
 
-def test_colours_only_when_asked() -> None:
+def test_colours_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     plan = planned(SYSTEM)
     assert "\x1b" not in plan_text(plan, width=132)
     coloured = plan_text(plan, width=132, color=True)

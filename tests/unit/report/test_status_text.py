@@ -88,6 +88,7 @@ def test_no_teams_no_table() -> None:
     assert "TEAM" not in text_of(teams=[])
 
 
-def test_colours_only_when_asked() -> None:
+def test_colours_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     assert "\x1b" not in text_of()
     assert "\x1b[32m" in status_text(document(), color=True)
