@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlcluster.plan.model import FlavorQuota, Plan
 from mlcluster.plan.quota import guaranteed_per_pool
 from mlcluster.spec.problems import SpecInvalidError
-from tests.specs import SHAPE, SHARED, SYSTEM, TRAIN, Data, planned
+from tests.specs import SHAPE, SHARED, SYSTEM, TRAIN, Data, planned, planned_unchecked
 from tests.strategies import cluster_data
 
 pytestmark = pytest.mark.unit
@@ -184,3 +184,10 @@ def test_many_small_shares_never_pass_the_capacity(slices: list[int]) -> None:
 def test_a_guarantee_beyond_the_pool_never_reaches_the_plan() -> None:
     with pytest.raises(SpecInvalidError, match="greedy is guaranteed 3 nodes of own, which has 2"):
         planned(SHAPE, teams=[{"name": "greedy", "guarantee": {"own": {"nodes": 3}}}])
+
+
+def test_nobody_lends_more_than_is_theirs() -> None:
+    """The checks refuse it already; Kueue's webhook would refuse the queue."""
+    team = {"name": "research", "guarantee": {"own": {"nodes": 1}}, "lend": {"own": {"nodes": 2}}}
+    (quota,) = planned_unchecked(SHAPE, teams=[team]).teams[0].quotas
+    assert quota.lending == quota.nominal
