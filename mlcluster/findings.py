@@ -72,6 +72,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("QTA001", _W, "A team without any quota"),
         FindingKind("QTA002", _W, "A share that rounds down to nothing"),
         FindingKind("QTA003", _W, "Guaranteed time slices"),
+        FindingKind("SCH001", _E, "A component that no node takes"),
         FindingKind("STA001", _E, "State in local files of a CI machine"),
     )
 }

@@ -5,8 +5,15 @@ from typing import Literal
 
 from mlcluster.plan.model import Manifest
 
-NODES_OWN = ("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32")
-"""Link-local addresses and the instance metadata of EC2 over IPv6; a range inside them opens nothing."""
+NODES_OWN = (
+    "169.254.0.0/16",  # link-local: instance metadata of AWS, Azure, Google, OCI
+    "168.63.129.16/32",  # Azure's wire server
+    "100.100.100.200/32",  # Alibaba's instance metadata
+    "fe80::/10",
+    "fd00:ec2::/32",  # AWS over IPv6
+    "fd20:ce::254/128",  # Google over IPv6
+)
+"""What belongs to the node and never to a team's pods; a range inside one of them opens nothing."""
 
 POD_IDENTITY = ("169.254.170.23/32", "fd00:ec2::23/128")
 """Where the EKS Pod Identity agent answers on every node (port 80); pods without it have no cloud rights."""

@@ -138,10 +138,11 @@ def _arithmetic(plan: Plan) -> str:
         for pool in plan.pools
         if pool.overhead
     ]
+    shared = ", everybody's to borrow" if any(cohort.remainder for cohort in plan.cohorts) else ", kept back"
     less = f" (kept back per node: {'; '.join(taken)})" if taken else ", nothing is kept back here"
     return (
         f"Quota       usable = allocatable - daemon sets and reserved{less}; guarantee = nodes x usable of every "
-        "resource; unassigned = maxSize x usable - all guarantees, everybody's to borrow"
+        f"resource; unassigned = maxSize x usable - all guarantees{shared}"
     )
 
 

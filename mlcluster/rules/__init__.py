@@ -14,6 +14,7 @@ RULES: tuple[Rule, ...] = (
     capacity.queues_without_quota,
     capacity.shares_rounded_to_nothing,
     sharing.guarantees_on_time_slices,
+    placement.component_pods_schedule,
     placement.untainted_accelerators,
     placement.nowhere_for_cpu_work,
     placement.network_policies_enforced,

@@ -1,17 +1,54 @@
 """What lands where."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.model import Plan
+from mlcluster.plan.model import Plan, PlanPod, Pool, Taint
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.rules.places import place
+
+HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+
+
+def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
+    """SCH001: a pod of a component that fits no node of any pool."""
+    for pod in plan.pods:
+        reasons = [f"{pool.name} {why}" for pool in plan.pools if (why := _refuses(pool, pod))]
+        if len(reasons) == len(plan.pools):
+            yield found(
+                "SCH001",
+                place(pod.spec_path),
+                f"the {pod.kind} of {pod.owner.removeprefix('Release/')} fits no pool: {'; '.join(reasons)}",
+                "add a pool without taints; where other nodes of the cluster take it, allow this with that reason",
+            )
+
+
+def _refuses(pool: Pool, pod: PlanPod) -> str:
+    """Why no node of the pool takes the pod; "" when one does."""
+    if any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
+        return "has other labels"
+    for taint in pool.taints:
+        if taint.effect in HARD_EFFECTS and not any(_tolerates(entry, taint) for entry in pod.tolerations):
+            return f"has the taint {taint.key}"
+    short = [name for name, amount in pod.requests.items() if amount > pool.usable.get(name, 0)]
+    return f"has too little {', '.join(short)}" if short else ""
+
+
+def _tolerates(toleration: Mapping[str, str], taint: Taint) -> bool:
+    """The API's own rule: an empty key with Exists matches all, an empty effect matches every effect."""
+    if toleration.get("effect", "") not in {"", taint.effect}:
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return toleration.get("key", "") in {"", taint.key}
+    return toleration.get("key", "") == taint.key and toleration.get("value", "") == taint.value
 
 
 def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
     """GPU001: nothing keeps CPU pods off these nodes."""
     for pool in plan.pools:
-        if pool.accelerator is None or any(taint.key == ACCELERATOR_TAINT for taint in pool.taints):
+        if pool.accelerator is None or any(
+            taint.key == ACCELERATOR_TAINT and taint.effect in HARD_EFFECTS for taint in pool.taints
+        ):
             continue
         yield found(
             "GPU001",

@@ -21,10 +21,13 @@ def reach_problems(spec: ClusterSpec) -> Iterator[Problem]:
 
 def _cidr(loc: Loc, cidr: str) -> Iterator[Problem]:
     try:
-        ipaddress.ip_network(cidr)
+        network = ipaddress.ip_network(cidr)
     except ValueError:
         pass
     else:
+        if network.is_link_local:
+            hint = "instance metadata gives away the node's rights; Pod Identity is open anyway"
+            yield Problem(loc, f"{cidr} is the node's own: teams never reach it", hint)
         return
     try:
         meant = ipaddress.ip_network(cidr, strict=False)

@@ -153,6 +153,28 @@ class TestGPU001:
         assert not of_kind("GPU001", {**TRAIN, "taints": [taint]}, target=EXISTING)
 
 
+class TestSCH001:
+    """Kueue by Helm on an existing cluster needs 500m CPU and 512 MiB on a node without taints."""
+
+    def test_every_pool_is_tainted(self) -> None:
+        taints = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
+        (finding,) = of_kind("SCH001", {**TRAIN, "taints": taints}, target=EXISTING)
+        assert finding.place == ("components", "kueue")
+        assert "fits no pool: train has the taint nvidia.com/gpu" in finding.message
+
+    def test_nodes_too_small(self) -> None:
+        tiny = {"name": "tiny", "nodeShape": {"cpu": "400m", "memory": "100Mi"}, "maxSize": 1}
+        (finding,) = of_kind("SCH001", tiny, target=EXISTING)
+        assert "tiny has too little cpu, memory" in finding.message
+
+    def test_a_node_without_taints_or_with_a_soft_one(self) -> None:
+        soft = [{"key": "busy", "effect": "PreferNoSchedule"}]
+        assert not of_kind("SCH001", {**SYSTEM, "taints": soft}, TRAIN, target=EXISTING)
+
+    def test_a_process_of_the_lab_needs_no_node(self) -> None:
+        assert not of_kind("SCH001", TRAIN)
+
+
 class TestGPU002:
     def test_teams_and_only_gpus(self) -> None:
         (finding,) = of_kind("GPU002", TRAIN, SHARED, teams=[GUEST])
