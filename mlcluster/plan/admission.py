@@ -5,19 +5,20 @@ pass by Kueue. Who may do what is told by user name: with service account creden
 `system:serviceaccount:kube-system:NAME-controller`, without them all are `system:kube-controller-manager`.
 """
 
-from dataclasses import dataclass
-
 from mlcluster.plan import names
-from mlcluster.plan.model import Manifest, PlanObject, Pool
-from mlcluster.plan.objects import make
-
-ADMISSION_API = "admissionregistration.k8s.io/v1"
-CONTROLLERS = (
-    "(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')"
-    " || request.userInfo.username == 'system:kube-controller-manager'"
-    f" || request.userInfo.username == '{names.KUEUE_USER}')"
+from mlcluster.plan.counting import counted_as_used, kueue_marks
+from mlcluster.plan.model import PlanObject, Pool
+from mlcluster.plan.policy import (
+    CONTAINERS,
+    CONTROLLERS,
+    KUEUE_ONLY,
+    POD_METADATA,
+    POD_SPEC,
+    WORKLOAD_RULES,
+    Policy,
+    policy_and_binding,
 )
-KUEUE_ONLY = f"request.userInfo.username == '{names.KUEUE_USER}'"
+
 JOB_CONTROLLER = (
     "request.userInfo.username in ['system:serviceaccount:kube-system:job-controller',"
     " 'system:kube-controller-manager']"
@@ -27,60 +28,11 @@ SUBMIT = (
     "submit it through the team's queue: a Job, or a pod or Deployment that Kueue may hold back (see docs/submit.md)"
 )
 
-POD_SPEC = (
-    "object.kind == 'Pod' ? object.spec : "
-    "(object.kind == 'CronJob' ? object.spec.jobTemplate.spec.template.spec : object.spec.template.spec)"
-)
-POD_METADATA = (
-    "object.kind == 'Pod' ? object.metadata : "
-    "(object.kind == 'CronJob' ? (has(object.spec.jobTemplate.spec.template.metadata) ? "
-    "object.spec.jobTemplate.spec.template.metadata : object.metadata) : "
-    "(has(object.spec.template.metadata) ? object.spec.template.metadata : object.metadata))"
-)
-CONTAINERS = (
-    "variables.podSpec.containers + (has(variables.podSpec.initContainers) ? variables.podSpec.initContainers : [])"
-)
-WORKLOAD_RULES: list[Manifest] = [
-    {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE", "UPDATE"]},
-    {
-        "apiGroups": ["batch"],
-        "apiVersions": ["v1"],
-        "resources": ["jobs", "cronjobs"],
-        "operations": ["CREATE", "UPDATE"],
-    },
-    {
-        "apiGroups": ["apps"],
-        "apiVersions": ["v1"],
-        "resources": ["deployments", "statefulsets", "daemonsets", "replicasets"],
-        "operations": ["CREATE", "UPDATE"],
-    },
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """One ValidatingAdmissionPolicy.
-
-    Attributes:
-        variables: name -> CEL, in order; later ones may use earlier ones.
-        validations: (CEL that must hold, CEL or text of the message).
-        match_conditions: name -> CEL; the policy looks only at requests for which all hold.
-    """
-
-    name: str
-    rules: list[Manifest]
-    variables: dict[str, str]
-    validations: list[tuple[str, str]]
-    match_conditions: dict[str, str]
-
 
 def policy_objects(cluster: str, pools: tuple[Pool, ...]) -> list[PlanObject]:
     """Every policy with its binding to the team namespaces, which it needs to be refused at once (Deny)."""
     resources = sorted({pool.accelerator.resource for pool in pools if pool.accelerator is not None})
-    made: list[PlanObject] = []
-    for policy in _policies(resources):
-        made += _objects(cluster, policy)
-    return made
+    return [made for policy in _policies(resources) for made in policy_and_binding(cluster, policy)]
 
 
 def _policies(resources: list[str]) -> list[Policy]:
@@ -91,14 +43,16 @@ def _policies(resources: list[str]) -> list[Policy]:
         _accelerator_toleration(resources),
         _tiers(),
         _team_boundaries(),
+        kueue_marks(),
+        counted_as_used(),
     ]
 
 
 def _asks_accelerator(resources: list[str]) -> str:
     wanted = f"['nvidia.com/gpu', {', '.join(repr(name) for name in resources)}]" if resources else "['nvidia.com/gpu']"
     asks = (
-        f"(has(c.resources) && has(c.resources.{{part}}) && c.resources.{{part}}.exists(r, r in {wanted}"
-        " || r.startsWith('nvidia.com/mig-')))"
+        f"(has(c.resources) && has(c.resources.{{part}}) && c.resources.{{part}}.exists(r, (r in {wanted}"
+        " || r.startsWith('nvidia.com/mig-')) && quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))))"
     )
     return (
         f"({CONTAINERS}).exists(c, {asks.format(part='requests')} || {asks.format(part='limits')})"
@@ -280,35 +234,3 @@ def _team_boundaries() -> Policy:
             "not-a-controller": f"!{CONTROLLERS}",
         },
     )
-
-
-def _objects(cluster: str, policy: Policy) -> list[PlanObject]:
-    teams = {"matchExpressions": [{"key": names.TEAM, "operator": "Exists"}]}
-    body: Manifest = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"namespaceSelector": teams, "resourceRules": policy.rules},
-        "validations": [_validation(expression, message) for expression, message in policy.validations],
-    }
-    if policy.variables:
-        body["variables"] = [{"name": name, "expression": text} for name, text in policy.variables.items()]
-    if policy.match_conditions:
-        body["matchConditions"] = [{"name": name, "expression": text} for name, text in policy.match_conditions.items()]
-    made = make(cluster, ADMISSION_API, "ValidatingAdmissionPolicy", policy.name, {"spec": body}, spec_path="teams")
-    binding = {"spec": {"policyName": policy.name, "validationActions": ["Deny"]}}
-    bound = make(
-        cluster,
-        ADMISSION_API,
-        "ValidatingAdmissionPolicyBinding",
-        policy.name,
-        binding,
-        needs=(made.id,),
-        spec_path="teams",
-    )
-    return [made, bound]
-
-
-def _validation(expression: str, message: str) -> Manifest:
-    """A message that starts with a quote is CEL; it needs a plain one to fall back on."""
-    if message.startswith("'"):
-        return {"expression": expression, "messageExpression": message, "message": "not a tier of this team"}
-    return {"expression": expression, "message": message}

@@ -1,5 +1,7 @@
 """Ways round the queue, the tiers and the GPU nodes: each is refused, or counted after all."""
 
+from typing import Any
+
 import pytest
 
 from mlcluster.kube.errors import ApiError
@@ -35,6 +37,25 @@ def _refused(team: Tenant, manifest: dict[str, object]) -> str:
         team.submit(manifest)
     assert caught.value.status in {403, 422}
     return caught.value.message
+
+
+def _change(team: Tenant, api_version: str, place: str, patch: dict[str, object]) -> dict[str, Any]:
+    """A change as a member: `place` is kind/name in plural, as in the path."""
+    root = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
+    headers = [("Impersonate-User", "member"), ("Impersonate-Group", team.group)]
+    path = f"{root}/namespaces/{team.namespace}/{place}"
+    return team.kube.request("PATCH", path, patch, content_type="application/merge-patch+json", headers=headers)
+
+
+def _refused_change(team: Tenant, api_version: str, place: str, patch: dict[str, object]) -> str:
+    with pytest.raises(ApiError) as caught:
+        _change(team, api_version, place, patch)
+    assert caught.value.status in {403, 422}
+    return caught.value.message
+
+
+def _runs(found: dict[str, Any]) -> bool:
+    return bool(found["status"]["phase"] == "Running")
 
 
 def _held_back(team: Tenant, name: str) -> None:
@@ -139,6 +160,70 @@ def test_tolerating_everything_is_refused(students: Tenant) -> None:
         message = _refused(students, job(f"everything-{index}", "students", spec))
         assert "GPU nodes are for GPU pods" in message
         assert "GPU nodes are for GPU pods" in _refused(students, pod(f"pod-{index}", "students", spec))
+
+
+def test_asking_for_zero_gpus_opens_no_gpu_node(students: Tenant) -> None:
+    spec = pod_spec(tolerate=True)
+    spec["containers"][0]["resources"]["requests"][GPU] = "0"
+    spec["containers"][0]["resources"]["limits"] = {GPU: "0"}
+    assert "GPU nodes are for GPU pods" in _refused(students, pod("none", "students", spec))
+
+
+def test_group_of_pods_with_a_forged_role_is_refused(products: Tenant) -> None:
+    """Kueue would count three pods like the first one: 3 GPUs for 17."""
+    marks = {"kueue.x-k8s.io/pod-group-total-count": "3", "kueue.x-k8s.io/role-hash": "abcd1234"}
+    for index, gpus in enumerate((1, 8, 8)):
+        labels = {"kueue.x-k8s.io/pod-group-name": "group"}
+        forged = pod(f"member-{index}", "products", pod_spec(gpus=gpus), labels=labels, annotations=marks)
+        assert "pods that form a group by themselves" in _refused(products, forged)
+    by_annotation = {**marks, "kueue.x-k8s.io/pod-group-name": "group"}
+    forged = pod("annotated", "products", pod_spec(gpus=1), annotations=by_annotation)
+    assert "pods that form a group by themselves" in _refused(products, forged)
+
+
+def test_running_pod_cannot_leave_the_sight_of_kueue(products: Tenant) -> None:
+    """Without its label a pod would never be evicted, whoever wants the quota back."""
+    products.submit(pod("hidden", "products", pod_spec(gpus=1)))
+    wait_for("it runs", lambda: (products.pod("hidden") or {})["status"]["phase"] == "Running")
+    for part, key in (("labels", "kueue.x-k8s.io/managed"), ("annotations", "kueue.x-k8s.io/role-hash")):
+        for value in (None, "other"):
+            message = _refused_change(products, "v1", "pods/hidden", {"metadata": {part: {key: value}}})
+            assert "only Kueue writes the labels and annotations" in message or "managed label value" in message
+    changed = _change(products, "v1", "pods/hidden", {"metadata": {"labels": {"mine": "yes"}}})
+    assert changed["metadata"]["labels"]["mine"] == "yes"
+
+
+def test_elastic_job_is_refused(products: Tenant) -> None:
+    """Its gate can be taken off the template, and only the number of its pods is compared: 64 GPUs for 1."""
+    elastic = job("elastic", "products", pod_spec(gpus=1))
+    elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+    assert "elastic jobs grow past what the queue has counted" in _refused(products, elastic)
+
+
+def test_stateful_set_cannot_grow_its_pods(products: Tenant) -> None:
+    """Kueue compares requests only: limits that become requests would make 40 GPUs of 5."""
+    spec = pod_spec(gpus=1)
+    spec["containers"][0]["resources"] = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {GPU: "1"}}
+    products.submit(controller("StatefulSet", "store", "products", spec, replicas=1))
+    wait_for("it runs", lambda: [entry for entry in products.pods(app="store") if _runs(entry)])
+    bigger = [{**spec["containers"][0], "resources": {**spec["containers"][0]["resources"], "limits": {GPU: "8"}}}]
+    grown: dict[str, Any] = {"spec": {"template": {"spec": {"containers": bigger}}}}
+    message = _refused_change(products, "apps/v1", "statefulsets/store", grown)
+    assert "a StatefulSet is counted as it was made" in message
+    newer = [{**spec["containers"][0], "image": "example.test/newer"}]
+    _change(products, "apps/v1", "statefulsets/store", {"spec": {"template": {"spec": {"containers": newer}}}})
+
+
+def test_limit_without_request_is_refused_where_it_would_be_counted_too_low(products: Tenant) -> None:
+    """Kueue would count the LimitRange's 500m for a pod that gets 6 CPUs; a bare pod has its request by then."""
+    spec = pod_spec()
+    spec["containers"][0]["resources"] = {"limits": {"cpu": "6", "memory": "20Gi"}}
+    assert "name one wherever there is a limit" in _refused(products, job("limited", "products", spec))
+    whole = {**pod_spec(), "resources": {"limits": {"cpu": "6"}}}
+    assert "name one wherever there is a limit" in _refused(products, job("whole", "products", whole))
+    products.submit(pod("bare-limit", "products", spec))
+    requests = (products.pod("bare-limit") or {})["spec"]["containers"][0]["resources"]["requests"]
+    assert requests["cpu"] == "6"
 
 
 def test_what_goes_through_the_queue_runs(products: Tenant) -> None:

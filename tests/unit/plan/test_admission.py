@@ -27,6 +27,12 @@ EXPECTED: dict[str, tuple[str, set[str], set[str]]] = {
         {"resourcequotas", "limitranges", "networkpolicies", "rolebindings", "localqueues"},
         {"CREATE", "UPDATE", "DELETE"},
     ),
+    "mlcluster-kueue-marks": ("only Kueue writes the labels and annotations", {"pods"}, {"UPDATE"}),
+    "mlcluster-counted-as-used": (
+        "the queue counts requests",
+        {"pods", "jobs", "cronjobs", "statefulsets"},
+        {"CREATE", "UPDATE"},
+    ),
 }  # fmt: skip
 
 
@@ -60,7 +66,7 @@ def unbalanced(cel: str) -> str:
         return f"{stack[-1]} is not closed"
     if bare.count("?") != bare.count(":"):
         return "a condition is not whole"
-    return "a placeholder is left" if re.search(r"\{\w*\}", bare) else ""
+    return "a placeholder is left" if re.search(r"(?<!: )\{\w*\}", bare) else ""  # `: {}` is an empty map
 
 
 def test_every_policy_is_there_and_bound(policies: dict[str, Manifest]) -> None:
@@ -147,6 +153,31 @@ def test_every_accelerator_of_the_cluster_is_asked_for_by_name(policies: dict[st
     assert "r.startsWith('nvidia.com/mig-')" in gate
     without = manifests(planned(SYSTEM), "ValidatingAdmissionPolicy")["mlcluster-queue-gate"]
     assert "r in ['nvidia.com/gpu']" in " ".join(expressions(without))
+
+
+def test_asking_for_none_is_not_asking(policies: dict[str, Manifest]) -> None:
+    """A request of 0 would be a licence to tolerate the accelerator taint."""
+    for name in ("mlcluster-queue-gate", "mlcluster-gpu-nodes"):
+        asks = next(entry for entry in policies[name]["spec"]["variables"] if entry["name"] == "asksAccelerator")
+        for part in ("requests", "limits"):
+            assert f"quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))" in asks["expression"]
+
+
+def test_the_tier_is_the_one_mark_of_kueue_that_a_team_may_change(policies: dict[str, Manifest]) -> None:
+    spec = policies["mlcluster-kueue-marks"]["spec"]
+    (validation,) = spec["validations"]
+    assert f"k.startsWith('kueue.x-k8s.io/') && k != '{names.WORKLOAD_PRIORITY}'" in validation["expression"]
+    assert {entry["name"] for entry in spec["variables"]} == {
+        "oldLabels", "oldAnnotations", "newLabels", "newAnnotations",
+    }  # fmt: skip
+    assert spec["matchConditions"] == policies["mlcluster-gate-removal"]["spec"]["matchConditions"]
+
+
+def test_everything_that_the_limit_range_defaults_needs_a_request(policies: dict[str, Manifest]) -> None:
+    counted = " ".join(expressions(policies["mlcluster-counted-as-used"]))
+    limits = manifests(planned(SYSTEM, teams=[{"name": "research"}]), "LimitRange")
+    (defaults,) = [entry["defaultRequest"] for limit in limits.values() for entry in limit["spec"]["limits"]]
+    assert f"r in [{', '.join(repr(name) for name in defaults)}]" in counted
 
 
 def test_kueue_and_controllers_are_who_they_are(policies: dict[str, Manifest]) -> None:

@@ -1,0 +1,94 @@
+"""What a ValidatingAdmissionPolicy is made of: the parts of CEL that several policies share, and its objects."""
+
+from dataclasses import dataclass
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.objects import make
+
+ADMISSION_API = "admissionregistration.k8s.io/v1"
+CONTROLLERS = (
+    "(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')"
+    " || request.userInfo.username == 'system:kube-controller-manager'"
+    f" || request.userInfo.username == '{names.KUEUE_USER}')"
+)
+KUEUE_ONLY = f"request.userInfo.username == '{names.KUEUE_USER}'"
+
+POD_SPEC = (
+    "object.kind == 'Pod' ? object.spec : "
+    "(object.kind == 'CronJob' ? object.spec.jobTemplate.spec.template.spec : object.spec.template.spec)"
+)
+POD_METADATA = (
+    "object.kind == 'Pod' ? object.metadata : "
+    "(object.kind == 'CronJob' ? (has(object.spec.jobTemplate.spec.template.metadata) ? "
+    "object.spec.jobTemplate.spec.template.metadata : object.metadata) : "
+    "(has(object.spec.template.metadata) ? object.spec.template.metadata : object.metadata))"
+)
+CONTAINERS = (
+    "variables.podSpec.containers + (has(variables.podSpec.initContainers) ? variables.podSpec.initContainers : [])"
+)
+WORKLOAD_RULES: list[Manifest] = [
+    {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE", "UPDATE"]},
+    {
+        "apiGroups": ["batch"],
+        "apiVersions": ["v1"],
+        "resources": ["jobs", "cronjobs"],
+        "operations": ["CREATE", "UPDATE"],
+    },
+    {
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
+        "resources": ["deployments", "statefulsets", "daemonsets", "replicasets"],
+        "operations": ["CREATE", "UPDATE"],
+    },
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One ValidatingAdmissionPolicy.
+
+    Attributes:
+        variables: name -> CEL, in order; later ones may use earlier ones.
+        validations: (CEL that must hold, CEL or text of the message).
+        match_conditions: name -> CEL; the policy looks only at requests for which all hold.
+    """
+
+    name: str
+    rules: list[Manifest]
+    variables: dict[str, str]
+    validations: list[tuple[str, str]]
+    match_conditions: dict[str, str]
+
+
+def policy_and_binding(cluster: str, policy: Policy) -> list[PlanObject]:
+    """The policy and its binding; it holds in team namespaces, and refuses too when it cannot be evaluated."""
+    teams = {"matchExpressions": [{"key": names.TEAM, "operator": "Exists"}]}
+    body: Manifest = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"namespaceSelector": teams, "resourceRules": policy.rules},
+        "validations": [_validation(expression, message) for expression, message in policy.validations],
+    }
+    if policy.variables:
+        body["variables"] = [{"name": name, "expression": text} for name, text in policy.variables.items()]
+    if policy.match_conditions:
+        body["matchConditions"] = [{"name": name, "expression": text} for name, text in policy.match_conditions.items()]
+    made = make(cluster, ADMISSION_API, "ValidatingAdmissionPolicy", policy.name, {"spec": body}, spec_path="teams")
+    binding = {"spec": {"policyName": policy.name, "validationActions": ["Deny"]}}
+    bound = make(
+        cluster,
+        ADMISSION_API,
+        "ValidatingAdmissionPolicyBinding",
+        policy.name,
+        binding,
+        needs=(made.id,),
+        spec_path="teams",
+    )
+    return [made, bound]
+
+
+def _validation(expression: str, message: str) -> Manifest:
+    """A message that starts with a quote is CEL; it needs a plain one to fall back on."""
+    if message.startswith("'"):
+        return {"expression": expression, "messageExpression": message, "message": "not a tier of this team"}
+    return {"expression": expression, "message": message}
