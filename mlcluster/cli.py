@@ -98,7 +98,9 @@ def _options(
 
 @app.command()
 def init(
-    file: SpecFile = DEFAULT_SPEC,
+    file: Annotated[
+        Path, typer.Argument(metavar="[FILE]", help="where to write it; - is standard output")
+    ] = DEFAULT_SPEC,
     target: Annotated[TargetKind, typer.Option(help="where the cluster will come from")] = TargetKind.LOCAL,
     name: Annotated[str, typer.Option(help="name of the cluster")] = "atlas",
 ) -> None:

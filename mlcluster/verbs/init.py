@@ -54,7 +54,10 @@ def write_starter(path: Path, target: str, name: str) -> None:
 
 
 def init(path: Path, target: str, name: str) -> ExitCode:
-    """Writes the starter and says what to do with it."""
+    """Writes the starter and says what to do with it; for `-` it is the result itself."""
+    if str(path) == "-":
+        print_result(starter(target, name))
+        return ExitCode.OK
     write_starter(path, target, name)
     print_result(f"wrote {path}; next: mlcluster validate {path}, mlcluster plan {path}, mlcluster up {path}")
     return ExitCode.OK
