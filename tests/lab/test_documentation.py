@@ -50,16 +50,6 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "page", ["docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md"]
-)
-def test_commands_of_a_page_run(project_root: Path, shell: dict[str, str], page: str) -> None:
-    found = commands((project_root / page).read_text("utf-8"))
-    for command in found:
-        _run(["sh", "-euc", command], shell)
-    assert found or "```sh" not in (project_root / page).read_text("utf-8")
-
-
 def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[str, str]) -> None:
     """The manifest in docs/submit.md is one that the cluster takes."""
     page = (project_root / "docs" / "submit.md").read_text("utf-8")
@@ -70,3 +60,13 @@ def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[st
         check=False, input=manifest[1], capture_output=True, text=True, env=shell,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md"]
+)
+def test_commands_of_a_page_run(project_root: Path, shell: dict[str, str], page: str) -> None:
+    found = commands((project_root / page).read_text("utf-8"))
+    for command in found:
+        _run(["sh", "-euc", command], shell)
+    assert found or "```sh" not in (project_root / page).read_text("utf-8")
