@@ -52,7 +52,12 @@ def up(options: UpOptions) -> ExitCode:
         previews = preview_all(stages, screen, refresh=options.refresh)
         going = destructions(live.kube, previews)
         changes = sum(len(found.effective) for found in previews)
-        if not agreed_to_changes(changes, going, options.allow_destroy, yes=options.yes):
+        try:
+            agreed = agreed_to_changes(changes, going, options.allow_destroy, yes=options.yes)
+        except MlclusterError:
+            _leave(live, screen.progress)
+            raise
+        if not agreed:
             screen.say("nothing was changed")
             _leave(live, screen.progress)
             return ExitCode.OK
