@@ -29,6 +29,10 @@ SUBMIT = (
 )
 
 
+NODE_NAME = "a team's pod may not name its node: the scheduler and the queue choose it; use a nodeSelector"
+RESOURCE_CLAIMS = "resource claims (DRA) are not counted by the queue: ask for the accelerator as a resource"
+
+
 def policy_objects(cluster: str, pools: tuple[Pool, ...]) -> list[PlanObject]:
     """Every policy with its binding to the team namespaces, which it needs to be refused at once (Deny)."""
     resources = sorted({pool.accelerator.resource for pool in pools if pool.accelerator is not None})
@@ -71,12 +75,9 @@ def _queue_gate(resources: list[str]) -> Policy:
         validations=[
             (
                 "!has(object.spec.nodeName) || object.spec.nodeName == ''",
-                "a team's pod may not name its node: the scheduler and the queue choose it; use a nodeSelector",
+                NODE_NAME,
             ),
-            (
-                "!has(object.spec.resourceClaims)",
-                "resource claims (DRA) are not counted by the queue: ask for the accelerator as a resource",
-            ),
+            ("!has(object.spec.resourceClaims)", RESOURCE_CLAIMS),
             (
                 f"!variables.asksAccelerator || {gated} || ({JOB_CONTROLLER})",
                 f"a pod that asks for an accelerator must wait in the queue: {SUBMIT}",
@@ -156,7 +157,12 @@ def _accelerator_toleration(resources: list[str]) -> Policy:
                     f"GPU nodes are for GPU pods: tolerating {names.ACCELERATOR_TAINT}, or everything, "
                     "needs a request for an accelerator; drop the toleration"
                 ),
-            )
+            ),
+            (
+                "object.kind == 'Pod' || !has(variables.podSpec.nodeName) || variables.podSpec.nodeName == ''",
+                NODE_NAME,
+            ),
+            ("object.kind == 'Pod' || !has(variables.podSpec.resourceClaims)", RESOURCE_CLAIMS),
         ],
         match_conditions={
             "not-daemon-pods": "request.userInfo.username != 'system:serviceaccount:kube-system:daemon-set-controller'"

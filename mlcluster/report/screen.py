@@ -15,7 +15,7 @@ PAST = {"create": "created", "update": "updated", "replace": "replaced", "delete
 
 
 class Screen:
-    """The user's screen, or a program's standard input.
+    """The user's screen, or the standard output that a program reads.
 
     Args:
         output: "text" or "jsonl".

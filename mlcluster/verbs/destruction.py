@@ -42,6 +42,8 @@ def destructions(kube: Kube, previews: Iterable[Changes]) -> list[Destruction]:
                 made.append(Destruction("volume", rest, ()))
             elif kind == "Node" and _pool(identifier) not in kept:
                 made.append(Destruction("pool", _pool(identifier), ()))
+            elif kind == "ResourceFlavor":  # on an existing cluster a pool is its flavor alone
+                made.append(Destruction("pool", rest, ()))
     return sorted(set(made), key=lambda one: one.key)
 
 

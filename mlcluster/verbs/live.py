@@ -91,7 +91,7 @@ def open_cluster(
     if not running and (not start or toolchain is None):
         yield None
         return
-    if not running and toolchain is not None:
+    if start and toolchain is not None:  # a running lab is left alone, unless the spec wants it otherwise
         tolerated = isinstance(reading.spec.target, LocalTarget) and reading.spec.target.extended_resource_toleration
         lab.start(toolchain, progress, extended_resource_toleration=tolerated, started_by="up")
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:
@@ -123,13 +123,20 @@ def home_of(reading: Reading) -> StackHome:
 
 
 def stages_of(reading: Reading, live: LiveCluster, binary: Path, progress: Progress) -> list[Stage]:
-    """The stacks of the cluster: what makes the nodes, then the platform on them."""
+    """The stacks of the cluster: what makes the nodes, then the platform on them.
+
+    Raises:
+        MlclusterError: this is not the cluster, or not the provider, that the stack belongs to.
+    """
     settings = StackSettings(
         cluster_uid=live.uid,
         provider=reading.plan.cluster.kubernetes_provider,
         target=reading.plan.cluster.target,
         spec_name=reading.spec.metadata.name,
     )
+    recorded = home_of(reading).settings()
+    if recorded is not None:
+        recorded.check(settings)
     projects = [("local", "simulated nodes"), ("platform", "platform")]
     if reading.plan.cluster.target != "local":
         projects = projects[1:]

@@ -156,6 +156,7 @@ def _planned(reading: Reading) -> int:
 
 
 def _planned_text(reading: Reading) -> str:
-    ids = [*(entry.id for entry in reading.plan.resources), *(entry.id for entry in reading.plan.objects)]
+    plan = reading.plan
+    ids = [entry.id for part in (plan.resources, plan.objects, plan.releases) for entry in part]
     kinds = sorted({identifier.split("/")[0] for identifier in ids})
     return f"planned, not previewed: no cluster yet. {_planned(reading)} to create: {', '.join(kinds)}"

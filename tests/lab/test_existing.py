@@ -67,16 +67,18 @@ def foreign(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
     return lab
 
 
-def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, tmp_path: Path) -> None:
+def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, tmp_path: Path) -> None:
+    """The whole life, with a kubeconfig that suddenly leads to another cluster in the middle."""
     spec = tmp_path / "shared.yaml"
     environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(tmp_path / "state")}
 
-    def run(*arguments: str, code: int = 0) -> str:
+    def run(*arguments: str, code: int = 0, error: str = "") -> str:
         command = [sys.executable, "-m", "mlcluster", arguments[0], str(spec), *arguments[1:]]
         done = subprocess.run(
             command, check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL
         )
         assert done.returncode == code, done.stdout + done.stderr
+        assert error in done.stderr
         return done.stdout
 
     before = foreign.keys()
@@ -94,6 +96,10 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, tmp_path: 
         spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=2), "utf-8")
         run("up", "--yes")
         wait_for("the raised quota lets it in", lambda: team.running("more") == 1)
+        spec.write_text(SPEC.format(kubeconfig=lab.kubeconfig, nodes=2), "utf-8")
+        for verb in (["preview"], ["up", "--yes"], ["down", "--yes"]):
+            run(*verb, code=1, error="it belongs to the cluster with UID")
+        spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=2), "utf-8")
         document = json.loads(run("status", "-o", "json"))
         assert [entry["ready"] for entry in document["teams"]] == [True]
         run("down", "--yes")

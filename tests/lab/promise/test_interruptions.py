@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.progress import Silent
 from tests.lab.workloads import wait_for
@@ -143,3 +144,16 @@ def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
             assert "Traceback" not in done.stderr
     finally:
         crowd.spec.write_text(text, "utf-8")
+
+
+def test_down_names_what_is_left(crowd: Crowd) -> None:
+    """Something that is not ours and was not there before: down takes ours away and says what stays."""
+    foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "foreign", "namespace": "default"}}
+    with Kube.from_kubeconfig(crowd.lab.kubeconfig) as kube:
+        kube.create(foreign)
+        done = crowd.run("down", "--yes")
+        assert done.returncode == 1
+        assert "1 things are left: /registry/configmaps/default/foreign" in done.stderr
+        kube.delete("v1", "ConfigMap", "foreign", "default")
+    assert crowd.run("down", "--yes").returncode == 0
+    assert not crowd.lab.kubeconfig.exists()

@@ -118,6 +118,8 @@ def test_job_resumed_by_a_user_is_refused(full: Tenant) -> None:
 def test_node_name_is_refused(full: Tenant) -> None:
     message = _refused(full, pod("pinned", "products", pod_spec(gpus=1, nodeName="train-7")))
     assert "nodeName" in message or "may not name its node" in message
+    template = job("pinned-job", "products", pod_spec(gpus=1, nodeName="train-7"))
+    assert "may not name its node" in _refused(full, template)
     cpu = _refused(full, pod("pinned-cpu", "products", pod_spec(nodeName="train-7")))
     assert "nodeName" in cpu or "may not name its node" in cpu
 
@@ -135,6 +137,8 @@ def test_resource_claim_is_refused(full: Tenant) -> None:
     assert "resource claims (DRA) are not counted" in _refused(
         full, pod("claim", "products", pod_spec(resourceClaims=[claim]))
     )
+    template = job("claims", "products", pod_spec(resourceClaims=[claim]))
+    assert "resource claims (DRA) are not counted" in _refused(full, template)
 
 
 def test_deployment_scaled_up_waits(full: Tenant) -> None:

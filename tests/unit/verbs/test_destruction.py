@@ -34,6 +34,12 @@ def test_a_pool_goes_when_all_its_nodes_go() -> None:
     assert keys(changes(delete=["Node/train-0", "Node/train-1"], same=["Node/system-0"])) == ["pool/train"]
 
 
+def test_a_pool_of_an_existing_cluster_goes_with_its_flavor() -> None:
+    assert keys(changes(delete=["ResourceFlavor/h100"], same=["ResourceFlavor/cpu"])) == ["pool/h100"]
+    both = keys(changes(delete=["Node/train-0"]), changes(delete=["ResourceFlavor/train"]))
+    assert both == ["pool/train"]
+
+
 def test_a_pool_that_shrinks_does_not_go() -> None:
     assert keys(changes(delete=["Node/train-1"], same=["Node/train-0"])) == []
     assert keys(changes(delete=["Node/train-1"], update=["Node/train-0"])) == []
