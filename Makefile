@@ -13,6 +13,7 @@ install: .venv/.installed
 
 .venv/.installed: pyproject.toml uv.lock .uv/bin/uv
 	.uv/bin/uv sync --frozen --compile-bytecode --quiet
+	.venv/bin/python -m compileall -q mlcluster stacks
 	@touch $@
 
 .uv/bin/uv:

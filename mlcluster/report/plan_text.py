@@ -32,6 +32,8 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
         no_color=not color,
         width=width or _columns(),
         highlight=False,
+        markup=False,
+        emoji=False,
     )
     facts = plan.cluster
     where = " ".join(
@@ -62,7 +64,7 @@ def _print(console: Console, table: Table) -> None:
     for column in table.columns:
         if column.no_wrap:
             cells = [str(column.header), *map(str, column.cells)]
-            column.min_width = max(cell_len(line) for cell in cells for line in cell.splitlines() or [""])
+            column.width = max(cell_len(line) for cell in cells for line in cell.splitlines() or [""])
     screen = console.width
     roomy = console.options.update(max_width=MOST_COLUMNS)
     console.width = max(screen, Measurement.get(console, roomy, table).minimum)

@@ -1,7 +1,6 @@
 """The `existing` target on a lab's kubeconfig: a cluster that somebody else made, with nodes and a Kueue of its own."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
 from tests.lab.conftest import KUEUE_CONFIG
-from tests.lab.workloads import Tenant, job, pod_spec, wait_for
+from tests.lab.workloads import Tenant, environment, job, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 SPEC = """\
@@ -70,12 +69,16 @@ def foreign(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
 def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, tmp_path: Path) -> None:
     """The whole life, with a kubeconfig that suddenly leads to another cluster in the middle."""
     spec = tmp_path / "shared.yaml"
-    environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(tmp_path / "state")}
 
     def run(*arguments: str, code: int = 0, error: str = "") -> str:
         command = [sys.executable, "-m", "mlcluster", arguments[0], str(spec), *arguments[1:]]
         done = subprocess.run(
-            command, check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment(tmp_path / "state"),
+            stdin=subprocess.DEVNULL,
         )
         assert done.returncode == code, done.stdout + done.stderr
         assert error in done.stderr

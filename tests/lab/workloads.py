@@ -1,7 +1,9 @@
 """Workloads for tests, and waiting for what becomes of them."""
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mlcluster.kube.client import Kube
@@ -11,6 +13,12 @@ GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 KUEUE = "kueue.x-k8s.io/v1beta2"
 PATIENCE_SECONDS = 60.0
 QUIET_SECONDS = 2.0
+
+
+def environment(state: Path) -> dict[str, str]:
+    """The environment of a person at a desk whose state is kept in `state`: not that of a CI machine."""
+    kept = {key: value for key, value in os.environ.items() if key not in {"CI", "KUBECONFIG", "MLCLUSTER_BACKEND_URL"}}
+    return {**kept, "MLCLUSTER_STATE_DIR": str(state)}
 
 
 def container(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The cluster of examples/lab.yaml, brought up and taken down through the command line, once for all these tests."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcluster.kube.client import Kube
-from tests.lab.workloads import Tenant
+from tests.lab.workloads import Tenant, environment
 
 
 @dataclass(frozen=True)
@@ -43,20 +42,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     example = Path(__file__).parents[3] / "examples" / "lab.yaml"
     spec = state / "lab.yaml"
     spec.write_text(example.read_text("utf-8"), "utf-8")
-    environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(state)}
+    surroundings = environment(state)
     kubeconfig = state / "labs" / "lab" / "admin.kubeconfig"
 
     def run(*arguments: str) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "mlcluster", *arguments],
-            check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL,
+            check=False, capture_output=True, text=True, env=surroundings, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
 
     run("up", str(spec), "--yes")
     try:
         with Kube.from_kubeconfig(kubeconfig) as kube:
-            yield Cluster(kube, spec, environment, kubeconfig)
+            yield Cluster(kube, spec, surroundings, kubeconfig)
     finally:
         run("down", str(spec), "--yes")
         assert not kubeconfig.parent.exists(), "down left the lab that up had started"

@@ -1,6 +1,5 @@
 """Ctrl-C, SIGKILL, two at once, a dead API server: told clearly, and the next `up` converges."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.progress import Silent
-from tests.lab.workloads import wait_for
+from tests.lab.workloads import environment, wait_for
 
 pytestmark = pytest.mark.lab
 TEAMS = 12
@@ -33,7 +32,7 @@ class Crowd:
 
     def __init__(self, folder: Path) -> None:
         self.spec = folder / "crowd.yaml"
-        self.environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(folder / "state")}
+        self.environment = environment(folder / "state")
         self.lab = Lab("crowd", folder / "state" / "labs" / "crowd")
         self.log = folder / "log.txt"
         self.write(0)
