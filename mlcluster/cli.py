@@ -64,7 +64,7 @@ class TargetKind(StrEnum):
     EKS = "eks"
 
 
-SpecFile = Annotated[Path, typer.Argument(metavar="[FILE]", help="the spec; - is standard input", show_default=True)]
+SpecFile = Annotated[Path, typer.Argument(metavar="FILE", help="the spec; - is standard input", show_default=True)]
 DEFAULT_SPEC = Path("cluster.yaml")
 Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
 Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]

@@ -156,7 +156,8 @@ def _planned(reading: Reading) -> int:
 
 
 def _planned_text(reading: Reading) -> str:
-    plan = reading.plan
-    ids = [entry.id for part in (plan.resources, plan.objects, plan.releases) for entry in part]
-    kinds = sorted({identifier.split("/")[0] for identifier in ids})
-    return f"planned, not previewed: no cluster yet. {_planned(reading)} to create: {', '.join(kinds)}"
+    """Before there is a cluster nobody can be asked: the plan stands for the preview, and says so."""
+    from mlcluster.report.plan_text import plan_text
+
+    label = f"planned, not previewed: no cluster yet; {_planned(reading)} to create"
+    return f"{plan_text(reading.plan, color=use_color())}\n{label}"
