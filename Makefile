@@ -50,10 +50,10 @@ golden: install
 	$(call TIER,golden,pytest -q -m golden)
 
 engine: toolchain
-	$(call TIER,engine,pytest -q -m engine)
+	$(call TIER,engine,pytest -q -m engine -n 4)
 
 labtests: toolchain
-	$(call TIER,lab,pytest -q -m lab)
+	$(call TIER,lab,pytest -q -m lab -n 2 --dist loadfile)
 
 # Everything that can be tested on one machine, the real control plane included.
 test: check engine labtests

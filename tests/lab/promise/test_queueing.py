@@ -28,6 +28,7 @@ def test_gang_is_admitted_whole_or_not_at_all(research: Tenant, products: Tenant
 
 def test_team_borrows_what_is_idle_and_its_owner_takes_it_back(research: Tenant, products: Tenant) -> None:
     _gpu_job(research, "own", 4)
+    wait_for("the guaranteed part runs first", lambda: research.running("own") == 4)  # the newest is taken back first
     _gpu_job(research, "borrowed-a", 2)
     _gpu_job(research, "borrowed-b", 1)
     wait_for("seven nodes are used", lambda: sum(map(research.running, ("own", "borrowed-a", "borrowed-b"))) == 7)
