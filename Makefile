@@ -7,7 +7,7 @@ export PATH
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
 TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); $(2) && printf '== %s: %s s\n' "$(1)" "$$(($$(date +%s) - began))"
 
-.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench soak clean
+.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench clean
 
 install: .venv/.installed
 
