@@ -18,18 +18,24 @@ class InstanceType:
         accelerator: model, e.g. "h100"; "" without one.
         accelerator_manufacturer: e.g. "nvidia", "aws"; "" without one.
         accelerator_memory_mib: per device, MiB; None when unknown.
+        vcpu: what EC2's quotas count.
+        memory_mib: of the machine, MiB, before anything is kept back.
         efa: EFA interfaces; 0 when it has none.
+        local_nvme_gb: instance store, GB (10^9 bytes) in all; 0 without one.
         allocatable_cpu_milli: what pods can use, milli-CPU; memory and ephemeral storage in MiB.
         usd_per_hour: Linux on demand in us-east-1; None when unknown.
     """
 
     name: str
     arch: str
+    vcpu: int
+    memory_mib: int
     accelerator: str
     accelerator_manufacturer: str
     accelerator_count: int
     accelerator_memory_mib: int | None
     efa: int
+    local_nvme_gb: int
     allocatable_cpu_milli: int
     allocatable_memory_mib: int
     allocatable_pods: int
@@ -62,11 +68,14 @@ def instance_type(name: str) -> InstanceType:
     return InstanceType(
         name=name,
         arch=row["arch"],
+        vcpu=int(row["vcpu"]),
+        memory_mib=int(row["memory_mib"]),
         accelerator=row["accelerator"],
         accelerator_manufacturer=row["accelerator_manufacturer"],
         accelerator_count=int(row["accelerator_count"] or 0),
         accelerator_memory_mib=int(row["accelerator_memory_mib"]) if row["accelerator_memory_mib"] else None,
         efa=int(row["efa"] or 0),
+        local_nvme_gb=int(row["local_nvme_gb"] or 0),
         allocatable_cpu_milli=int(row["allocatable_cpu_milli"]),
         allocatable_memory_mib=int(row["allocatable_memory_mib"]),
         allocatable_pods=int(row["allocatable_pods"]),

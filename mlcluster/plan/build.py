@@ -12,7 +12,8 @@ from mlcluster.plan.quota import cohort_plans, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.targets import EksTarget, ExistingTarget, LocalTarget
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.targets import ExistingTarget, LocalTarget
 
 
 def build(spec: ClusterSpec) -> Plan:

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
 _OPAQUE = {PlanObject: "manifest", PlanRelease: "values", PlanResource: "inputs"}
@@ -26,7 +27,7 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         opaque = _OPAQUE.get(type(value))
         entry = {
-            _camel(field.name): getattr(value, field.name)
+            _camel(field.name): written(getattr(value, field.name))
             if field.name == opaque
             else _plain(getattr(value, field.name))
             for field in fields(value)

@@ -163,13 +163,22 @@ class ComponentPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanResource:
-    """What makes the cluster itself: a cloud resource, or on `local` a simulated node."""
+    """What makes the cluster itself: a cloud resource, or on `local` a simulated node.
+
+    Attributes:
+        type: Pulumi type token, e.g. aws:ec2/launchTemplate:LaunchTemplate.
+        inputs: as the type's argument class names them (camelCase); values of `plan.values` stand in it.
+        ignore: input paths that something else changes while the cluster runs, e.g. scalingConfig.desiredSize.
+        retained: `down` keeps it, and says so.
+    """
 
     id: str
     type: str
     inputs: Manifest
     needs: tuple[str, ...]
     spec_path: str
+    ignore: tuple[str, ...] = ()
+    retained: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ Duration = Annotated[str, Field(pattern=DURATION, max_length=32)]
 KubernetesVersion = Annotated[str, Field(pattern=r"^1\.[0-9]{2}$")]
 """A minor version as a string: "1.34"."""
 
+ZoneName = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$")]
+"""An availability zone by name: us-west-2a."""
+
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from mlcluster.spec.base import Name, SpecModel
 from mlcluster.spec.components import Components
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.storage import Storage
 from mlcluster.spec.targets import Target
 from mlcluster.spec.teams import Team
 
@@ -95,6 +96,7 @@ class ClusterSpec(SpecModel):
     """Default: one cohort named like the cluster."""
     teams: Annotated[list[Team], Field(max_length=1000)] = []
     """Each a namespace, a queue and a quota."""
+    storage: Storage = Storage()
     state: State = State()
     budget: Budget | None = None
     allow: Annotated[list[Allowed], Field(max_length=100)] = []

@@ -17,6 +17,22 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^[a-z0-9][-a-z0-9]*$": ("a GPU model in lower case", "h100"),
     r"^[a-z0-9-]+\.[a-z0-9-]+$": ("an EC2 instance type", "p5.48xlarge"),
     r"^[a-z]{2}(-[a-z]+)+-[0-9]$": ("an AWS region", "us-west-2"),
+    r"^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$": ("an availability zone", "us-west-2a"),
+    r"^subnet-[0-9a-f]+$": ("the ID of a subnet", "subnet-0123456789abcdef0"),
+    r"^vpc-[0-9a-f]+$": ("the ID of a VPC", "vpc-0123456789abcdef0"),
+    r"^[0-9.]+/[0-9]{1,2}$": ("an IPv4 address range in CIDR form", "10.0.0.0/16"),
+    r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$": (
+        "the ARN of an IAM role or user",
+        "arn:aws:iam::111122223333:role/platform",
+    ),
+    r"^arn:aws[a-z-]*:kms:.+:key/.+$": (
+        "the ARN of a KMS key",
+        "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+    ),
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z$": (
+        "a time in UTC",
+        '"2026-12-01T11:30:00Z"',
+    ),
     r"^[0-9]{12}$": ("an AWS account ID of twelve digits", '"111122223333"'),
     r"^[^\s]+$": ("a name without spaces", "ml-research"),
     r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$": ("the ARN of an IAM role", "arn:aws:iam::111122223333:role/ml"),

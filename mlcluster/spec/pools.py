@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import RESOURCE_NAME, Count, Name, Quantity, SpecModel
+from mlcluster.spec.base import RESOURCE_NAME, Count, Name, Quantity, SpecModel, ZoneName
 
 LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
 LabelValue = Annotated[str, Field(max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")]
@@ -19,12 +19,22 @@ class Taint(SpecModel):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
 
+InstanceTypeName = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
+Instant = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z$")]
+
+
 class Capacity(SpecModel):
     """How the nodes are bought."""
 
     type: Literal["onDemand", "spot", "reservation", "capacityBlock"] = "onDemand"
     reservation_id: Annotated[str, Field(pattern=r"^cr-[0-9a-z]+$")] | None = None
     """ID of the capacity reservation or capacity block."""
+    also: Annotated[list[InstanceTypeName], Field(max_length=19)] = []
+    """spot: other instance types that will do; each must offer what instanceType offers."""
+    starts_at: Instant | None = None
+    """capacityBlock: when it begins, UTC, e.g. "2026-12-01T11:30:00Z"."""
+    ends_at: Instant | None = None
+    """capacityBlock: when it ends; its nodes go half an hour before."""
 
 
 class PoolNetwork(SpecModel):
@@ -88,6 +98,48 @@ class Reserved(SpecModel):
     pods: Annotated[int, Field(ge=0, le=500)] = 0
 
 
+class Ami(SpecModel):
+    """The image of the nodes, on `eks`."""
+
+    family: Literal["al2023", "bottlerocket", "al2"] = "al2023"
+    release: Annotated[str, Field(min_length=1, max_length=60)] | None = None
+    """Release of the EKS image; default: the catalogue's pin for the Kubernetes version."""
+
+
+class RootVolume(SpecModel):
+    """The encrypted gp3 volume that a node starts from, on `eks`."""
+
+    size: Quantity = "100Gi"
+    iops: Annotated[int, Field(ge=3000, le=80_000)] | None = None
+    throughput_mib: Annotated[int, Field(ge=125, le=2000)] | None = None
+    """MiB per second."""
+
+
+class Update(SpecModel):
+    """How many nodes may be away while the pool is updated, on `eks`."""
+
+    max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Nodes; default: 1."""
+    max_unavailable_percent: Annotated[int, Field(ge=1, le=100)] | None = None
+
+
+class Warm(SpecModel):
+    """Nodes that are kept free for whoever comes next, on `eks`."""
+
+    nodes: Annotated[int, Field(ge=1, le=100)]
+    """Nodes held by pods of the lowest priority, which real work displaces."""
+
+
+class WarmPool(SpecModel):
+    """Instances of EC2 that have booted before and wait, on `eks`."""
+
+    min_size: Annotated[int, Field(ge=0, le=1000)] = 0
+    max_prepared: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """Most instances, running ones included; default: the pool's maxSize."""
+    state: Literal["stopped", "running", "hibernated"] = "stopped"
+    reuse_on_scale_in: bool = True
+
+
 class NodePool(SpecModel):
     """Nodes of one shape that scale together."""
 
@@ -109,3 +161,16 @@ class NodePool(SpecModel):
     network: PoolNetwork = PoolNetwork()
     gpu: PoolGpu = PoolGpu()
     reserved: Reserved = Reserved()
+    zones: Annotated[list[ZoneName], Field(max_length=6)] = []
+    """On `eks`: zones of the nodes; default: every zone of the cluster, one where EFA or a reservation needs it."""
+    startup_taints: Annotated[list[Taint], Field(max_length=16)] = []
+    """On `eks`: taints that somebody takes off when the node is ready; quotas and pods do not see them."""
+    ami: Ami = Ami()
+    root_volume: RootVolume = RootVolume()
+    hugepages_2mi: Annotated[int, Field(ge=0, le=1_000_000, alias="hugepages2Mi")] = 0
+    """On `eks`: pages of 2 MiB that a node sets aside at boot."""
+    update: Update = Update()
+    repair: bool = True
+    """On `eks`: AWS replaces nodes that are broken."""
+    warm: Warm | None = None
+    warm_pool: WarmPool | None = None

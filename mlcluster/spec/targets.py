@@ -4,19 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import KubernetesVersion, Name, SpecModel
-
-
-class EksTarget(SpecModel):
-    """A new Amazon EKS cluster with its network, node pools and IAM."""
-
-    kind: Literal["eks"]
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
-    """AWS region, e.g. us-west-2."""
-    kubernetes_version: KubernetesVersion = "1.34"
-    """Minor version of the control plane, quoted."""
-    account_id: Annotated[str, Field(pattern=r"^[0-9]{12}$")] | None = None
-    """Refuse to run in any other AWS account."""
+from mlcluster.spec.base import Name, SpecModel
+from mlcluster.spec.eks import EksTarget
 
 
 class ExistingTarget(SpecModel):

@@ -1,0 +1,1 @@
+"""The `eks` target: every AWS resource of the cluster, as plain data."""

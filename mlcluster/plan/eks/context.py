@@ -1,0 +1,74 @@
+"""What every module of the eks plan starts from, and how a resource is made."""
+
+from dataclasses import dataclass
+
+from mlcluster.catalog.eks import zones_of
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest, PlanResource, Pool
+from mlcluster.plan.values import references
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.pools import NodePool
+
+
+@dataclass(frozen=True, slots=True)
+class EksContext:
+    """The spec, and the pools with their facts resolved, in the same order."""
+
+    spec: ClusterSpec
+    target: EksTarget
+    pools: tuple[Pool, ...]
+
+    @property
+    def name(self) -> str:
+        """The cluster's name: of the EKS cluster and the first part of every AWS name."""
+        return self.spec.metadata.name
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Availability zones of the subnets."""
+        known = (*self.target.network.private_subnets,)
+        return tuple(self.target.zones or known or zones_of(self.target.region))
+
+    @property
+    def partition(self) -> str:
+        """aws, aws-cn or aws-us-gov: the second part of every ARN."""
+        prefix = self.target.region.split("-")[0]
+        if prefix == "cn":
+            return "aws-cn"
+        return "aws-us-gov" if self.target.region.startswith("us-gov-") else "aws"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags of everything of ours in the account."""
+        return {names.MANAGED_BY: names.MANAGER, names.CLUSTER: self.name}
+
+    def written(self, pool: Pool) -> NodePool:
+        """What the spec says of a pool."""
+        return next(written for written in self.spec.node_pools if written.name == pool.name)
+
+
+def resource(  # noqa: PLR0913 -- the parts of a cloud resource
+    token: str,
+    name: str,
+    inputs: Manifest,
+    *,
+    spec_path: str,
+    needs: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    retained: bool = False,
+) -> PlanResource:
+    """A cloud resource; its id is `Type/name`, e.g. LaunchTemplate/train.
+
+    Args:
+        token: Pulumi type token, e.g. aws:ec2/vpc:Vpc.
+        inputs: camelCase, as the type's argument class has them, tags included. What it refers to, it needs first.
+        needs: ids that must exist before and that it does not refer to.
+    """
+    before = dict.fromkeys((*(found.resource for found in references(inputs)), *needs))
+    return PlanResource(resource_id(token, name), token, inputs, tuple(before), spec_path, ignore, retained)
+
+
+def resource_id(token: str, name: str) -> str:
+    """The id of a resource: Type/name."""
+    return f"{token.rpartition(':')[2]}/{name}"
