@@ -43,6 +43,27 @@ class EksContext:
         """The tags of everything of ours in the account."""
         return {names.MANAGED_BY: names.MANAGER, names.CLUSTER: self.name}
 
+    @property
+    def managed(self) -> tuple[Pool, ...]:
+        """Pools that are EKS managed node groups: all of them, or with Karpenter the fixed ones without accelerators."""
+        return tuple(pool for pool in self.pools if not self._karpenter_provisions(pool))
+
+    @property
+    def provisioned(self) -> tuple[Pool, ...]:
+        """Pools that are Karpenter NodePools."""
+        return tuple(pool for pool in self.pools if self._karpenter_provisions(pool))
+
+    def _karpenter_provisions(self, pool: Pool) -> bool:
+        fixed = pool.min_size == pool.max_size
+        return self.target.autoscaler == "karpenter" and not (fixed and pool.accelerator is None)
+
+    def zones_of(self, pool: Pool) -> tuple[str, ...]:
+        """Zones that the pool's nodes may be in: what the spec says, else one zone for EFA, else all of them."""
+        given = self.written(pool).zones
+        if given:
+            return tuple(given)
+        return self.zones[:1] if self.written(pool).network.efa else self.zones
+
     def written(self, pool: Pool) -> NodePool:
         """What the spec says of a pool."""
         return next(written for written in self.spec.node_pools if written.name == pool.name)
