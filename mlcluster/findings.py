@@ -60,6 +60,17 @@ _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 REGISTRY: dict[str, FindingKind] = {
     kind.id: kind
     for kind in (
+        FindingKind("AWS001", _E, "Another account or region than the spec wants"),
+        FindingKind("AWS002", _E, "Kubernetes version that EKS does not offer"),
+        FindingKind("AWS003", _E, "Zone or instance type that is not offered"),
+        FindingKind("AWS004", _E, "vCPU quota below the pools' maximum"),
+        FindingKind("AWS005", _E, "Reservation or capacity block that cannot be used"),
+        FindingKind("AWS006", _E, "Too few free addresses in a subnet"),
+        FindingKind("AWS007", _E, "Key or role that does not exist"),
+        FindingKind("AWS008", _E, "Image or add-on release that does not exist"),
+        FindingKind("AWS009", _E, "EFA interfaces other than the catalogue says"),
+        FindingKind("AWS010", _W, "Spot capacity is unlikely"),
+        FindingKind("AWS011", _I, "The account does not answer"),
         FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
         FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
         FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),
@@ -69,11 +80,19 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("GPU001", _W, "GPU nodes without the accelerator taint"),
         FindingKind("GPU002", _W, "No pool for CPU work"),
         FindingKind("NET001", _I, "Network policies may not be enforced"),
+        FindingKind("NET002", _E, "Public endpoint open to everybody"),
+        FindingKind("NET003", _E, "Too few addresses for the pools"),
+        FindingKind("NET004", _E, "Nodes that cannot reach what they start from"),
+        FindingKind("NET005", _I, "Kubernetes API only inside the VPC"),
         FindingKind("QTA001", _W, "A team without any quota"),
         FindingKind("QTA002", _W, "A share that rounds down to nothing"),
         FindingKind("QTA003", _W, "Guaranteed time slices"),
         FindingKind("SCH001", _E, "A component that no node takes"),
         FindingKind("STA001", _E, "State in local files of a CI machine"),
+        FindingKind("STO001", _I, "Storage that down keeps"),
+        FindingKind("VER001", _E, "Version step that EKS does not take"),
+        FindingKind("VER002", _W, "Kubernetes version out of standard support"),
+        FindingKind("VER003", _E, "Capacity block with nodes during an upgrade"),
     )
 }
 """Every finding kind by ID; documented in docs/findings.md, one heading each."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlcluster.engine.engine import Engine
-from tests.fakes.engine_process import EngineProcess, engine_process, wait_for
+from tests.fakes.engine_process import EngineProcess, engine_process
 from tests.fakes.in_memory_provider import World
 from tests.fakes.small_stack import SmallPlan, small_plan
 
@@ -36,10 +36,12 @@ def test_one_signal_ends_cleanly_and_up_goes_on(
     pulumi: Path,
     tmp_path: Path,
 ) -> None:
-    world.seconds = 0.3
+    world.gate.close(after=4)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
-        wait_for("some creates", lambda: len(world.called("Create")) > 3)
+        running.wait_for("some creates", lambda: world.gate.held)
         stop(running)
+        running.wait_for("the engine to take notice", world.cancelled.is_set)
+        world.gate.open()
         code, lines = running.end()
     assert code == 130
     assert lines[-1]["error"] == "InterruptedByUserError"
@@ -50,7 +52,6 @@ def test_one_signal_ends_cleanly_and_up_goes_on(
     assert engine.lock() is None
     assert engine.pending() == []
     assert sorted(resource.plan_id for resource in engine.resources()) == sorted(world.objects)
-    world.seconds = 0
     engine.up()
     assert len(world.objects) == COUNT + 1
     assert len(world.called("Create")) == COUNT + 1
@@ -59,14 +60,14 @@ def test_one_signal_ends_cleanly_and_up_goes_on(
 def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
     engine_of: Callable[[SmallPlan], Engine], world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
-    world.seconds = 5.0
+    world.gate.close(after=0)
     world.upsert = False
     with engine_process("up", tmp_path / "atlas", port, 3, pulumi) as running:
-        wait_for("the namespace", lambda: world.objects)
+        running.wait_for("the namespace", lambda: world.gate.held)
         running.process.send_signal(signal.SIGINT)
-        assert running.process.stdout is not None
-        while "Stopping after" not in running.process.stdout.readline():
-            pass
+        running.wait_until_told("Stopping after")
+        # two signals that come before a process gets to see the first one count as one
+        running.wait_for("the engine to take notice", world.cancelled.is_set)
         running.process.send_signal(signal.SIGINT)
         code, lines = running.end()
     assert code == 130
@@ -74,7 +75,7 @@ def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
     assert "not finished: Namespace/a" in lines[-1]["happened"]
     engine = engine_of(small_plan(3))
     assert [item.text for item in engine.pending()] == ["creating Namespace/a"]
-    world.seconds = 0
+    world.gate.open()
     engine.up()
     assert engine.pending() == []
     assert engine.lock() is None

@@ -10,7 +10,7 @@ import pytest
 
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import MlclusterError
-from tests.fakes.engine_process import EngineProcess, engine_process, wait_for
+from tests.fakes.engine_process import EngineProcess, engine_process
 from tests.fakes.in_memory_provider import World
 from tests.fakes.small_stack import SmallPlan, small_engine, small_plan
 
@@ -46,11 +46,12 @@ def test_up_converges_after_a_kill(
     tmp_path: Path,
 ) -> None:
     world.upsert = False
-    world.seconds = 0.3
+    world.gate.close(after=after - 1)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
-        wait_for("some objects", lambda: len(world.objects) >= after)
+        running.wait_for("some objects", lambda: len(world.objects) >= after)
         kill(running)
-        running.process.communicate()
+        world.gate.open()
+        running.process.wait()
     engine = engine_of(small_plan(COUNT))
     engine.up()
     assert sorted(world.objects) == sorted(EVERYTHING)
@@ -65,23 +66,44 @@ def test_up_converges_after_a_kill(
 def test_a_killed_engine_is_told_by_the_process_that_ran_it(
     world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
-    world.seconds = 2.0
+    world.gate.close(after=0)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
-        wait_for("the namespace", lambda: world.objects)
+        running.wait_for("the namespace", lambda: world.gate.held)
         running.engine().kill()
         code, lines = running.end()
     assert code == 1
     assert "killed (exit -9)" in lines[-1]["happened"]
 
 
+def test_up_waits_for_the_engine_of_a_killed_run(world: World, port: int, pulumi: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def hear(text: str) -> None:
+        told.append(text)
+        world.gate.open()
+
+    world.upsert = False
+    world.gate.close(after=3)
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        running.wait_for("some objects", lambda: world.gate.held)
+        orphan = running.engine()
+        running.process.kill()
+    engine = small_engine(tmp_path / "atlas", port, small_plan(COUNT), pulumi)
+    engine.tell = hear
+    engine.up()
+    assert told[0] == "Waiting for the engine of a killed run to end."
+    assert not orphan.is_running()
+    assert sorted(world.objects) == sorted(EVERYTHING)
+
+
 def test_destroy_after_a_kill_leaves_nothing(
     engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
-    world.seconds = 0.3
+    world.gate.close(after=4)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
-        wait_for("some objects", lambda: len(world.objects) > 4)
+        running.wait_for("some objects", lambda: world.gate.held)
         _kill_both(running)
-        running.process.communicate()
+    world.gate.open()
     engine = engine_of(small_plan(COUNT))
     assert engine.pending()
     engine.destroy()
@@ -92,11 +114,11 @@ def test_destroy_after_a_kill_leaves_nothing(
 def test_an_object_of_somebody_else_is_not_taken_over(
     engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
-    world.seconds = 0.5
+    world.gate.close(after=0)
     with engine_process("up", tmp_path / "atlas", port, 0, pulumi) as running:
-        wait_for("the namespace", lambda: world.objects)
+        running.wait_for("the namespace", lambda: world.gate.held)
         _kill_both(running)
-        running.process.communicate()
+    world.gate.open()
     world.objects["Namespace/a"]["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "somebody"}
     world.upsert = False
     engine = engine_of(small_plan(0))
@@ -109,9 +131,9 @@ def test_an_object_of_somebody_else_is_not_taken_over(
 def test_two_at_once_the_second_is_told_who_holds_it(
     engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
-    world.seconds = 0.5
+    world.gate.close(after=0)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
-        wait_for("some creates", lambda: world.calls)
+        running.wait_for("the namespace", lambda: world.gate.held)
         holder = engine_of(small_plan(COUNT)).lock()
         assert holder is not None
         assert holder.pid == running.engine().pid
@@ -120,6 +142,7 @@ def test_two_at_once_the_second_is_told_who_holds_it(
                 refused()
             assert f"pid {holder.pid}" in caught.value.happened
             assert "still running" in caught.value.happened
+        world.gate.open()
         code, _ = running.end()
     assert code == 0
     assert len(world.objects) == COUNT + 1

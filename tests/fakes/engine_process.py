@@ -7,14 +7,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
+"""Nothing takes this long but on a machine that does many other things too; a failing test waits for it in vain."""
+AT_A_TIME = 2
+"""The engine changes four resources at a time per processor that it sees; with this it sees the same everywhere."""
 
 
 def wait_for(what: str, probe: Callable[[], object]) -> None:
@@ -28,19 +31,42 @@ def wait_for(what: str, probe: Callable[[], object]) -> None:
 
 @dataclass
 class EngineProcess:
-    """The process, and what a test may do to it."""
+    """The process, and what a test may do to it.
 
-    process: subprocess.Popen[str]
+    Attributes:
+        process: its group is its own.
+        stdout: a file with all that it printed so far; so is `stderr`.
+    """
+
+    process: subprocess.Popen[bytes]
+    stdout: Path
+    stderr: Path
+
+    def wait_for(self, what: str, probe: Callable[[], object]) -> None:
+        """Waits until `probe` is true; fails with `what` when the process ends before that, or it never is."""
+
+        def look() -> object:
+            ended = self.process.poll() is not None
+            found = probe()
+            assert found or not ended, f"ended before {what}: {self.stdout.read_text()}{self.stderr.read_text()}"
+            return found
+
+        wait_for(what, look)
+
+    def wait_until_told(self, text: str) -> None:
+        """Waits until the process has printed `text`."""
+        self.wait_for(text, lambda: text in self.stdout.read_text())
 
     def engine(self) -> psutil.Process:
         """The pulumi process below it."""
         found: list[psutil.Process] = []
 
         def look() -> bool:
-            found[:] = [child for child in psutil.Process(self.process.pid).children() if child.name() == "pulumi"]
+            with suppress(psutil.NoSuchProcess):  # a quick command ended while we looked
+                found[:] = [child for child in psutil.Process(self.process.pid).children() if child.name() == "pulumi"]
             return bool(found)
 
-        wait_for("the engine", look)
+        self.wait_for("the engine", look)
         return found[0]
 
     def terminal_interrupt(self) -> None:
@@ -49,9 +75,9 @@ class EngineProcess:
 
     def end(self) -> tuple[int, list[dict[str, Any]]]:
         """Waits for the end; returns the exit code and the lines it printed."""
-        stdout, stderr = self.process.communicate(timeout=PATIENCE_SECONDS)
-        assert not stderr, stderr
-        return self.process.returncode, [json.loads(line) for line in stdout.splitlines()]
+        code = self.process.wait(PATIENCE_SECONDS)
+        assert not self.stderr.read_text()
+        return code, [json.loads(line) for line in self.stdout.read_text().splitlines()]
 
 
 @contextmanager
@@ -59,16 +85,24 @@ def engine_process(verb: str, root: Path, port: int, count: int, binary: Path) -
     """Runs `verb` on a small stack of `count` config maps; whatever is left of it is killed at the end."""
     argv = [sys.executable, "-m", "tests.fakes.small_stack", verb, str(root), str(port), str(count), str(binary)]
     project = Path(__file__).parent.parent.parent
-    with subprocess.Popen(
-        argv, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
-    ) as process:
-        below: list[psutil.Process] = []
+    environment = {**os.environ, "GOMAXPROCS": str(AT_A_TIME)}
+    stdout, stderr = root.with_name("stdout"), root.with_name("stderr")
+    with (
+        stdout.open("wb") as out,
+        stderr.open("wb") as err,
+        subprocess.Popen(argv, cwd=project, env=environment, stdout=out, stderr=err, process_group=0) as process,
+    ):
         try:
-            yield EngineProcess(process)
+            yield EngineProcess(process, stdout, stderr)
         finally:
-            if process.poll() is None:
-                below = psutil.Process(process.pid).children(recursive=True)
-                process.kill()
-            for child in below:
-                if child.is_running():
-                    child.kill()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        return
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for child in below:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()

@@ -1,7 +1,6 @@
 """A `kubernetes` resource provider over a dict: enough of the protocol to drive the real engine, with knobs."""
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from google.protobuf import empty_pb2, json_format, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+WORKERS = 64
+"""More than the engine's changes at a time: every one may be held at the gate while other calls are still answered."""
 
 
 def _plain(struct: Any) -> dict[str, Any]:
@@ -33,6 +34,47 @@ def _object_id(struct: Any) -> str:
     return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
 
 
+class Gate:
+    """Keeps the answers to creates, updates and deletes back: the server has done its work, the engine waits for word.
+
+    A test closes and opens it, so that what happens in between does not depend on how fast the machine is. It begins
+    open, and `serve` opens it at the end: else the server's threads would never end.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._open = True
+        self._through = 0
+        self._held = 0
+
+    @property
+    def held(self) -> int:
+        """How many answers wait."""
+        with self._changed:
+            return self._held
+
+    def close(self, *, after: int) -> None:
+        """Lets `after` more answers through and holds the others until `open`."""
+        with self._changed:
+            self._open, self._through = False, after
+
+    def open(self) -> None:
+        """Lets all through, those that wait first."""
+        with self._changed:
+            self._open = True
+            self._changed.notify_all()
+
+    def leave(self) -> None:
+        """Called by the server when it is ready to answer; returns when it may."""
+        with self._changed:
+            if not self._open and self._through:
+                self._through -= 1
+                return
+            self._held += 1
+            self._changed.wait_for(lambda: self._open)
+            self._held -= 1
+
+
 @dataclass
 class World:
     """What is on the server, by plan id, and how the provider misbehaves.
@@ -41,15 +83,17 @@ class World:
         objects: inputs of each existing object.
         calls: every call: ("Create", "Namespace/a").
         refuse: message by plan id: creating or updating it fails.
-        seconds: how long a create, update or delete takes; 0 for at once.
         upsert: whether creating what exists takes it over; else it is refused.
+        gate: holds answers back.
+        cancelled: the engine told the provider to stop: it has seen an interruption, or the operation has ended.
     """
 
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
     refuse: dict[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
     upsert: bool = True
+    gate: Gate = field(default_factory=Gate)
+    cancelled: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, call: str, identifier: str) -> None:
@@ -87,6 +131,7 @@ class InMemoryProvider(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.ConfigureResponse(supportsPreview=True, acceptResources=True)
 
     def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.world.cancelled.set()
         return empty_pb2.Empty()
 
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -122,14 +167,14 @@ class InMemoryProvider(provider_pb2_grpc.ResourceProviderServicer):
             if identifier in self.world.objects and not self.world.upsert:
                 context.abort(grpc.StatusCode.ALREADY_EXISTS, f"{identifier} already exists")
             self.world.objects[identifier] = _plain(request.properties)
-        time.sleep(self.world.seconds)
+        self.world.gate.leave()
         return provider_pb2.CreateResponse(id=_object_id(request.properties), properties=request.properties)
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         if not request.preview:
             self._change("Update", _identifier(request.urn), context)
             self.world.objects[_identifier(request.urn)] = _plain(request.news)
-            time.sleep(self.world.seconds)
+            self.world.gate.leave()
         return provider_pb2.UpdateResponse(properties=request.news)
 
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -142,7 +187,7 @@ class InMemoryProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
         self._change("Delete", _identifier(request.urn), context)
         self.world.objects.pop(_identifier(request.urn), None)
-        time.sleep(self.world.seconds)
+        self.world.gate.leave()
         return empty_pb2.Empty()
 
     def _change(self, call: str, identifier: str, context: Any) -> None:
@@ -154,11 +199,12 @@ class InMemoryProvider(provider_pb2_grpc.ResourceProviderServicer):
 @contextmanager
 def serve(world: World) -> Iterator[int]:
     """Serves a world on a loopback port until the context ends; yields the port."""
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=32))
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=WORKERS))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(InMemoryProvider(world), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
         yield int(port)
     finally:
+        world.gate.open()
         server.stop(0).wait()

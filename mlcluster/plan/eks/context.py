@@ -45,7 +45,7 @@ class EksContext:
 
     @property
     def managed(self) -> tuple[Pool, ...]:
-        """Pools that are EKS managed node groups: all of them, or with Karpenter the fixed ones without accelerators."""
+        """Pools that are EKS managed node groups; with Karpenter only fixed ones without accelerators."""
         return tuple(pool for pool in self.pools if not self._karpenter_provisions(pool))
 
     @property
