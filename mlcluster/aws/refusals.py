@@ -1,0 +1,219 @@
+"""What botocore raises, as sentences: whose credentials were used, what AWS said, what to run. Never a secret."""
+
+import re
+from dataclasses import dataclass
+
+from mlcluster.errors import MlclusterError
+
+_EXPIRED = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"}
+_SKEWED = {"RequestExpired", "RequestTimeTooSkewed", "RequestInTheFuture"}
+_UNKNOWN_KEY = {
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "AuthFailure",
+    "SignatureDoesNotMatch",
+    "InvalidSignatureException",
+    "IncompleteSignature",
+    "MissingAuthenticationToken",
+    "MissingAuthenticationTokenException",
+    "InvalidAccessKeyId",
+}
+_DENIED = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "AccessDeniedFault",
+    "UnauthorizedOperation",
+    "UnauthorizedException",
+    "AuthorizationError",
+    "AuthorizationErrorException",
+    "NotAuthorized",
+}
+THROTTLED = {
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "TooManyRequestsException",
+    "RequestLimitExceeded",
+    "BandwidthLimitExceeded",
+    "SlowDown",
+    "EC2ThrottledException",
+}
+"""Error codes that mean "ask less often"; botocore's standard retry mode tries them again."""
+
+_MASKED = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b|(?<![\w/:-])[A-Za-z0-9+/=]{40,}(?![\w/:-])")
+_IAM_PREFIX = {"service-quotas": "servicequotas"}
+
+
+class AwsError(MlclusterError):
+    """AWS, or the way to it, refused.
+
+    Args:
+        code: the error code of AWS, e.g. ResourceNotFoundException; "" when nothing came back.
+    """
+
+    def __init__(self, doing: str, happened: str, hint: str = "", *, code: str = "") -> None:
+        super().__init__(doing, happened, hint)
+        self.code = code
+
+
+class CredentialsError(AwsError):
+    """There are no credentials, or AWS does not take them (any more)."""
+
+
+class NotAllowedError(AwsError):
+    """The credentials are good and may not ask this; `permission` is the IAM action, e.g. eks:DescribeCluster."""
+
+    def __init__(self, doing: str, happened: str, hint: str, *, code: str, permission: str) -> None:
+        super().__init__(doing, happened, hint, code=code)
+        self.permission = permission
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where credentials come from.
+
+    Attributes:
+        profile: name of the profile, or None when no profile plays a part.
+        method: botocore's name of the provider: env, sso, login, assume-role, shared-credentials-file, iam-role...;
+            "" when none was found.
+    """
+
+    profile: str | None
+    method: str
+
+    def __str__(self) -> str:
+        match self.method:
+            case "env":
+                return "the environment variable AWS_ACCESS_KEY_ID"
+            case "iam-role":
+                return "the role of this EC2 instance"
+            case "container-role":
+                return "the role of this container or pod"
+            case "assume-role-with-web-identity":
+                return "the role in AWS_ROLE_ARN (web identity)"
+            case _:
+                kind = f" ({self.method})" if self.method else ""
+                return f"profile {self.profile or 'default'}{kind}"
+
+    @property
+    def renewal(self) -> str:
+        """What to run or do for fresh credentials."""
+        flag = f" --profile {self.profile}" if self.profile and self.profile != "default" else ""
+        match self.method:
+            case "sso" | "login":
+                command = "aws sso login" if self.method == "sso" else "aws login"
+                return f"run `{command}{flag}`"
+            case "env":
+                return (
+                    "export a fresh AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, "
+                    "or unset them and name a profile (target.profile, or AWS_PROFILE)"
+                )
+            case "iam-role" | "container-role" | "assume-role-with-web-identity":
+                return "see that the role exists and trusts this machine: `aws sts get-caller-identity`"
+            case "":
+                return (
+                    f"run `aws configure sso{flag}` or `aws login{flag}`, or name a profile that has credentials "
+                    "(target.profile, or AWS_PROFILE)"
+                )
+            case _:
+                return f"renew what the profile uses; `aws sts get-caller-identity{flag}` shows the same error"
+
+
+def raised_by_botocore() -> tuple[type[Exception], ...]:
+    """Everything that botocore raises on purpose; a function, because importing it takes long."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    return (BotoCoreError, ClientError)
+
+
+def iam_action(service: str, operation: str) -> str:
+    """The IAM action that allows an operation of a service (as boto3 names it)."""
+    return f"{_IAM_PREFIX.get(service, service)}:{operation}"
+
+
+def masked(text: str) -> str:
+    """A message of AWS without key ids, tokens and encoded authorization messages."""
+    return _MASKED.sub("***", text.partition("Encoded authorization failure")[0].strip())
+
+
+def code_of(error: BaseException) -> str:
+    """The error code that AWS gave, "" for everything else."""
+    response = getattr(error, "response", None)
+    return str((response or {}).get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
+
+
+def refusal(error: Exception, service: str, operation: str, region: str, source: Source) -> AwsError:
+    """The error to raise instead of one of botocore.
+
+    Args:
+        error: what a call of botocore raised.
+        service: e.g. "eks"; operation: e.g. "DescribeCluster".
+        region: where it was asked.
+        source: whose credentials were used.
+    """
+    doing = f"asking AWS ({iam_action(service, operation)} in {region})"
+    if code_of(error):
+        return _answered(error, doing, iam_action(service, operation), region, source)
+    return without_answer(error, doing, region, source)
+
+
+def _answered(  # noqa: PLR0911 -- one return for each kind
+    error: Exception, doing: str, permission: str, region: str, source: Source
+) -> AwsError:
+    code = code_of(error)
+    if code in _DENIED:
+        hint = f"allow {permission} to {source}: docs/preflight.md has the policy"
+        return NotAllowedError(doing, f"{source} may not do this ({code})", hint, code=code, permission=permission)
+    if code in _EXPIRED:
+        return CredentialsError(doing, f"the credentials of {source} have expired ({code})", source.renewal, code=code)
+    if code in _SKEWED:
+        hint = "set the clock of this machine; AWS takes requests that are at most five minutes off"
+        return CredentialsError(doing, f"AWS finds the request too old or too new ({code})", hint, code=code)
+    if code in _UNKNOWN_KEY:
+        hint = f"{source.renewal}; if {region} is a region that accounts opt in to, enable it there"
+        return CredentialsError(doing, f"AWS does not accept the credentials of {source} ({code})", hint, code=code)
+    if code == "OptInRequired":
+        hint = "sign up for the service, or enable the region, in the AWS console"
+        return AwsError(doing, f"the account has not signed up for it ({code})", hint, code=code)
+    response = getattr(error, "response", {})
+    if code in THROTTLED:
+        attempts = int(response.get("ResponseMetadata", {}).get("RetryAttempts", 0)) + 1
+        happened = f"AWS throttled every one of {attempts} attempts ({code})"
+        return AwsError(doing, happened, "something else asks this account a lot: try again in a minute", code=code)
+    message = masked(str(response.get("Error", {}).get("Message", "")))
+    return AwsError(doing, f"{code}: {message}" if message else code, code=code)
+
+
+def without_answer(  # noqa: PLR0911 -- one return for each kind
+    error: Exception, doing: str, region: str, source: Source
+) -> AwsError:
+    """The error to raise when no answer of AWS came: credentials, configuration, network."""
+    from botocore import exceptions as raised
+
+    match error:
+        case raised.ProfileNotFound():
+            hint = "`aws configure list-profiles` shows those there are; target.profile or AWS_PROFILE names one"
+            return CredentialsError(doing, f"there is no profile {source.profile} in the AWS configuration", hint)
+        case raised.ConfigParseError() | raised.InvalidConfigError():
+            return CredentialsError(doing, f"the AWS configuration is unreadable: {masked(str(error))}", "correct it")
+        case raised.NoCredentialsError():
+            return CredentialsError(doing, f"no AWS credentials were found (looked at {source})", source.renewal)
+        case raised.PartialCredentialsError():
+            hint = "give both the key id and the secret, or neither"
+            return CredentialsError(doing, f"half of the credentials of {source} is missing", hint)
+        case raised.SSOError() | raised.TokenRetrievalError() | raised.LoginError():
+            return CredentialsError(doing, f"the session of {source} has expired or was never begun", source.renewal)
+        case raised.CredentialRetrievalError() | raised.UnknownCredentialError() | raised.NoAuthTokenError():
+            return CredentialsError(doing, f"{source} gives no credentials: {type(error).__name__}", source.renewal)
+        case raised.SSLError():
+            hint = "behind a proxy that opens TLS, point AWS_CA_BUNDLE at its certificate"
+            return AwsError(doing, "the certificate of the AWS endpoint is not trusted", hint)
+        case raised.HTTPClientError() | raised.ConnectionError():
+            hint = f"see that the network reaches AWS, that the proxy is right, and that {region} is a region"
+            return AwsError(doing, f"the AWS endpoint cannot be reached ({type(error).__name__})", hint)
+        case raised.BotoCoreError():
+            return AwsError(doing, masked(str(error)), "")
+        case _:
+            raise error
