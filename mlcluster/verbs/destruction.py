@@ -9,6 +9,14 @@ from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 
 VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+CLOUD = {
+    "NodeGroup": "pool",
+    "Cluster": "cluster",
+    "Vpc": "network",
+    "FileSystem": "volume",
+    "LustreFileSystem": "volume",
+}
+"""Types of the AWS stack that hold what somebody would miss, and what to call them."""
 ENDED = frozenset({"Succeeded", "Failed"})
 JOB_ENDED = frozenset({"Complete", "Failed"})
 MOST_NAMES = 5
@@ -28,8 +36,12 @@ class Destruction:
         return f"{self.kind}/{self.name}"
 
 
-def destructions(kube: Kube, previews: Iterable[Changes]) -> list[Destruction]:
-    """Every namespace, pool and volume that the previews would delete or replace."""
+def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruction]:
+    """Every namespace, pool, volume, network and cluster that the previews would delete or replace.
+
+    Args:
+        kube: None before there is a cluster, when nothing lives anywhere.
+    """
     made: list[Destruction] = []
     for changes in previews:
         going = [change.id for change in changes.effective if change.op in {"delete", "replace"}]
@@ -37,7 +49,9 @@ def destructions(kube: Kube, previews: Iterable[Changes]) -> list[Destruction]:
         for identifier in going:
             kind, _, rest = identifier.partition("/")
             if kind == "Namespace":
-                made.append(Destruction("namespace", rest, tuple(live_in(kube, rest))))
+                made.append(Destruction("namespace", rest, () if kube is None else tuple(live_in(kube, rest))))
+            elif kind in CLOUD:
+                made.append(Destruction(CLOUD[kind], rest, ()))
             elif kind in VOLUMES:
                 made.append(Destruction("volume", rest, ()))
             elif kind == "Node" and _pool(identifier) not in kept:

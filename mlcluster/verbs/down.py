@@ -15,10 +15,11 @@ from mlcluster.verbs import ownership
 from mlcluster.verbs.asking import agreed_to_destroy
 from mlcluster.verbs.components import stop_processes
 from mlcluster.verbs.destruction import live_in
-from mlcluster.verbs.live import LiveCluster, Stage, home_of, lab_of, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, lab_of, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.removal import hold_queues
+from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.tools import tools_of
 
 
@@ -41,7 +42,7 @@ def down(options: DownOptions) -> ExitCode:
         screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
         return ExitCode.OK
     tools = tools_of(reading, screen.progress)
-    with open_cluster(reading, tools.toolchain, screen.progress, start=True) as live:
+    with open_cluster(reading, tools, screen.progress, start=True) as live:
         if live is None:
             raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
         ownership.check_owner(live.kube, name, home_of(reading))

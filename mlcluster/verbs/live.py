@@ -1,26 +1,27 @@
 """The cluster that a spec is for, opened: its API server, its lab on `local`, and the engine's stacks on it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlcluster.engine.engine import Engine
-from mlcluster.engine.home import StackHome
 from mlcluster.engine.programs import load
-from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.preflight import preflight
 from mlcluster.progress import Progress
+from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.targets import ExistingTarget, LocalTarget
+from mlcluster.verbs import cloud
 from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import Stage, attached, home_of, settings_of
+from mlcluster.verbs.tools import Tools
 
 if TYPE_CHECKING:
     from mlcluster.lab.lab import Lab
-    from mlcluster.lab.toolchain import Toolchain
 
 PERMISSIONS = [
     ("create", "", "namespaces"),
@@ -51,14 +52,6 @@ class LiveCluster:
     started: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One stack of the cluster, in the order of `up`."""
-
-    title: str
-    engine: Engine
-
-
 def lab_of(reading: Reading) -> "Lab | None":
     """The lab of a `local` spec, whether it runs or not."""
     target = reading.spec.target
@@ -70,10 +63,8 @@ def lab_of(reading: Reading) -> "Lab | None":
 
 
 @contextmanager
-def open_cluster(
-    reading: Reading, toolchain: "Toolchain | None", progress: Progress, *, start: bool
-) -> Iterator[LiveCluster | None]:
-    """The live cluster, checked; None where a lab does not run and is not to be started.
+def open_cluster(reading: Reading, tools: Tools, progress: Progress, *, start: bool) -> Iterator[LiveCluster | None]:
+    """The live cluster, checked; None where a lab does not run and is not to be started, or EKS has no cluster yet.
 
     Args:
         start: bring the lab up first where there is one.
@@ -81,9 +72,12 @@ def open_cluster(
     Raises:
         MlclusterError: dead, refusing, forbidding, or not the cluster of this stack.
     """
-    lab = lab_of(reading)
+    lab, toolchain = lab_of(reading), tools.toolchain
     if lab is None:
-        kubeconfig, context = _existing(reading)
+        kubeconfig, context = _eks(reading, tools, progress) if is_eks(reading) else _existing(reading)
+        if not kubeconfig:
+            yield None
+            return
         with Kube.from_kubeconfig(Path(kubeconfig), context) as kube:
             yield _checked(kubeconfig, context, kube, None, started=False)
         return
@@ -103,10 +97,21 @@ def _checked(kubeconfig: str, context: str | None, kube: Kube, lab: "Lab | None"
     return LiveCluster(kubeconfig, context, kube, kube.cluster_uid(), lab, started)
 
 
+def is_eks(reading: Reading) -> bool:
+    """Whether the cluster itself is ours to make."""
+    return isinstance(reading.spec.target, EksTarget)
+
+
+def _eks(reading: Reading, tools: Tools, progress: Progress) -> tuple[str, str | None]:
+    """The kubeconfig that the cloud stack's outputs make; "" before there is a cluster."""
+    path = cloud.write_kubeconfig(reading, cloud.outputs_of(cloud.stage_of(reading, tools.pulumi, progress)))
+    return ("" if path is None else str(path)), None
+
+
 def _existing(reading: Reading) -> tuple[str, str | None]:
     target = reading.spec.target
     if not isinstance(target, ExistingTarget):
-        raise MlclusterError("opening the cluster", f"the {target.kind} target is not supported yet")
+        raise MlclusterError("opening the cluster", f"the target {target.kind} has no kubeconfig of its own")
     given = target.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
     path = Path(given).expanduser()
     if target.kubeconfig and not path.is_absolute():
@@ -116,37 +121,41 @@ def _existing(reading: Reading) -> tuple[str, str | None]:
     return str(path.absolute()), target.context
 
 
-def home_of(reading: Reading) -> StackHome:
-    """Where the stacks of this spec live."""
-    state = reading.spec.state
-    return StackHome(reading.spec.metadata.name, backend_url=state.backend, secrets_provider=state.secrets_provider)
+def stages_of(reading: Reading, live: LiveCluster | None, binary: Path, progress: Progress) -> list[Stage]:
+    """The stacks of the cluster in the order of `up`: what makes the nodes, then the platform on them.
 
-
-def stages_of(reading: Reading, live: LiveCluster, binary: Path, progress: Progress) -> list[Stage]:
-    """The stacks of the cluster: what makes the nodes, then the platform on them.
+    Without a live cluster there is nothing to put a platform on: only the cloud's stack.
 
     Raises:
         MlclusterError: this is not the cluster, or not the provider, that the stack belongs to.
     """
-    settings = StackSettings(
-        cluster_uid=live.uid,
-        provider=reading.plan.cluster.kubernetes_provider,
-        target=reading.plan.cluster.target,
-        spec_name=reading.spec.metadata.name,
-    )
+    made: list[Stage] = []
+    if is_eks(reading):
+        made.append(cloud.stage_of(reading, binary, progress, "" if live is None else live.uid))
+    if live is None:
+        return made
+    settings = settings_of(reading, live.uid)
     recorded = home_of(reading).settings()
     if recorded is not None:
         recorded.check(settings)
-    projects = [("local", "simulated nodes"), ("platform", "platform")]
-    if reading.plan.cluster.target != "local":
-        projects = projects[1:]
+    projects = [("local", "simulated nodes")] if live.lab is not None else []
+    for name, title in (*projects, ("platform", "platform")):
+        program = _program(name, reading, live, made[0] if made and name == "platform" else None)
+        engine = Engine(
+            home_of(reading), f"mlcluster-{name}", program, settings, binary, attach=attached(), tell=progress.say
+        )
+        made.append(Stage(title, engine))
+    return made
 
-    def engine(name: str) -> Engine:
-        module = load(name)
 
-        def program() -> None:
-            module.program(reading.plan, kubeconfig=live.kubeconfig, context=live.context, cluster_uid=live.uid)
+def _program(name: str, reading: Reading, live: LiveCluster, cloud_stage: Stage | None) -> Callable[[], None]:
+    """What the engine calls; it reads the cloud's outputs only then, when the cloud's stack is what it will be."""
+    module = load(name)
 
-        return Engine(home_of(reading), f"mlcluster-{name}", program, settings, binary, tell=progress.say)
+    def program() -> None:
+        given: dict[str, Any] = {"kubeconfig": live.kubeconfig, "context": live.context, "cluster_uid": live.uid}
+        if cloud_stage is not None:
+            given["values"] = cloud.values_of(cloud_stage)
+        module.program(reading.plan, **given)
 
-    return [Stage(title, engine(name)) for name, title in projects]
+    return program

@@ -13,10 +13,11 @@ from mlcluster.progress import Progress
 from mlcluster.report.progress import for_terminal
 from mlcluster.report.status_text import status_text
 from mlcluster.verbs import ownership
-from mlcluster.verbs.live import LiveCluster, Stage, home_of, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, open_cluster, stages_of
 from mlcluster.verbs.output import print_result, use_color
 from mlcluster.verbs.reading import read
 from mlcluster.verbs.settling import condition, message
+from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.tools import tools_of
 
 
@@ -25,7 +26,7 @@ def status(path: Path, output: str, *, fail_on_drift: bool) -> ExitCode:
     progress = for_terminal()
     reading = read(path)
     tools = tools_of(reading, progress)
-    with open_cluster(reading, tools.toolchain, progress, start=False) as live:
+    with open_cluster(reading, tools, progress, start=False) as live:
         if live is None:
             document = _absent(reading.plan)
         else:

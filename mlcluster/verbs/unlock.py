@@ -19,7 +19,7 @@ def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
     screen = Screen(output, color=use_color())
     reading = read(path)
     tools = tools_of(reading, screen.progress)
-    with open_cluster(reading, tools.toolchain, screen.progress, start=False) as live:
+    with open_cluster(reading, tools, screen.progress, start=False) as live:
         if live is None:
             raise MlclusterError("opening the cluster", "the lab does not run", "start it with mlcluster lab start")
         cleared = []

@@ -10,17 +10,19 @@ from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.findings import Finding, Severity, found
 from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
-from mlcluster.verbs import ownership
+from mlcluster.verbs import cloud, ownership
 from mlcluster.verbs.asking import agreed_to_changes
 from mlcluster.verbs.components import start_processes
 from mlcluster.verbs.destruction import Destruction, destructions
-from mlcluster.verbs.live import LiveCluster, Stage, home_of, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, is_eks, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading, read, stop_on_errors
 from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.settling import wait_until_settled
+from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.tools import Tools, tools_of
+from mlcluster.verbs.upgrades import version_findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +41,19 @@ def up(options: UpOptions) -> ExitCode:
     screen = Screen(options.output, color=use_color())
     reading = read(options.path)
     check(reading, screen)
+    ask_account(reading, screen)
     tools = tools_of(reading, screen.progress)
-    with open_cluster(reading, tools.toolchain, screen.progress, start=True) as live:
-        if live is None:
-            raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
-        ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
-        if live.started:
+    with open_cluster(reading, tools, screen.progress, start=True) as live:
+        stages = _ready(reading, live, tools, screen)
+        if live is not None and live.started:
             start_processes(reading.plan, live, tools, screen.progress)
-        stages = stages_of(reading, live, tools.pulumi, screen.progress)
         for stage in stages:
             stage.engine.recover_if_owner_dead()
         previews = preview_all(stages, screen, refresh=options.refresh)
-        going = destructions(live.kube, previews)
-        changes = sum(len(found.effective) for found in previews)
+        if live is None:
+            screen.say(_platform_text(reading))
+        going = destructions(None if live is None else live.kube, previews)
+        changes = sum(len(found.effective) for found in previews) + (0 if live else _platform_size(reading))
         try:
             agreed = agreed_to_changes(changes, going, options.allow_destroy, yes=options.yes)
         except MlclusterError:
@@ -61,9 +63,10 @@ def up(options: UpOptions) -> ExitCode:
             screen.say("nothing was changed")
             _leave(live, screen.progress)
             return ExitCode.OK
-        _apply(Agreed(reading, live, tools, stages, previews, going, options.refresh), screen)
-        screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, previews))
-    return ExitCode.OK
+        decided = Agreed(reading, tools, stages, previews, going, options.refresh)
+        if live is not None:
+            return _apply(decided, live, screen)
+    return _apply_from_nothing(decided, screen)
 
 
 def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
@@ -71,25 +74,63 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
     screen = Screen(output, color=use_color())
     reading = read(path)
     check(reading, screen)
+    ask_account(reading, screen)
     tools = tools_of(reading, screen.progress)
-    with open_cluster(reading, tools.toolchain, screen.progress, start=False) as live:
-        if live is None:
+    with open_cluster(reading, tools, screen.progress, start=False) as live:
+        if live is None and not is_eks(reading):
             screen.result("PreviewResult", _planned_text(reading), {"planned": _planned(reading), "previewed": False})
             return ExitCode.OK
-        ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
-        stages = stages_of(reading, live, tools.pulumi, screen.progress)
+        stages = _ready(reading, live, tools, screen)
         previews = preview_all(stages, screen, refresh=refresh)
         changed = sum(len(changes.effective) for changes in previews)
-        going = [one.key for one in destructions(live.kube, previews)]
+        going = [one.key for one in destructions(None if live is None else live.kube, previews)]
         asks = f"\n`up` will want: {' '.join(f'--allow-destroy {key}' for key in going)}" if going else ""
         text = (f"{changed} changes in all" if changed else "nothing to change") + asks
-        screen.result("PreviewResult", text, {"changes": changed, "destroys": going, "previewed": True})
+        if live is None:
+            text += f"\n{_platform_text(reading)}"
+        told = {
+            "changes": changed,
+            "destroys": going,
+            "previewed": True,
+            "planned": 0 if live else _platform_size(reading),
+        }
+        screen.result("PreviewResult", text, told)
     return ExitCode.OK
+
+
+def _ready(reading: Reading, live: LiveCluster | None, tools: Tools, screen: Screen) -> list[Stage]:
+    """The stacks, after the checks that nothing may go on without."""
+    if live is None and not is_eks(reading):
+        raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
+    if live is not None:
+        ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
+    stages = stages_of(reading, live, tools.pulumi, screen.progress)
+    if is_eks(reading):
+        found = version_findings(reading, cloud.outputs_of(stages[0]), live)
+        tell(reading, found, screen)
+    return stages
 
 
 def check(reading: Reading, screen: Screen) -> None:
     """Tells the warnings, and stops on an error that the spec does not allow."""
-    findings = (*reading.findings, *state_findings(reading))
+    tell(reading, (*reading.findings, *state_findings(reading)), screen)
+
+
+def ask_account(reading: Reading, screen: Screen) -> None:
+    """On `eks`: the same for what the account answers; without credentials nobody is asked, and that is said."""
+    if not is_eks(reading):
+        return
+    from mlcluster.verbs.preflight import preflight_findings
+
+    found = preflight_findings(reading, screen.progress)
+    if found is None:
+        screen.say("the AWS account was not asked: there are no credentials in the environment")
+    else:
+        tell(reading, found, screen)
+
+
+def tell(reading: Reading, findings: tuple[Finding, ...], screen: Screen) -> None:
+    """Warnings to the screen; an error that the spec does not allow ends the run."""
     for finding in findings:
         if finding.severity is not Severity.INFO and not finding.blocks:
             accepted = f" (allowed: {finding.allowed})" if finding.allowed else ""
@@ -123,7 +164,6 @@ class Agreed:
     """Everything that was shown and agreed to."""
 
     reading: Reading
-    live: LiveCluster
     tools: Tools
     stages: list[Stage]
     previews: list[Changes]
@@ -131,28 +171,54 @@ class Agreed:
     refresh: bool
 
 
-def _apply(agreed: Agreed, screen: Screen) -> None:
-    reading, live = agreed.reading, agreed.live
+def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
+    reading = agreed.reading
     ownership.claim(live.kube, reading.spec.metadata.name, home_of(reading))
     start_processes(reading.plan, live, agreed.tools, screen.progress)
     hold_queues(live.kube, [one.name for one in agreed.going if one.kind == "namespace"], screen.progress)
     for stage, changes in zip(agreed.stages, agreed.previews, strict=True):
-        if not changes and stage.engine.exists():
-            continue
-        with screen.operation(f"applying {stage.title}", len(changes.effective)) as take:
-            stage.engine.up(take, refresh=agreed.refresh)
+        if changes or not stage.engine.exists():
+            _apply_stage(stage, changes, agreed, screen)
     wait_until_settled(reading.plan, live.kube, screen.progress)
+    screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, agreed.previews))
+    return ExitCode.OK
 
 
-def _leave(live: LiveCluster, progress: Progress) -> None:
+def _apply_from_nothing(agreed: Agreed, screen: Screen) -> ExitCode:
+    """The cloud's stack first; then there is a cluster to open, and the planned platform is put on it."""
+    reading, tools = agreed.reading, agreed.tools
+    _apply_stage(agreed.stages[0], agreed.previews[0], agreed, screen)
+    with open_cluster(reading, tools, screen.progress, start=True) as live:
+        if live is None:
+            raise MlclusterError("opening the cluster", "its stack tells no kubeconfig", "run up again")
+        stages = _ready(reading, live, tools, screen)[1:]
+        first = Agreed(reading, tools, stages, [Changes(()) for _ in stages], [], agreed.refresh)
+        return _apply(first, live, screen)
+
+
+def _apply_stage(stage: Stage, changes: Changes, agreed: Agreed, screen: Screen) -> None:
+    with screen.operation(f"applying {stage.title}", len(changes.effective)) as take:
+        stage.engine.up(take, refresh=agreed.refresh)
+
+
+def _leave(live: LiveCluster | None, progress: Progress) -> None:
     """A refused `up` leaves nothing running that it started."""
-    if live.started and live.lab is not None:
+    if live is not None and live.started and live.lab is not None:
         live.lab.stop_kueue(progress)
         live.lab.stop(progress)
 
 
 def _planned(reading: Reading) -> int:
-    return len(reading.plan.resources) + len(reading.plan.objects) + len(reading.plan.releases)
+    return len(reading.plan.resources) + _platform_size(reading)
+
+
+def _platform_size(reading: Reading) -> int:
+    return len(reading.plan.objects) + len(reading.plan.releases)
+
+
+def _platform_text(reading: Reading) -> str:
+    size = _platform_size(reading)
+    return f"platform: {size} to create; planned, not previewed: no cluster yet (`mlcluster plan` shows them)"
 
 
 def _planned_text(reading: Reading) -> str:

@@ -86,14 +86,13 @@ def test_up_waits_for_the_engine_of_a_killed_run(world: World, port: int, pulumi
     world.gate.close(after=3)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
         running.wait_for("some objects", lambda: world.gate.held)
-        orphan = running.engine()
         running.process.kill()
     engine = small_engine(tmp_path / "atlas", port, small_plan(COUNT), pulumi)
     engine.tell = hear
     engine.up()
     assert told[0] == "Waiting for the engine of a killed run to end."
-    assert not orphan.is_running()
     assert sorted(world.objects) == sorted(EVERYTHING)
+    assert engine.lock() is None
 
 
 def test_destroy_after_a_kill_leaves_nothing(

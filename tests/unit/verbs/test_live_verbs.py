@@ -13,7 +13,8 @@ from mlcluster.plan.model import Plan
 from mlcluster.progress import Silent
 from mlcluster.report.status_text import status_text
 from mlcluster.verbs.down import leftovers
-from mlcluster.verbs.live import LiveCluster, Stage
+from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.stage import Stage
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.status import look
