@@ -184,11 +184,20 @@ def status(
 
 
 @app.command()
-def down(file: SpecFile = DEFAULT_SPEC, output: Events = EventFormat.TEXT, yes: Yes = False) -> None:
+def down(
+    file: SpecFile = DEFAULT_SPEC,
+    output: Events = EventFormat.TEXT,
+    yes: Yes = False,
+    plan: Annotated[bool, typer.Option("--plan", help="only show what would go and what is kept")] = False,
+    delete_retained: Annotated[
+        list[str] | None, typer.Option(help="KIND/NAME that is kept otherwise, e.g. FileSystem/datasets")
+    ] = None,
+) -> None:
     """Take away everything that `up` made, and prove that nothing is left."""
     from mlcluster.verbs import down as verb
 
-    _run(lambda: verb.down(verb.DownOptions(file, output.value, yes)), output.value)
+    options = verb.DownOptions(file, output.value, yes, plan, tuple(delete_retained or ()))
+    _run(lambda: verb.down(options), output.value)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from mlcluster.engine.state import (
     pending_in,
     resources_in,
     with_created,
+    without_retention,
 )
 from mlcluster.errors import MlclusterError
 
@@ -143,6 +144,18 @@ class Engine:
     def pending(self) -> list[Pending]:
         """Operations that a killed run left open; `text` says each in words."""
         return pending_in(self._console.deployment())
+
+    def stop_retaining(self, plan_ids: Collection[str]) -> None:
+        """Has the next destroy delete these resources, which it would keep otherwise."""
+        exported = self._console.exported()
+        changed = without_retention(exported.get("deployment") or {}, plan_ids)
+        self._console.replace({**exported, "deployment": changed})
+
+    def abandon(self) -> None:
+        """Forgets the stack with whatever it holds, when that is known to be gone."""
+        if self.exists():
+            self._console.run("forgetting the stack", "stack", "rm", "--force", "--yes", self.home.name)
+        self._stack = None
 
     def remove_stack(self) -> None:
         """Removes the empty stack from its backend; the directories stay until `home.forget()`.

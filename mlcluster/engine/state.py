@@ -1,7 +1,7 @@
 """What a stack's state holds, read from an exported deployment or straight from the file of a file backend. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,17 @@ def foreign_in(deployment: Mapping[str, Any], urns: set[str]) -> list[str]:
         for item in deployment.get("resources") or []
         if item["urn"] in urns and "metadata" in (item.get("outputs") or {}) and not _is_ours(item["outputs"])
     )
+
+
+def without_retention(deployment: Mapping[str, Any], plan_ids: Collection[str]) -> dict[str, Any]:
+    """The deployment in which these resources are deleted by a destroy, where they were to be kept."""
+    return {
+        **deployment,
+        "resources": [
+            {**item, "retainOnDelete": False} if plan_id(item["urn"]) in plan_ids else item
+            for item in deployment.get("resources") or []
+        ],
+    }
 
 
 def _is_ours(outputs: Mapping[str, Any]) -> bool:

@@ -1,23 +1,41 @@
-"""What is special about taking an `eks` cluster down: what controllers made in the account, what is kept, what is left.
+"""`mlcluster down` on `eks`: the platform, what its controllers made, everything in AWS, then a search for the rest.
 
 Order (handbook components.md 11): load balancers while their controller runs, the platform with its namespaces, volumes
-while their CSI driver runs, then everything in AWS, then a search for what nobody took away.
+while their CSI driver runs, the AWS stack, and at last a look into the account for what nobody took away. Each step
+finds what is left of it, so an interrupted `down` is run again.
 """
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlcluster.errors import MlclusterError
-from mlcluster.kube.client import Kube
-from mlcluster.progress import Progress
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.screen import Screen
 from mlcluster.spec.eks import EksTarget
+from mlcluster.verbs import cloud, ownership
+from mlcluster.verbs.asking import agreed_to_destroy
+from mlcluster.verbs.cloud_leftovers import Search, search
+from mlcluster.verbs.cloud_volumes import delete_load_balancers, delete_volumes
+from mlcluster.verbs.live import LiveCluster, open_cluster, platform_without_cluster, stages_of
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage
+from mlcluster.verbs.stage import Stage, home_of
+from mlcluster.verbs.teardown import destroy, drain, show
+from mlcluster.verbs.tools import tools_of
 
-PATIENCE_SECONDS = 600.0
-"""A load balancer takes one to three minutes to go, a volume seconds once its pod is gone."""
+
+@dataclass(frozen=True, slots=True)
+class CloudDown:
+    """What the command line says.
+
+    Attributes:
+        plan: only show what would go.
+        delete_retained: plan ids of what is kept unless it is named here.
+    """
+
+    reading: Reading
+    yes: bool
+    plan: bool
+    delete_retained: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +44,51 @@ class Kept:
 
     plan_id: str
     id: str
+
+
+def cloud_down(wanted: CloudDown, screen: Screen) -> ExitCode:
+    """Takes the whole cluster out of the account, and proves it."""
+    reading = wanted.reading
+    name = reading.spec.metadata.name
+    tools = tools_of(reading, screen.progress)
+    if home_of(reading).settings() is None and home_of(reading).owns_backend:
+        screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
+        return ExitCode.OK
+    with open_cluster(reading, tools, screen.progress, start=False) as live:
+        if live is not None:
+            ownership.check_owner(live.kube, name, home_of(reading))
+        stages = stages_of(reading, live, tools.pulumi, screen.progress)
+        kept = kept_by(reading, stages[0], wanted.delete_retained)
+        vpc_id = vpc_of(reading, stages[0])
+        show(screen, None if live is None else live.kube, stages)
+        for entry in kept:
+            screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
+        if wanted.plan:
+            screen.result("DownPlan", "", {"cluster": name, "kept": [entry.plan_id for entry in kept]})
+            return ExitCode.OK
+        refuse_protected(reading, cloud.outputs_of(stages[0]))
+        if not agreed_to_destroy(name, yes=wanted.yes):
+            screen.say("nothing was changed")
+            return ExitCode.OK
+        _take_down(wanted, live, stages, screen)
+        platform_without_cluster(reading, tools.pulumi, screen.progress).abandon()
+    return _conclude(reading, kept, search(reading, vpc_id, [entry.id for entry in kept], screen), screen)
+
+
+def kept_by(reading: Reading, stage: Stage, asked: tuple[str, ...]) -> list[Kept]:
+    """What the state holds, the plan marks as retained, and nobody asked to delete."""
+    retained = {entry.id for entry in reading.plan.resources if entry.retained} - set(asked)
+    held = stage.engine.resources() if stage.engine.exists() else []
+    return [Kept(entry.plan_id, entry.id) for entry in held if entry.plan_id in retained]
+
+
+def vpc_of(reading: Reading, stage: Stage) -> str | None:
+    """The ID of the VPC that we made, None where the spec names one or none was made."""
+    target = reading.spec.target
+    if not isinstance(target, EksTarget) or target.network.vpc_id:
+        return None
+    held = stage.engine.resources() if stage.engine.exists() else []
+    return next((entry.id for entry in held if entry.plan_id.startswith("Vpc/")), None)
 
 
 def refuse_protected(reading: Reading, outputs: Mapping[str, Any]) -> None:
@@ -42,56 +105,26 @@ def refuse_protected(reading: Reading, outputs: Mapping[str, Any]) -> None:
         )
 
 
-def kept_by(reading: Reading, stage: Stage) -> list[Kept]:
-    """What the state holds and `down` keeps, as the plan marks it."""
-    retained = {entry.id for entry in reading.plan.resources if entry.retained}
-    held = stage.engine.resources() if stage.engine.exists() else []
-    return [Kept(entry.plan_id, entry.id) for entry in held if entry.plan_id in retained]
+def _take_down(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], screen: Screen) -> None:
+    if live is not None:
+        drain(live.kube, stages[-1], screen)
+        delete_load_balancers(live.kube, screen.progress)
+        destroy(stages[-1], screen)
+        delete_volumes(live.kube, screen.progress)
+        ownership.release(live.kube)
+    if wanted.delete_retained:
+        stages[0].engine.stop_retaining(wanted.delete_retained)
+    destroy(stages[0], screen)
 
 
-def delete_load_balancers(kube: Kube, progress: Progress) -> None:
-    """Deletes every Service of type LoadBalancer and waits until its controller has taken the balancer away."""
-    services = [
-        service for service in kube.list("v1", "Service") if (service.get("spec") or {}).get("type") == "LoadBalancer"
-    ]
-    for service in services:
-        kube.delete("v1", "Service", service["metadata"]["name"], service["metadata"]["namespace"])
-    _wait("load balancers", services, lambda: kube.list("v1", "Service"), progress)
-
-
-def delete_volumes(kube: Kube, progress: Progress) -> None:
-    """Deletes claims whose volumes go with them, and waits until the CSI drivers have deleted the volumes."""
-    volumes = [
-        volume
-        for volume in kube.list("v1", "PersistentVolume")
-        if (volume.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Delete"
-    ]
-    for volume in volumes:
-        claim = volume["spec"].get("claimRef") or {}
-        if claim.get("name"):
-            kube.delete("v1", "PersistentVolumeClaim", claim["name"], claim["namespace"])
-    _wait("volumes", volumes, lambda: kube.list("v1", "PersistentVolume"), progress)
-
-
-def _wait(what: str, gone: Iterable[dict[str, Any]], look: Any, progress: Progress) -> None:
-    uids = {entry["metadata"]["uid"] for entry in gone}
-    if not uids:
-        return
-    with progress.task(f"waiting for {what} to go") as task:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while left := [entry for entry in look() if entry["metadata"]["uid"] in uids]:
-            names = ", ".join(entry["metadata"]["name"] for entry in left[:5])
-            if time.monotonic() > deadline:
-                hint = "see its events; a pod may still use it, or its controller is gone. Then run down again"
-                raise MlclusterError(f"waiting for {what} to go", f"{len(left)} are still there: {names}", hint)
-            task.update(names)
-            time.sleep(1)
-
-
-def vpc_of(reading: Reading, stage: Stage) -> str | None:
-    """The ID of the VPC that we made, None where the spec names one or none was made."""
-    target = reading.spec.target
-    if not isinstance(target, EksTarget) or target.network.vpc_id:
-        return None
-    held = stage.engine.resources() if stage.engine.exists() else []
-    return next((entry.id for entry in held if entry.plan_id.startswith("Vpc/")), None)
+def _conclude(reading: Reading, kept: list[Kept], found: Search, screen: Screen) -> ExitCode:
+    name = reading.spec.metadata.name
+    told = {"cluster": name, "kept": [entry.id for entry in kept], **found.document}
+    if found.left:
+        screen.result("DownResult", found.text, told)
+        happened = f"{found.left} things of it are left in the account"
+        raise MlclusterError(f"taking {name} down", happened, "run the commands above, or run down again")
+    home_of(reading).forget()
+    ends = f"{name} is down." + (f" Kept: {', '.join(entry.id for entry in kept)}." if kept else "")
+    screen.result("DownResult", f"{ends} {found.text}", told)
+    return ExitCode.OK

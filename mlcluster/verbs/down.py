@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlcluster.engine.engine import Engine
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
@@ -13,13 +12,13 @@ from mlcluster.plan.model import Plan
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
 from mlcluster.verbs.asking import agreed_to_destroy
+from mlcluster.verbs.cloud_down import CloudDown, cloud_down
 from mlcluster.verbs.components import stop_processes
-from mlcluster.verbs.destruction import live_in
-from mlcluster.verbs.live import LiveCluster, lab_of, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, is_eks, lab_of, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
-from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.stage import Stage, home_of
+from mlcluster.verbs.teardown import destroy, drain, show
 from mlcluster.verbs.tools import tools_of
 
 
@@ -30,6 +29,10 @@ class DownOptions:
     path: Path
     output: str
     yes: bool
+    plan: bool = False
+    """Only show what would go."""
+    delete_retained: tuple[str, ...] = ()
+    """Plan ids of what is kept unless it is named here."""
 
 
 def down(options: DownOptions) -> ExitCode:
@@ -41,13 +44,19 @@ def down(options: DownOptions) -> ExitCode:
     if lab is not None and lab.status().state == "absent" and home_of(reading).settings() is None:
         screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
         return ExitCode.OK
+    if is_eks(reading):
+        wanted = CloudDown(reading, options.yes, options.plan, options.delete_retained)
+        return cloud_down(wanted, screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=True) as live:
         if live is None:
             raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
         ownership.check_owner(live.kube, name, home_of(reading))
         stages = stages_of(reading, live, tools.pulumi, screen.progress)
-        _show(screen, live.kube, stages)
+        show(screen, live.kube, stages)
+        if options.plan:
+            screen.result("DownPlan", "", {"cluster": name})
+            return ExitCode.OK
         if not agreed_to_destroy(name, yes=options.yes):
             screen.say("nothing was changed")
             return ExitCode.OK
@@ -69,39 +78,14 @@ def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
     return found or (sorted(live.lab.leftovers()) if live.lab is not None else [])
 
 
-def _show(screen: Screen, kube: Kube, stages: list[Stage]) -> None:
-    """What will go: resources by stack, and what lives in the namespaces."""
-    for stage in reversed(stages):
-        held = stage.engine.resources() if stage.engine.exists() else []
-        screen.say(f"{stage.title}: {len(held)} to delete")
-        for resource in held:
-            if resource.plan_id.startswith("Namespace/"):
-                namespace = resource.plan_id.removeprefix("Namespace/")
-                inside = live_in(kube, namespace)
-                screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
-
-
 def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> None:
     """The platform to empty, then what made the nodes; controllers outlive their objects."""
-    platform = stages[-1].engine
-    held = platform.resources() if platform.exists() else []
-    prefix = "ClusterQueue/"
-    queues = [entry.plan_id.removeprefix(prefix) for entry in held if entry.plan_id.startswith(prefix)]
-    hold_queues(live.kube, queues, screen.progress)
-    _destroy(stages[-1], len(held), screen)
+    drain(live.kube, stages[-1], screen)
+    destroy(stages[-1], screen)
     stop_processes(live, screen.progress)
     for stage in reversed(stages[:-1]):
-        _destroy(stage, len(stage.engine.resources()) if stage.engine.exists() else 0, screen)
+        destroy(stage, screen)
     ownership.release(live.kube)
-
-
-def _destroy(stage: Stage, total: int, screen: Screen) -> None:
-    engine: Engine = stage.engine
-    if not engine.exists():
-        return
-    with screen.operation(f"deleting {stage.title}", total) as take:
-        engine.destroy(take)
-    engine.remove_stack()
 
 
 def _conclude(reading: Reading, live: LiveCluster, left: list[str], screen: Screen) -> ExitCode:

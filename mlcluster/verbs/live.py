@@ -148,6 +148,12 @@ def stages_of(reading: Reading, live: LiveCluster | None, binary: Path, progress
     return made
 
 
+def platform_without_cluster(reading: Reading, binary: Path, progress: Progress) -> Engine:
+    """The platform's stack where its cluster is gone: only to be forgotten."""
+    settings = settings_of(reading, "")
+    return Engine(home_of(reading), "mlcluster-platform", lambda: None, settings, binary, tell=progress.say)
+
+
 def _program(name: str, reading: Reading, live: LiveCluster, cloud_stage: Stage | None) -> Callable[[], None]:
     """What the engine calls; it reads the cloud's outputs only then, when the cloud's stack is what it will be."""
     module = load(name)

@@ -1,0 +1,38 @@
+"""Steps of `down` that every target takes: show what goes, drain the queues, delete a stack."""
+
+from mlcluster.engine.engine import Engine
+from mlcluster.kube.client import Kube
+from mlcluster.report.screen import Screen
+from mlcluster.verbs.destruction import live_in
+from mlcluster.verbs.removal import hold_queues
+from mlcluster.verbs.stage import Stage
+
+
+def show(screen: Screen, kube: Kube | None, stages: list[Stage]) -> None:
+    """What will go: resources by stack, and what lives in the namespaces."""
+    for stage in reversed(stages):
+        held = stage.engine.resources() if stage.engine.exists() else []
+        screen.say(f"{stage.title}: {len(held)} to delete")
+        for resource in held:
+            if resource.plan_id.startswith("Namespace/"):
+                namespace = resource.plan_id.removeprefix("Namespace/")
+                inside = [] if kube is None else live_in(kube, namespace)
+                screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
+
+
+def drain(kube: Kube, platform: Stage, screen: Screen) -> None:
+    """Takes the cluster queues of the platform out of use."""
+    held = platform.engine.resources() if platform.engine.exists() else []
+    prefix = "ClusterQueue/"
+    queues = [entry.plan_id.removeprefix(prefix) for entry in held if entry.plan_id.startswith(prefix)]
+    hold_queues(kube, queues, screen.progress)
+
+
+def destroy(stage: Stage, screen: Screen) -> None:
+    """Deletes what a stack holds, and the stack."""
+    engine: Engine = stage.engine
+    if not engine.exists():
+        return
+    with screen.operation(f"deleting {stage.title}", len(engine.resources())) as take:
+        engine.destroy(take)
+    engine.remove_stack()
