@@ -1,0 +1,70 @@
+"""Access entries: which IAM principal is who in the cluster (authentication mode API, no aws-auth ConfigMap).
+
+A principal has one entry, whatever it is: EKS refuses a second one (CreateAccessEntry, ResourceInUseException). So a
+role that is an admin and a member of two teams becomes one entry with a policy and two groups.
+"""
+
+from collections.abc import Iterator
+
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.model import Manifest
+from mlcluster.spec.teams import Team
+
+ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+VIEW_POLICY = "AmazonEKSViewPolicy"
+"""Not AmazonEKSAdminViewPolicy, which reads Secrets too (EKS user guide, "Review access policy permissions")."""
+
+
+def team_group(team: str, role: str) -> str:
+    """The Kubernetes group of the IAM roles of a team; a RoleBinding in the team's namespace names it."""
+    return f"mlcluster:{team}:{role}"
+
+
+def access_entries(context: EksContext) -> Manifest:
+    """The map `accessEntries` of eks:index:Cluster: one entry for each principal, in the order of the spec.
+
+    Keys become part of resource names, so they are what never changes of a principal: account and name.
+    """
+    policies = dict(_policies(context))
+    groups: dict[str, list[str]] = {}
+    for team in context.spec.teams:
+        for group, principal in _members(team):
+            groups.setdefault(principal, []).append(group)
+    return {
+        entry_name(principal): _entry(context, principal, policies.get(principal, ""), groups.get(principal, []))
+        for principal in dict.fromkeys((*policies, *groups))
+    }
+
+
+def entry_name(principal: str) -> str:
+    """111122223333:role/platform for arn:aws:iam::111122223333:role/platform."""
+    return principal.partition(":iam::")[2]
+
+
+def administrators(context: EksContext) -> tuple[str, ...]:
+    """Principals with every right in the cluster, without the one that creates it."""
+    access = context.target.access
+    return tuple(dict.fromkeys((*access.admins, *([access.ci] if access.ci else []))))
+
+
+def _policies(context: EksContext) -> Iterator[tuple[str, str]]:
+    for principal in context.target.access.viewers:
+        yield principal, VIEW_POLICY
+    for principal in administrators(context):
+        yield principal, ADMIN_POLICY
+
+
+def _members(team: Team) -> Iterator[tuple[str, str]]:
+    for role, members in (("admin", team.members.admin), ("edit", team.members.edit), ("view", team.members.view)):
+        for principal in dict.fromkeys(members.aws_roles):
+            yield team_group(team.name, role), principal
+
+
+def _entry(context: EksContext, principal: str, policy: str, groups: list[str]) -> Manifest:
+    entry: Manifest = {"principalArn": principal, "type": "STANDARD", "tags": context.tags}
+    if groups:
+        entry["kubernetesGroups"] = groups
+    if policy:
+        arn = f"arn:{context.partition}:eks::aws:cluster-access-policy/{policy}"
+        entry["accessPolicies"] = {policy: {"policyArn": arn, "accessScope": {"type": "cluster"}}}
+    return entry

@@ -1,0 +1,131 @@
+"""IAM roles: one for all nodes, and one for each pod that talks to AWS (EKS Pod Identity, no OIDC provider).
+
+Nodes may join the cluster and pull images, nothing more: what the CNI or an autoscaler needs is given to its pods
+(EKS user guide, "Amazon EKS node IAM role" and "EKS Pod Identities").
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlcluster.plan.eks.context import EksContext, resource, resource_id
+from mlcluster.plan.model import PlanResource
+from mlcluster.plan.values import JsonText, Ref
+
+ROLE = "aws:iam/role:Role"
+ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+INLINE_POLICY = "aws:iam/rolePolicy:RolePolicy"
+ASSOCIATION = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
+NODES = "nodes"
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
+_POLICY_VERSION = "2012-10-17"
+
+
+def role_name(context: EksContext, name: str) -> str:
+    """The role's name in IAM: CLUSTER-name; IAM takes 64 characters, and a spec check keeps to them."""
+    return f"{context.name}-{name}"
+
+
+def role_arn(context: EksContext, name: str) -> Ref:
+    """The ARN of a role that `pod_role` or `node_role_resources` makes."""
+    return Ref(resource_id(ROLE, role_name(context, name)), "arn")
+
+
+def node_role_arn(context: EksContext) -> Ref:
+    """The ARN of the role of every node, Karpenter's too."""
+    return role_arn(context, NODES)
+
+
+def node_role_resources(context: EksContext) -> list[PlanResource]:
+    """The role of the nodes with its two managed policies."""
+    service = "ec2.amazonaws.com.cn" if context.partition == "aws-cn" else "ec2.amazonaws.com"
+    trust = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+    return [
+        _role(context, NODES, trust, "Nodes of the cluster", "target"),
+        *_attachments(context, NODES, NODE_POLICIES, "target"),
+    ]
+
+
+def pod_role(  # noqa: PLR0913 -- the parts of a role
+    context: EksContext,
+    name: str,
+    *,
+    service_account: tuple[str, str] | None,
+    managed_policies: Sequence[str] = (),
+    statements: Sequence[dict[str, Any]] = (),
+    spec_path: str,
+) -> list[PlanResource]:
+    """A role for pods: the role itself, its policies, and whose it is.
+
+    Args:
+        name: what follows CLUSTER- in the role's name.
+        service_account: (namespace, name) that gets the role; None where an Addon makes the association itself.
+        managed_policies: names of AWS managed policies, with their path: service-role/AmazonEBSCSIDriverPolicy.
+        statements: of the inline policy; references may stand in them.
+    """
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Service": "pods.eks.amazonaws.com"},
+        "Action": ["sts:AssumeRole", "sts:TagSession"],
+    }
+    purpose = f"Pods of {'/'.join(service_account)}" if service_account else f"Pods of the add-on {name}"
+    made = [
+        _role(context, name, trust, purpose, spec_path),
+        *_attachments(context, name, managed_policies, spec_path),
+        *_inline(context, name, statements, spec_path),
+    ]
+    if service_account is not None:
+        made.append(_association(context, name, service_account, made, spec_path))
+    return made
+
+
+def _role(context: EksContext, name: str, trust: dict[str, Any], purpose: str, spec_path: str) -> PlanResource:
+    full = role_name(context, name)
+    inputs = {
+        "name": full,
+        "description": f"{purpose} ({context.name}, made by mlcluster)",
+        "assumeRolePolicy": _document([trust]),
+        "tags": context.tags,
+    }
+    return resource(ROLE, full, inputs, spec_path=spec_path)
+
+
+def _attachments(context: EksContext, name: str, policies: Sequence[str], spec_path: str) -> list[PlanResource]:
+    full = role_name(context, name)
+    role = Ref(resource_id(ROLE, full), "name")
+    return [
+        resource(
+            ATTACHMENT,
+            f"{full}-{policy.rpartition('/')[2]}",
+            {"role": role, "policyArn": f"arn:{context.partition}:iam::aws:policy/{policy}"},
+            spec_path=spec_path,
+        )
+        for policy in policies
+    ]
+
+
+def _inline(context: EksContext, name: str, statements: Sequence[dict[str, Any]], spec_path: str) -> list[PlanResource]:
+    if not statements:
+        return []
+    full = role_name(context, name)
+    inputs = {"name": full, "role": Ref(resource_id(ROLE, full), "name"), "policy": _document(statements)}
+    return [resource(INLINE_POLICY, full, inputs, spec_path=spec_path)]
+
+
+def _association(
+    context: EksContext, name: str, account: tuple[str, str], role: Sequence[PlanResource], spec_path: str
+) -> PlanResource:
+    """A pod that starts before its role may do anything fails once and backs off, so the policies come first."""
+    namespace, service_account = account
+    inputs = {
+        "clusterName": context.name,
+        "namespace": namespace,
+        "serviceAccount": service_account,
+        "roleArn": role_arn(context, name),
+        "tags": context.tags,
+    }
+    needs = (f"Cluster/{context.name}", *(part.id for part in role))
+    return resource(ASSOCIATION, role_name(context, name), inputs, spec_path=spec_path, needs=needs)
+
+
+def _document(statements: Sequence[dict[str, Any]]) -> JsonText:
+    return JsonText({"Version": _POLICY_VERSION, "Statement": list(statements)})
