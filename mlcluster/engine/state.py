@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlcluster.engine.events import is_internal, plan_id
+from mlcluster.engine.identifiers import provider_id
 
 OWNER_LABEL = ("app.kubernetes.io/managed-by", "mlcluster")
 _CHECKPOINT_VERSION = 3
@@ -66,7 +67,7 @@ def resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
 def pending_in(deployment: Mapping[str, Any]) -> list[Pending]:
     """The open operations, sorted by URN."""
     found = [
-        Pending(item["type"], item["resource"]["urn"], _provider_id(item["resource"]))
+        Pending(item["type"], item["resource"]["urn"], provider_id(item["resource"]))
         for item in deployment.get("pending_operations") or []
     ]
     return sorted(found, key=lambda pending: pending.urn)
@@ -85,18 +86,18 @@ def with_created(deployment: Mapping[str, Any]) -> tuple[dict[str, Any], set[str
         resource = item["resource"]
         if item["type"] != "creating":
             others.append(item)
-        elif resource["urn"] not in known and (identifier := _provider_id(resource)):
+        elif resource["urn"] not in known and (identifier := provider_id(resource)):
             resources.append({**resource, "id": identifier, "outputs": resource.get("inputs") or {}})
             added.add(resource["urn"])
     return {**deployment, "resources": resources, "pending_operations": others}, added
 
 
 def foreign_in(deployment: Mapping[str, Any], urns: set[str]) -> list[str]:
-    """Which of these resources are objects on the server without our label: URNs, sorted."""
+    """Which of these resources are objects on the server without our label, or in AWS without our tag: URNs, sorted."""
     return sorted(
         item["urn"]
         for item in deployment.get("resources") or []
-        if item["urn"] in urns and "metadata" in (item.get("outputs") or {}) and not _is_ours(item["outputs"])
+        if item["urn"] in urns and not _is_ours(item.get("outputs") or {})
     )
 
 
@@ -112,15 +113,8 @@ def without_retention(deployment: Mapping[str, Any], plan_ids: Collection[str]) 
 
 
 def _is_ours(outputs: Mapping[str, Any]) -> bool:
+    """Whether it carries our label or tag; what can carry neither was found by a name that is ours."""
     name, value = OWNER_LABEL
-    labels = (outputs.get("metadata") or {}).get("labels") or {}
-    return bool(labels.get(name) == value)
-
-
-def _provider_id(resource: Mapping[str, Any]) -> str:
-    """Kubernetes objects and Helm releases are called NAMESPACE/NAME, or NAME without a namespace."""
-    inputs = resource.get("inputs") or {}
-    named = inputs.get("metadata") if "metadata" in inputs else inputs
-    if not isinstance(named, dict) or not named.get("name"):
-        return ""
-    return f"{named['namespace']}/{named['name']}" if named.get("namespace") else str(named["name"])
+    if "metadata" in outputs:
+        return bool(((outputs["metadata"] or {}).get("labels") or {}).get(name) == value)
+    return "tags" not in outputs or bool((outputs["tags"] or {}).get(name) == value)

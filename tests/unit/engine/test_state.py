@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from mlcluster.engine.state import Pending, foreign_in, parse_checkpoint, pending_in, resources_in, with_created
+from mlcluster.engine.state import (
+    Pending,
+    foreign_in,
+    parse_checkpoint,
+    pending_in,
+    resources_in,
+    with_created,
+    without_retention,
+)
 
 pytestmark = pytest.mark.unit
 LABELS = {"app.kubernetes.io/managed-by": "mlcluster"}
@@ -49,6 +57,39 @@ def test_the_providers_id_follows_from_the_inputs(inputs: dict[str, Any], identi
     (pending,) = pending_in({"pending_operations": [{"type": "creating", "resource": item}]})
     assert pending == Pending("creating", item["urn"], identifier)
     assert pending.text == "creating X/x"
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "identifier"),
+    [
+        ("aws:eks/nodeGroup:NodeGroup", {"clusterName": "atlas", "nodeGroupName": "train"}, "atlas:train"),
+        ("aws:eks/addon:Addon", {"clusterName": "atlas", "addonName": "vpc-cni"}, "atlas:vpc-cni"),
+        ("aws:iam/role:Role", {"name": "atlas-nodes"}, "atlas-nodes"),
+        ("aws:eks/nodeGroup:NodeGroup", {"clusterName": "atlas"}, ""),
+        ("aws:ec2/vpc:Vpc", {"cidrBlock": "10.0.0.0/16", "name": "no such input"}, ""),
+        ("eks:index:Cluster", {"name": "atlas"}, ""),
+    ],
+)
+def test_only_ids_that_aws_makes_of_inputs_are_worked_out(kind: str, inputs: dict[str, Any], identifier: str) -> None:
+    (pending,) = pending_in(
+        {"pending_operations": [{"type": "creating", "resource": _item("X/x", kind, inputs=inputs)}]}
+    )
+    assert pending.id == identifier
+
+
+def test_aws_resources_without_our_tag_are_foreign() -> None:
+    ours = _item("Role/ours") | {"outputs": {"tags": LABELS}}
+    others = _item("Role/others") | {"outputs": {"tags": {"app.kubernetes.io/managed-by": "terraform"}}}
+    bare = _item("Role/bare") | {"outputs": {"tags": {}}}
+    untaggable = _item("Alias/a") | {"outputs": {"name": "alias/atlas"}}
+    items = [ours, others, bare, untaggable]
+    assert foreign_in({"resources": items}, {item["urn"] for item in items}) == [bare["urn"], others["urn"]]
+
+
+def test_what_was_kept_is_deleted_once_it_is_asked_for() -> None:
+    kept, other = (_item(name) | {"retainOnDelete": True} for name in ("FileSystem/a", "Key/k"))
+    after = without_retention({"resources": [kept, other]}, ["FileSystem/a"])
+    assert [item["retainOnDelete"] for item in after["resources"]] == [False, True]
 
 
 def test_open_creations_join_the_state_once_and_other_operations_stay() -> None:
