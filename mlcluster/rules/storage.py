@@ -1,0 +1,22 @@
+"""What stays when the cluster goes."""
+
+from collections.abc import Iterator
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan.model import Plan
+from mlcluster.rules.places import place
+
+
+def kept_by_down(plan: Plan) -> Iterator[Finding]:
+    """STO001: resources that `down` leaves, and that go on costing money."""
+    kept: dict[str, list[str]] = {}
+    for entry in plan.resources:
+        if entry.retained:
+            kept.setdefault(entry.spec_path, []).append(entry.id)
+    for spec_path, identifiers in kept.items():
+        yield found(
+            "STO001",
+            place(spec_path),
+            f"`down` keeps {', '.join(identifiers)}, and AWS goes on charging for what costs",
+            "`down` names each with the command that deletes it; shared volumes go too with `retain: false`",
+        )

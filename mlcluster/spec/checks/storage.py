@@ -1,0 +1,105 @@
+"""Storage: classes and shared volumes that EKS can make."""
+
+from collections.abc import Iterator
+
+from mlcluster.catalog.eks import zones_of
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.storage import SharedVolume, StorageClass
+from mlcluster.spec.suggestions import did_you_mean, listed
+
+SMALLEST_GIB, STEP_GIB = 1200, 2400
+FREE_IOPS = 3000
+IOPS_PER_MIB = 4
+"""gp3: at most 0.25 MiB per second for each operation per second (EBS user guide, gp3 performance)."""
+
+_OF_EKS = "gp2"
+_ONLY_FOR = {"layout": "efs", "capacityGib": "fsxLustre", "throughputPerTib": "fsxLustre", "zone": "fsxLustre"}
+
+
+def storage_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Storage that cannot be."""
+    if not isinstance(spec.target, EksTarget):
+        yield from _elsewhere(spec)
+        return
+    yield from _classes(spec.storage.classes)
+    zones = _zones(spec.target)
+    first: dict[str, int] = {}
+    for index, volume in enumerate(spec.storage.volumes):
+        here: Loc = ("storage", "volumes", index)
+        if volume.name in first:
+            message = f"{volume.name} is the name of storage.volumes[{first[volume.name]}] already"
+            yield Problem((*here, "name"), message, "give each its own")
+        first.setdefault(volume.name, index)
+        yield from _teams((*here, "teams"), volume, [team.name for team in spec.teams])
+        yield from _of_its_kind(here, volume)
+        yield from _lustre(here, volume, zones)
+
+
+def _elsewhere(spec: ClusterSpec) -> Iterator[Problem]:
+    for key in ("classes", "volumes"):
+        if getattr(spec.storage, key):
+            message = f"storage on target {spec.target.kind} is not supported yet"
+            yield Problem(("storage", key), message, "remove it; claims use the classes that are there", key=True)
+
+
+def _classes(classes: list[StorageClass]) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    default: int | None = None
+    for index, one in enumerate(classes):
+        here: Loc = ("storage", "classes", index)
+        if one.name == _OF_EKS:
+            yield Problem((*here, "name"), "EKS makes a class of this name itself", "e.g. gp3")
+        elif one.name in first:
+            message = f"{one.name} is the name of storage.classes[{first[one.name]}] already"
+            yield Problem((*here, "name"), message, "give each its own")
+        first.setdefault(one.name, index)
+        if one.default and default is not None:
+            message = f"storage.classes[{default}] is the default already"
+            yield Problem((*here, "default"), message, "one class at most can be the default")
+        elif one.default:
+            default = index
+        yield from _speed(here, one)
+
+
+def _speed(here: Loc, one: StorageClass) -> Iterator[Problem]:
+    iops = one.iops or FREE_IOPS
+    if one.throughput_mib is not None and one.throughput_mib * IOPS_PER_MIB > iops:
+        message = f"{one.throughput_mib} MiB/s needs {one.throughput_mib * IOPS_PER_MIB} iops, and these are {iops}"
+        yield Problem((*here, "throughputMib"), message, f"at most {iops // IOPS_PER_MIB}, or raise iops")
+
+
+def _teams(here: Loc, volume: SharedVolume, teams: list[str]) -> Iterator[Problem]:
+    for index, name in enumerate(volume.teams or ()):
+        if name not in teams:
+            hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams) or 'none'}")
+            yield Problem((*here, index), f"there is no team {name}", hint)
+        elif name in (volume.teams or [])[:index]:
+            yield Problem((*here, index), f"{name} is in the list already", "remove one")
+
+
+def _of_its_kind(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
+    fields = type(volume).model_fields
+    given = {fields[name].alias or name for name in volume.model_fields_set}
+    for key, kind in _ONLY_FOR.items():
+        if key in given and kind != volume.kind:
+            yield Problem((*here, key), f"{key} is for kind {kind}; this is {volume.kind}", "remove it", key=True)
+
+
+def _lustre(here: Loc, volume: SharedVolume, zones: tuple[str, ...]) -> Iterator[Problem]:
+    if volume.kind != "fsxLustre":
+        return
+    size = volume.capacity_gib
+    if size is not None and size != SMALLEST_GIB and size % STEP_GIB:
+        next_size = (size // STEP_GIB + 1) * STEP_GIB if size > SMALLEST_GIB else SMALLEST_GIB
+        message = f"FSx for Lustre has 1200 GiB or a multiple of 2400, and this is {size}"
+        yield Problem((*here, "capacityGib"), message, f"the next size is {next_size}")
+    if volume.zone is not None and zones and volume.zone not in zones:
+        message = f"the cluster has no subnet in {volume.zone}"
+        yield Problem((*here, "zone"), message, f"zones: {listed(zones)}")
+
+
+def _zones(target: EksTarget) -> tuple[str, ...]:
+    """Zones with a subnet of the nodes; () when the region is unknown, which is a problem of its own."""
+    return tuple(target.zones or target.network.private_subnets or zones_of(target.region))
