@@ -1,0 +1,99 @@
+"""Network interfaces of nodes: one for addresses, and where a pool has EFA one EFA-only interface per card.
+
+Sources: components.md 3.3; Amazon EC2 user guide "Elastic Fabric Adapter" (a security group that lets everything
+through from and to itself), Amazon EKS user guide "Launch templates" (interfaces without a subnet).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mlcluster.catalog.instances import instance_type as catalogued
+from mlcluster.plan.eks.context import EksContext, resource, resource_id
+from mlcluster.plan.eks.control_plane import cluster_security_group
+from mlcluster.plan.eks.subnets import vpc_id
+from mlcluster.plan.model import Manifest, PlanResource
+from mlcluster.plan.values import Ref
+
+_GROUP = "aws:ec2/securityGroup:SecurityGroup"
+_INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+_EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One network interface of an instance.
+
+    Attributes:
+        card: network card index.
+        device: device index; (card, device) is unique.
+        kind: EC2's interface type; the first interface is the one with addresses.
+    """
+
+    card: int
+    device: int
+    kind: Literal["interface", "efa-only"]
+
+
+def efa_interfaces(instance_type: str) -> tuple[Interface, ...]:
+    """Every interface that an instance of this type starts with when its pool has EFA, the primary one first.
+
+    Raises:
+        KeyError: the catalogue does not know the type.
+    """
+    # p6-b300 has its addresses on a card of their own.
+    first = 1 if instance_type.startswith("p6-b300.") else 0
+    cards = range(first, first + catalogued(instance_type).efa)
+    # AWS's own tools use device index 1 on every card: eksctl 0.230, Karpenter 1.14.
+    return (Interface(0, 0, "interface"), *(Interface(card, 1, "efa-only") for card in cards))
+
+
+def launch_interfaces(context: EksContext, instance_type: str) -> list[Manifest]:
+    """`networkInterfaces` of a launch template; the same security groups on each, no subnet, no public address."""
+    groups = [cluster_security_group(context), efa_security_group(context)]
+    return [
+        {
+            "networkCardIndex": interface.card,
+            "deviceIndex": interface.device,
+            "interfaceType": interface.kind,
+            "deleteOnTermination": "true",
+            "securityGroups": groups,
+        }
+        for interface in efa_interfaces(instance_type)
+    ]
+
+
+def efa_security_group(context: EksContext) -> Ref:
+    """The ID of the security group of EFA interfaces."""
+    return Ref(resource_id(_GROUP, f"{context.name}-efa"), "id")
+
+
+def efa_security_group_resources(context: EksContext) -> list[PlanResource]:
+    """The security group of EFA interfaces and its two rules; nothing where no pool has EFA.
+
+    It does not carry kubernetes.io/cluster/NAME: the load balancer controller fails when two groups of a node do.
+    """
+    first = next((pool for pool in context.pools if context.written(pool).network.efa), None)
+    if first is None:
+        return []
+    name, path = f"{context.name}-efa", f"{first.spec_path}.network.efa"
+    group = efa_security_group(context)
+    itself: Manifest = {
+        "securityGroupId": group,
+        "referencedSecurityGroupId": group,
+        "ipProtocol": "-1",
+        "description": "EFA between nodes of this group",
+        "tags": {**context.tags, "Name": name},
+    }
+    inputs: Manifest = {
+        "name": name,
+        "description": f"EFA between nodes of {context.name}",
+        "vpcId": vpc_id(context),
+        # A rule that refers to its own group would keep the group from being deleted.
+        "revokeRulesOnDelete": True,
+        "tags": {**context.tags, "Name": name},
+    }
+    return [
+        resource(_GROUP, name, inputs, spec_path=path),
+        resource(_INGRESS, name, itself, spec_path=path),
+        resource(_EGRESS, name, itself, spec_path=path),
+    ]
