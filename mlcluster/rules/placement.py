@@ -1,13 +1,12 @@
 """What lands where."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.model import Plan, PlanPod, Pool, Taint
+from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
+from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.rules.places import place
-
-HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 
 def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
@@ -28,19 +27,10 @@ def _refuses(pool: Pool, pod: PlanPod) -> str:
     if any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
         return "has other labels"
     for taint in pool.taints:
-        if taint.effect in HARD_EFFECTS and not any(_tolerates(entry, taint) for entry in pod.tolerations):
+        if taint.effect in HARD_EFFECTS and not any(tolerates(entry, taint) for entry in pod.tolerations):
             return f"has the taint {taint.key}"
     short = [name for name, amount in pod.requests.items() if amount > pool.usable.get(name, 0)]
     return f"has too little {', '.join(short)}" if short else ""
-
-
-def _tolerates(toleration: Mapping[str, str], taint: Taint) -> bool:
-    """The API's own rule: an empty key with Exists matches all, an empty effect matches every effect."""
-    if toleration.get("effect", "") not in {"", taint.effect}:
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return toleration.get("key", "") in {"", taint.key}
-    return toleration.get("key", "") == taint.key and toleration.get("value", "") == taint.value
 
 
 def untainted_accelerators(plan: Plan) -> Iterator[Finding]:

@@ -1,0 +1,41 @@
+"""What daemon sets take of a node before pods of teams get anything."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from mlcluster.plan.model import PlanPod, Pool, Taint
+from mlcluster.plan.quantities import add, subtract
+
+HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+
+
+def with_daemon_sets(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Pool, ...]:
+    """The pools, each less what the daemon sets that land on its nodes request."""
+    daemons = [pod for pod in pods if pod.kind == "DaemonSet"]
+    return tuple(_less(pool, [pod for pod in daemons if lands_on(pod, pool)]) for pool in pools)
+
+
+def lands_on(pod: PlanPod, pool: Pool) -> bool:
+    """Whether the pod's selector and tolerations let it onto the pool's nodes; room is another question."""
+    selected = all(pool.labels.get(key) == value for key, value in pod.node_selector.items())
+    hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
+    return selected and all(any(tolerates(toleration, taint) for toleration in pod.tolerations) for taint in hard)
+
+
+def tolerates(toleration: Mapping[str, str], taint: Taint) -> bool:
+    """The API's own rule: an empty key with Exists matches all, an empty effect matches every effect."""
+    if toleration.get("effect", "") not in {"", taint.effect}:
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return toleration.get("key", "") in {"", taint.key}
+    return toleration.get("key", "") == taint.key and toleration.get("value", "") == taint.value
+
+
+def _less(pool: Pool, pods: list[PlanPod]) -> Pool:
+    taken = add(*(pod.requests for pod in pods))
+    overhead = add(pool.overhead, taken)
+    return replace(
+        pool,
+        overhead={name: amount for name, amount in overhead.items() if amount},
+        usable=subtract(pool.allocatable, overhead),
+    )
