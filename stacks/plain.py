@@ -1,32 +1,61 @@
 """For `pulumi up` in a stack's own folder, without mlcluster's command line: what to register comes from the config.
 
     pulumi config set mlcluster:spec ../../cluster.yaml        the spec, relative to the stack's folder
+
+stacks/platform and stacks/local, which work on a cluster that is there:
+
     pulumi config set mlcluster:kubeconfig ~/.kube/config
     pulumi config set mlcluster:context NAME                   default: the current context
     pulumi config set mlcluster:clusterUid UID                 kubectl get ns kube-system -o jsonpath={.metadata.uid}
+    pulumi config set mlcluster:values JSON                    on `eks`: the output `values` of stacks/eks
+
+stacks/eks, which makes one, takes region, account and profile from the spec's target. Its kubeconfig and values for the
+platform are outputs:
+
+    pulumi stack output kubeconfig --show-secrets > kubeconfig.json
+    pulumi -C ../platform config set mlcluster:values "$(pulumi stack output values --json)"
 
 mlcluster must be importable by the project's Python. This way needs Pulumi's Python language host, which no package
 registry offers: it was not run where mlcluster was built. These modules were, by the real engine as an inline program.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
 import pulumi
 
 from mlcluster.plan import build
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.load import load
 
-
-class Program(Protocol):
-    """The function `program` of a stack."""
-
-    def __call__(self, plan: Any, *, kubeconfig: str, context: str | None, cluster_uid: str) -> None: ...
+Program = Callable[..., None]
+"""The function `program` of a stack; with its own arguments by keyword."""
 
 
 def run(program: Program) -> None:
-    """Builds the plan of the configured spec and registers it."""
+    """Builds the plan of the configured spec and registers it on the configured cluster."""
     config = pulumi.Config("mlcluster")
-    plan = build(load(Path(config.require("spec")).expanduser()).spec)
+    plan = build(_spec(config))
     kubeconfig = str(Path(config.require("kubeconfig")).expanduser().absolute())
-    program(plan, kubeconfig=kubeconfig, context=config.get("context"), cluster_uid=config.require("clusterUid"))
+    values = config.get_object("values")
+    more = {} if values is None else {"values": values}
+    uid = config.require("clusterUid")
+    program(plan, kubeconfig=kubeconfig, context=config.get("context"), cluster_uid=uid, **more)
+
+
+def run_eks(program: Program) -> None:
+    """Builds the plan of the configured spec and registers its cloud half.
+
+    Raises:
+        TypeError: the spec's target is not eks.
+    """
+    spec = _spec(pulumi.Config("mlcluster"))
+    target = spec.target
+    if not isinstance(target, EksTarget):
+        raise TypeError(f"the target of the spec is {target.kind}, not eks")
+    program(build(spec), region=target.region, account_id=target.account_id, profile=target.profile)
+
+
+def _spec(config: pulumi.Config) -> ClusterSpec:
+    return load(Path(config.require("spec")).expanduser()).spec

@@ -7,9 +7,11 @@ generically: a type token and the whole object are what the SDK's own classes se
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pulumi
+
+from stacks.references import Find, Values, exported, sent
 
 SDK_VERSION = "4.34.2"
 """Version of the Kubernetes provider that is asked for; the one pulumi-kubernetes is pinned to."""
@@ -19,6 +21,8 @@ NAMESPACE_TIMEOUT = "5m"
 
 RELEASE_TIMEOUT_SECONDS = 900
 """Covers driver builds of a first GPU node."""
+
+_Item = TypeVar("_Item", bound="Registered")
 
 
 class Registered(Protocol):
@@ -73,9 +77,9 @@ def type_token(manifest: Mapping[str, Any]) -> str:
     return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
 
-def object_entry(item: KubernetesObject) -> Entry:
+def object_entry(item: KubernetesObject, find: Find) -> Entry:
     """How a Kubernetes object is registered; the contents of a Secret are encrypted in the state."""
-    inputs = dict(item.manifest)
+    inputs = dict(sent(item.manifest, find))
     if inputs["kind"] == "Secret":
         inputs |= {str(key): pulumi.Output.secret(inputs[key]) for key in ("data", "stringData") if key in inputs}
     slow = inputs["kind"] == "Namespace"
@@ -83,14 +87,14 @@ def object_entry(item: KubernetesObject) -> Entry:
     return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts)
 
 
-def release_entry(item: Release) -> Entry:
+def release_entry(item: Release, find: Find) -> Entry:
     """How a Helm release is registered: its name as it is, and the engine waits until it is ready."""
     inputs: dict[str, Any] = {
         "name": item.name,
         "chart": item.chart,
         "version": item.version,
         "namespace": item.namespace,
-        "values": item.values,
+        "values": sent(item.values, find),
         "skipAwait": False,
         "timeout": RELEASE_TIMEOUT_SECONDS,
         "compat": "true",  # the SDK's Release always sends it
@@ -102,15 +106,27 @@ def release_entry(item: Release) -> Entry:
     return Entry(item.id, "kubernetes:helm.sh/v3:Release", inputs, item.needs, timeouts)
 
 
-def platform_entries(objects: Iterable[KubernetesObject], releases: Iterable[Release]) -> tuple[list[Entry], set[str]]:
-    """The entries of a plan, and the ids of releases that somebody else realises (a host process, or the target)."""
-    known = list(releases)
-    ours = [release_entry(release) for release in known if release.realisation == "helm"]
+def platform_entries(
+    objects: Iterable[KubernetesObject], releases: Iterable[Release], values: Values | None = None
+) -> tuple[list[Entry], set[str]]:
+    """The entries of a plan, and the ids of what somebody else realises: a host process, the target, another stack.
+
+    Args:
+        objects: of the plan.
+        releases: of the plan.
+        values: of the references in them; None where the target has no stack of the cloud.
+
+    Raises:
+        ValueError: a reference is not among the values, and this is no preview.
+    """
+    known, values = list(releases), values or {}
+    find = exported(values)
+    ours = [release_entry(release, find) for release in known if release.realisation == "helm"]
     elsewhere = {release.id for release in known if release.realisation != "helm"}
-    return [*ours, *(object_entry(item) for item in objects)], elsewhere
+    return [*ours, *(object_entry(item, find) for item in objects)], elsewhere | values.keys()
 
 
-def in_order(entries: Sequence[Entry], elsewhere: Collection[str] = ()) -> list[Entry]:
+def in_order(entries: Sequence[_Item], elsewhere: Collection[str] = ()) -> list[_Item]:
     """The entries, each after everything it needs; needs in `elsewhere` are met before the program runs.
 
     Raises:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import pulumi
 
+from stacks.references import Values
 from stacks.registration import KubernetesObject, Release, cluster_provider, platform_entries, register
 
 
@@ -17,12 +18,21 @@ class Plan(Protocol):
     def releases(self) -> Iterable[Release]: ...
 
 
-def program(plan: Plan, *, kubeconfig: str, context: str | None, cluster_uid: str) -> None:
-    """Registers releases and objects; `kubeconfig` is a path, `cluster_uid` the UID of kube-system.
+def program(
+    plan: Plan, *, kubeconfig: str, context: str | None, cluster_uid: str, values: Values | None = None
+) -> None:
+    """Registers releases and objects.
 
-    The UID is exported: any machine that opens the stack can tell which cluster it belongs to.
+    The cluster's UID is exported: any machine that opens the stack can tell which cluster it belongs to.
+
+    Args:
+        plan: what to register.
+        kubeconfig: path of the file.
+        context: context of the file, None for its current one.
+        cluster_uid: UID of the kube-system namespace.
+        values: the output `values` of the cloud's stack, for the references in manifests and release values.
     """
     provider = cluster_provider(kubeconfig=kubeconfig, context=context, cluster_uid=cluster_uid)
-    entries, elsewhere = platform_entries(plan.objects, plan.releases)
+    entries, elsewhere = platform_entries(plan.objects, plan.releases, values)
     register(entries, provider, elsewhere)
     pulumi.export("clusterUid", cluster_uid)

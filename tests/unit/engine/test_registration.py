@@ -12,9 +12,12 @@ import pytest
 
 from mlcluster.engine import programs
 from mlcluster.errors import MlclusterError
+from mlcluster.plan.values import Joined, JsonText, Ref
 from stacks import registration
+from stacks.references import exported
 
 pytestmark = pytest.mark.unit
+NOTHING = exported({})
 
 
 @dataclass(frozen=True)
@@ -96,13 +99,13 @@ def test_needs_that_nobody_registers_or_that_go_in_a_circle_are_errors() -> None
 
 
 def test_a_release_is_named_pinned_and_waited_for() -> None:
-    entry = registration.release_entry(Release(values={"a": 1}))
+    entry = registration.release_entry(Release(values={"a": 1}), NOTHING)
     assert entry.token == "kubernetes:helm.sh/v3:Release"
     assert entry.inputs["repositoryOpts"] == {"repo": "https://charts.example"}
     wanted = {"name": "gpu-operator", "version": "v1.2.3", "values": {"a": 1}, "skipAwait": False, "compat": "true"}
     assert {name: entry.inputs[name] for name in wanted} == wanted
     assert entry.timeouts is not None
-    assert "repositoryOpts" not in registration.release_entry(Release(repository="", chart="oci://x/y")).inputs
+    assert "repositoryOpts" not in registration.release_entry(Release(repository="", chart="oci://x/y"), NOTHING).inputs
 
 
 def test_only_releases_that_helm_installs_are_registered() -> None:
@@ -112,8 +115,23 @@ def test_only_releases_that_helm_installs_are_registered() -> None:
     assert elsewhere == {"Release/process", "Release/present"}
 
 
+def test_what_the_cloud_exported_stands_in_manifests_and_values() -> None:
+    volume, role = Ref("FileSystem/data", "id"), Ref("Role/atlas", "arn")
+    objects = [Thing("A", ("FileSystem/data",), {"apiVersion": "v1", "kind": "Secret", "data": {"id": volume}})]
+    releases = [Release(values={"role": role, "both": Joined((volume, "/", role)), "text": JsonText({"role": role})})]
+    values = {"FileSystem/data": {"id": "fs-1"}, "Role/atlas": {"arn": "arn:x"}}
+    (release, secret), elsewhere = registration.platform_entries(objects, releases, values)
+    assert release.inputs["values"] == {"role": "arn:x", "both": "fs-1/arn:x", "text": '{"role": "arn:x"}'}
+    assert [entry.id for entry in registration.in_order([secret], elsewhere)] == ["A"]
+
+
+def test_what_the_cloud_did_not_export_is_named() -> None:
+    with pytest.raises(ValueError, match=r"has not exported \$\{FileSystem/data.id\}"):
+        registration.platform_entries([Thing("A", (), {"kind": "X", "a": Ref("FileSystem/data", "id")})], [], {})
+
+
 def test_namespaces_get_time_to_go() -> None:
-    entry = registration.object_entry(Thing("N", (), {"apiVersion": "v1", "kind": "Namespace"}))
+    entry = registration.object_entry(Thing("N", (), {"apiVersion": "v1", "kind": "Namespace"}), NOTHING)
     assert entry.timeouts is not None
     assert entry.timeouts.delete == "5m"
 
@@ -135,6 +153,6 @@ def test_programs_are_loaded_from_a_wheels_data_directory_too(tmp_path: Path) ->
 
 
 def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path) -> None:
-    for name in ("platform", "local"):
+    for name in ("platform", "local", "eks"):
         assert callable(programs.load(name).program)
         assert f"name: mlcluster-{name}\n" in (project_root / "stacks" / name / "Pulumi.yaml").read_text()

@@ -1,0 +1,59 @@
+"""Puts values in the place of a plan's references: outputs of this run, or what another stack has exported."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+
+from mlcluster.plan.values import Joined, JsonText, Ref, references, resolved
+
+Find = Callable[[Ref], Any]
+"""What a reference means: a plain value, a pulumi.Output, or a resource."""
+
+Values = Mapping[str, Mapping[str, Any]]
+"""What the stack of the cloud exported as `values`: {resource id: {output: value}}."""
+
+
+def sent(value: Any, find: Find) -> Any:
+    """A value of the plan as it is given to the SDK: plain data, with outputs in it where something is not known yet.
+
+    Args:
+        find: what it raises comes through.
+    """
+    if not any(isinstance(find(ref), pulumi.Output | pulumi.Resource) for ref in references(value)):
+        return resolved(value, find)
+    match value:
+        case Ref():
+            return find(value)
+        case Joined(parts):
+            return pulumi.Output.concat(*(part if isinstance(part, str) else find(part) for part in parts))
+        case JsonText(document):
+            return pulumi.Output.from_input(sent(document, find)).apply(_as_json)
+        case dict():
+            return {key: sent(part, find) for key, part in value.items()}
+        case _:
+            return [sent(part, find) for part in value]
+
+
+def _as_json(document: Any) -> str:
+    return json.dumps(document, sort_keys=True)
+
+
+def exported(values: Values) -> Find:
+    """Looks references up in what the stack of the cloud exported.
+
+    During a preview, one that it has not exported yet is unknown: the change that brings it is previewed too.
+
+    Raises:
+        ValueError: from the function, outside of a preview.
+    """
+
+    def find(ref: Ref) -> Any:
+        if ref.output in values.get(ref.resource, {}):
+            return values[ref.resource][ref.output]
+        if pulumi.runtime.is_dry_run():
+            return pulumi.Output.from_input(pulumi.UNKNOWN)
+        raise ValueError(f"the stack of the cloud has not exported {ref}")
+
+    return find
