@@ -1,0 +1,130 @@
+"""What Kubernetes knows of the storage: classes, and a claim of each shared volume in each team's namespace."""
+
+from collections.abc import Iterator
+
+from mlcluster.plan import names
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.storage.volumes import Volume, shared_volumes
+from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
+from mlcluster.plan.objects import make, object_id
+from mlcluster.plan.values import Joined, Ref
+from mlcluster.spec.storage import StorageClass
+
+EBS, EFS, FSX = "ebs.csi.aws.com", "efs.csi.aws.com", "fsx.csi.aws.com"
+DEFAULT_CLASS = "gp3"
+IS_DEFAULT = "storageclass.kubernetes.io/is-default-class"
+EFS_CAPACITY = "5Gi"
+"""A claim must ask for something; EFS grows by itself and no driver looks at it."""
+
+
+def storage_objects(context: EksContext, teams: tuple[TeamPlan, ...]) -> list[PlanObject]:
+    """StorageClasses, and a PersistentVolume and PersistentVolumeClaim of each shared volume for each of its teams."""
+    namespaces = {team.name: team.namespace for team in teams}
+    claims = [
+        entry
+        for volume in shared_volumes(context)
+        for team in volume.teams
+        if team in namespaces
+        for entry in _claim(context, volume, team, namespaces[team])
+    ]
+    return [*_classes(context), *claims]
+
+
+def _classes(context: EksContext) -> Iterator[PlanObject]:
+    written = context.spec.storage.classes
+    if not written:
+        yield _class(context, StorageClass(name=DEFAULT_CLASS, default=True), "storage")
+    for index, one in enumerate(written):
+        yield _class(context, one, f"storage.classes[{index}]")
+
+
+def _class(context: EksContext, one: StorageClass, spec_path: str) -> PlanObject:
+    parameters = {"type": "gp3", "encrypted": "true"}
+    if one.iops is not None:
+        parameters["iops"] = str(one.iops)
+    if one.throughput_mib is not None:
+        parameters["throughput"] = str(one.throughput_mib)
+    # the volumes carry our tags too, so that the search for leftovers finds them
+    for number, (key, value) in enumerate(context.tags.items(), start=1):
+        parameters[f"tagSpecification_{number}"] = f"{key}={value}"
+    body: Manifest = {
+        "provisioner": EBS,
+        "parameters": parameters,
+        "reclaimPolicy": one.reclaim.capitalize(),
+        "volumeBindingMode": "WaitForFirstConsumer",
+        "allowVolumeExpansion": True,
+    }
+    annotations = {IS_DEFAULT: "true"} if one.default else None
+    return make(
+        context.name, "storage.k8s.io/v1", "StorageClass", one.name, body, annotations=annotations, spec_path=spec_path
+    )
+
+
+def _claim(context: EksContext, volume: Volume, team: str, namespace: str) -> tuple[PlanObject, PlanObject]:
+    """A volume that only this claim can have, and the claim; neither name can be mistaken: labels have no dots."""
+    persistent = f"{team}.{volume.name}"
+    modes = ["ReadOnlyMany" if volume.written.read_only else "ReadWriteMany"]
+    size = EFS_CAPACITY if volume.written.kind == "efs" else f"{volume.capacity_gib}Gi"
+    label = {names.TEAM: team}
+    spec: Manifest = {
+        "capacity": {"storage": size},
+        "accessModes": modes,
+        "volumeMode": "Filesystem",
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "claimRef": {"namespace": namespace, "name": volume.name},
+        "csi": _source(volume, team),
+    }
+    if volume.written.kind == "fsxLustre":
+        spec["mountOptions"] = ["flock"]
+    wanted: Manifest = {
+        "accessModes": modes,
+        "storageClassName": "",
+        "volumeMode": "Filesystem",
+        "volumeName": persistent,
+        "resources": {"requests": {"storage": size}},
+    }
+    return (
+        make(
+            context.name,
+            "v1",
+            "PersistentVolume",
+            persistent,
+            {"spec": spec},
+            labels=label,
+            spec_path=volume.spec_path,
+        ),
+        make(
+            context.name,
+            "v1",
+            "PersistentVolumeClaim",
+            volume.name,
+            {"spec": wanted},
+            namespace=namespace,
+            labels=label,
+            needs=(object_id("PersistentVolume", persistent),),
+            spec_path=volume.spec_path,
+        ),
+    )
+
+
+def _source(volume: Volume, team: str) -> Manifest:
+    """Where the driver finds the volume; handles differ by team, for a kubelet takes equal ones for one volume.
+
+    The FSx driver mounts by dnsname and mountname and only tells volumes apart by the handle (aws-fsx-csi-driver,
+    pkg/driver/node.go).
+    """
+    file_system = Ref(volume.file_system, "id")
+    if volume.written.kind == "efs":
+        handle = Joined((file_system, "::", Ref(volume.access_point(team), "id")))
+        source: Manifest = {"driver": EFS, "volumeHandle": handle}
+    else:
+        source = {
+            "driver": FSX,
+            "volumeHandle": Joined((file_system, f"::{team}")),
+            "volumeAttributes": {
+                "dnsname": Ref(volume.file_system, "dnsName"),
+                "mountname": Ref(volume.file_system, "mountName"),
+            },
+        }
+    return {**source, "readOnly": True} if volume.written.read_only else source

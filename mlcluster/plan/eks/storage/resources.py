@@ -1,0 +1,20 @@
+"""What shared volumes are in the account: file systems, security groups, mount targets, access points."""
+
+from collections.abc import Iterator
+
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.storage.efs import efs_resources
+from mlcluster.plan.eks.storage.lustre import lustre_resources
+from mlcluster.plan.eks.storage.volumes import shared_volumes
+from mlcluster.plan.model import PlanResource
+
+
+def storage_resources(context: EksContext) -> tuple[PlanResource, ...]:
+    """Every cloud resource of the spec's shared volumes; () when it has none."""
+    return tuple(_resources(context))
+
+
+def _resources(context: EksContext) -> Iterator[PlanResource]:
+    for volume in shared_volumes(context):
+        make = efs_resources if volume.written.kind == "efs" else lustre_resources
+        yield from make(context, volume)

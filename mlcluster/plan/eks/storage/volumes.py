@@ -1,0 +1,67 @@
+"""Shared volumes with their defaults filled in, and the ids by which their resources are known."""
+
+from dataclasses import dataclass
+
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.spec.storage import SharedVolume
+
+DEFAULT_CAPACITY_GIB = 1200
+"""The smallest FSx for Lustre file system of type PERSISTENT_2 (CreateFileSystem, StorageCapacity)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """One shared volume.
+
+    Attributes:
+        written: what the spec says.
+        teams: names of the teams that have it, in the spec's order of teams.
+        group: name of its security group in AWS; the group's id is SecurityGroup/<group>.
+    """
+
+    written: SharedVolume
+    teams: tuple[str, ...]
+    group: str
+    spec_path: str
+
+    @property
+    def name(self) -> str:
+        """Of the volume and of the claim in each team's namespace."""
+        return self.written.name
+
+    @property
+    def file_system(self) -> str:
+        """Id of the file system among the plan's resources."""
+        kind = "FileSystem" if self.written.kind == "efs" else "LustreFileSystem"
+        return f"{kind}/{self.name}"
+
+    @property
+    def capacity_gib(self) -> int:
+        """Of an FSx for Lustre file system, GiB."""
+        return self.written.capacity_gib or DEFAULT_CAPACITY_GIB
+
+    def access_point(self, team: str) -> str:
+        """Id of a team's way into an EFS file system; volume and team names have no dots."""
+        return f"AccessPoint/{self.name}.{team}"
+
+
+def shared_volumes(context: EksContext) -> tuple[Volume, ...]:
+    """Every shared volume of the spec."""
+    every = [team.name for team in context.spec.teams]
+    return tuple(
+        Volume(
+            written=volume,
+            teams=tuple(team for team in every if volume.teams is None or team in volume.teams),
+            group=f"{context.name}-volume-{volume.name}",
+            spec_path=f"storage.volumes[{index}]",
+        )
+        for index, volume in enumerate(context.spec.storage.volumes)
+    )
+
+
+def lustre_zone(context: EksContext, volume: Volume) -> str:
+    """The one zone of an FSx file system: as written, else that of the first pool with one zone, else the first."""
+    if volume.written.zone is not None:
+        return volume.written.zone
+    single = [zones[0] for pool in context.pools if len(zones := context.zones_of(pool)) == 1]
+    return (*single, *context.zones)[0]
