@@ -6,9 +6,14 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Amounts, Pool, Price, Taint
 from mlcluster.plan.quantities import add, ordered, parse, subtract
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.eks_nodes import eks_allocatable
 from mlcluster.spec.pools import NodePool, NodeShape
 
 GPU_RESOURCE = "nvidia.com/gpu"
+EKS_ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
+EFA_LABEL = f"{names.DOMAIN}/efa"
+MIG_LABEL = "nvidia.com/mig.config"
+"""What the GPU operator's MIG manager makes of the GPUs; Bottlerocket has it in its settings."""
 
 
 def resolve_pools(spec: ClusterSpec, daemon_sets: Amounts) -> tuple[Pool, ...]:
@@ -22,17 +27,19 @@ def resolve_pools(spec: ClusterSpec, daemon_sets: Amounts) -> tuple[Pool, ...]:
 
 
 def _pool(spec: ClusterSpec, index: int, pool: NodePool, daemon_sets: Amounts) -> Pool:
-    accelerator = _accelerator(pool)
-    allocatable = _allocatable(pool, accelerator)
+    on_eks = spec.target.kind == "eks"
+    accelerator = _accelerator(pool, on_eks=on_eks)
+    allocatable = _allocatable(pool, accelerator, on_eks=on_eks)
     overhead = add(daemon_sets, _reserved(pool))
     own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
+    ours = eks_labels(pool, accelerator) if on_eks else {}
     return Pool(
         name=pool.name,
         instance_type=pool.instance_type or "",
         arch=instance_type(pool.instance_type).arch if pool.instance_type else "",
         min_size=pool.min_size,
         max_size=pool.max_size,
-        labels={**own, **dict(sorted(pool.labels.items()))},
+        labels={**own, **ours, **dict(sorted(pool.labels.items()))},
         selector=own,
         taints=_taints(spec, pool, accelerator),
         allocatable=allocatable,
@@ -46,7 +53,7 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool, daemon_sets: Amounts) -
     )
 
 
-def _accelerator(pool: NodePool) -> Accelerator | None:
+def _accelerator(pool: NodePool, *, on_eks: bool) -> Accelerator | None:
     if pool.node_shape is not None:
         shape = pool.node_shape.gpu
         facts = (shape.model, shape.count, shape.memory_mib) if shape else ("", 0, None)
@@ -60,21 +67,43 @@ def _accelerator(pool: NodePool) -> Accelerator | None:
         profile = pool.gpu.mig.removeprefix("all-")
         known = gpu(model, memory_mib)
         per_gpu = known.mig_profiles[profile] if known else 0
-        return Accelerator(model, count, memory_mib, f"nvidia.com/mig-{profile}", count * per_gpu, "mig")
+        # Bottlerocket's device plugin has the MIG strategy "single", which calls every instance a GPU.
+        plain = on_eks and pool.ami.family == "bottlerocket"
+        resource = GPU_RESOURCE if plain else f"nvidia.com/mig-{profile}"
+        return Accelerator(model, count, memory_mib, resource, count * per_gpu, "mig")
     if pool.gpu.time_slicing is not None:
         slices = count * pool.gpu.time_slicing.replicas
         return Accelerator(model, count, memory_mib, GPU_RESOURCE, slices, "timeSlicing")
     return Accelerator(model, count, memory_mib, GPU_RESOURCE, count, "whole")
 
 
-def _allocatable(pool: NodePool, accelerator: Accelerator | None) -> dict[str, int]:
-    amounts = _of_shape(pool.node_shape) if pool.node_shape else _of_instance(pool.instance_type or "")
+def _allocatable(pool: NodePool, accelerator: Accelerator | None, *, on_eks: bool) -> dict[str, int]:
+    if pool.node_shape:
+        amounts = _of_shape(pool.node_shape)
+    elif on_eks:
+        root_mib = parse("ephemeral-storage", pool.root_volume.size)
+        amounts = eks_allocatable(pool, instance_type(pool.instance_type or ""), root_mib=root_mib)
+    else:
+        amounts = _of_instance(pool.instance_type or "")
     if accelerator is not None:
         amounts[accelerator.resource] = accelerator.slices
     if pool.network.efa and pool.instance_type:
         amounts[names.EFA_RESOURCE] = instance_type(pool.instance_type).efa
     amounts.update(pool.network.rdma)
     return {name: amounts[name] for name in ordered(amounts)}
+
+
+def eks_labels(pool: NodePool, accelerator: Accelerator | None) -> dict[str, str]:
+    """Labels that the nodes of an `eks` pool carry because of what they are (components.md 6.1)."""
+    found: dict[str, str] = {}
+    if accelerator is not None:
+        # The Cluster Autoscaler waits for GPUs on nodes with this label; only its presence counts.
+        found[EKS_ACCELERATOR_LABEL] = f"nvidia-{accelerator.model}"
+        if pool.gpu.mig is not None and pool.ami.family != "bottlerocket":
+            found[MIG_LABEL] = pool.gpu.mig
+    if pool.network.efa:
+        found[EFA_LABEL] = "true"
+    return found
 
 
 def _of_instance(name: str) -> dict[str, int]:

@@ -7,7 +7,7 @@ The API server stores quantities in one canonical form; writing that form oursel
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-MEMORY_RESOURCES = frozenset({"memory", "ephemeral-storage"})
+MEMORY_RESOURCES = frozenset({"memory", "ephemeral-storage", "hugepages-2Mi"})
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("Mi", "Gi", "Ti", "Pi", "Ei")
 _FACTORS = {

@@ -58,11 +58,12 @@ class EksContext:
         return self.target.autoscaler == "karpenter" and not (fixed and pool.accelerator is None)
 
     def zones_of(self, pool: Pool) -> tuple[str, ...]:
-        """Zones that the pool's nodes may be in: what the spec says, else one zone for EFA, else all of them."""
-        given = self.written(pool).zones
-        if given:
-            return tuple(given)
-        return self.zones[:1] if self.written(pool).network.efa else self.zones
+        """Zones of the pool's nodes: what the spec says, else one for EFA and placement groups, else all of them."""
+        written = self.written(pool)
+        if written.zones:
+            return tuple(written.zones)
+        close = written.network.efa or written.network.placement_group == "cluster"
+        return self.zones[:1] if close else self.zones
 
     def written(self, pool: Pool) -> NodePool:
         """What the spec says of a pool."""

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType, instance_type
+from mlcluster.spec.eks_nodes import eks_allocatable
 from mlcluster.spec.pools import NodePool, NodeShape
 
 _FACTORS = {
@@ -43,8 +44,12 @@ def known_instance(name: str) -> InstanceType | None:
         return None
 
 
-def node_facts(pool: NodePool) -> NodeFacts | None:
-    """The facts of one node, or None where the pool names neither a known instance type nor a shape."""
+def node_facts(pool: NodePool, *, on_eks: bool = False) -> NodeFacts | None:
+    """The facts of one node, or None where the pool names neither a known instance type nor a shape.
+
+    Args:
+        on_eks: mlcluster makes the nodes in EKS, so that their pods, volumes and huge pages are as the pool says.
+    """
     if pool.node_shape is not None:
         return _of_shape(pool, pool.node_shape)
     instance = known_instance(pool.instance_type) if pool.instance_type else None
@@ -60,12 +65,7 @@ def node_facts(pool: NodePool) -> NodeFacts | None:
         mig_profiles=profiles,
         slices_per_gpu=_slices(pool, profiles),
         efa=instance.efa,
-        allocatable={
-            "cpu": instance.allocatable_cpu_milli,
-            "memory": instance.allocatable_memory_mib,
-            "ephemeralStorage": instance.allocatable_ephemeral_mib,
-            "pods": instance.allocatable_pods,
-        },
+        allocatable=_eks_allocatable(pool, instance) if on_eks else _catalogued(instance),
     )
 
 
@@ -74,6 +74,21 @@ def units(key: str, quantity: str) -> int:
     suffix = quantity.lstrip("0123456789.")
     value = Decimal(quantity.removesuffix(suffix)) * _FACTORS[suffix]
     return int(value * 1000) if key == "cpu" else int(value / _FACTORS["Mi"])
+
+
+def _catalogued(instance: InstanceType) -> dict[str, int]:
+    return {
+        "cpu": instance.allocatable_cpu_milli,
+        "memory": instance.allocatable_memory_mib,
+        "ephemeralStorage": instance.allocatable_ephemeral_mib,
+        "pods": instance.allocatable_pods,
+    }
+
+
+def _eks_allocatable(pool: NodePool, instance: InstanceType) -> dict[str, int]:
+    found = eks_allocatable(pool, instance, root_mib=units("ephemeralStorage", pool.root_volume.size))
+    keys = {"ephemeral-storage": "ephemeralStorage"}
+    return {keys.get(name, name): amount for name, amount in found.items()}
 
 
 def _of_shape(pool: NodePool, shape: NodeShape) -> NodeFacts:

@@ -20,7 +20,7 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
             message = f"{pool.min_size} is more than maxSize, which is {pool.max_size}"
             yield Problem((*here, "minSize"), message, f"at most {pool.max_size}")
         yield from _shape(here, pool)
-        facts = node_facts(pool)
+        facts = node_facts(pool, on_eks=spec.target.kind == "eks")
         if facts is not None:
             yield from _reserved(here, pool, facts)
         yield from _capacity(here, pool)

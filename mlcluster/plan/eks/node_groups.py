@@ -1,0 +1,104 @@
+"""Managed node groups with their launch templates, one of each for a pool.
+
+Sources: components.md 3.2; Amazon EKS API reference, CreateNodegroup.
+"""
+
+from mlcluster.plan.eks.capacity import node_group_capacity, placement_group_resources, schedule_resources
+from mlcluster.plan.eks.context import EksContext, resource, resource_id
+from mlcluster.plan.eks.control_plane import cluster_id
+from mlcluster.plan.eks.identity import node_role_arn, node_role_resources
+from mlcluster.plan.eks.images import ami_release, ami_type_of
+from mlcluster.plan.eks.interfaces import efa_security_group_resources
+from mlcluster.plan.eks.launch_templates import LAUNCH_TEMPLATE, launch_template, node_tags
+from mlcluster.plan.eks.network import ways_out
+from mlcluster.plan.eks.subnets import node_subnets
+from mlcluster.plan.eks.warm_pools import warm_pool_config
+from mlcluster.plan.model import Manifest, PlanResource, Pool, Taint
+from mlcluster.plan.values import Ref
+
+NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+FIRST_ADDONS = ("Addon/vpc-cni", "Addon/kube-proxy", "Addon/eks-pod-identity-agent")
+"""Add-ons that a node needs to become ready, or that its pods get their rights from."""
+_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
+
+
+def node_group_resources(context: EksContext) -> list[PlanResource]:
+    """Everything of the managed pools: EFA's security group, placement groups, templates, node groups, schedules.
+
+    What waits for a node group is not here: tags of its Auto Scaling group, add-ons that need a node.
+    """
+    uses_efa = any(context.written(pool).network.efa for pool in context.managed)
+    return [
+        *(efa_security_group_resources(context) if uses_efa else ()),
+        *(made for pool in context.managed for made in _pool_resources(context, pool)),
+    ]
+
+
+def auto_scaling_group(pool: Pool) -> Ref:
+    """The name of the Auto Scaling group that EKS makes for a pool's node group."""
+    return Ref(resource_id(NODE_GROUP, pool.name), "resources[0].autoscalingGroups[0].name")
+
+
+def _pool_resources(context: EksContext, pool: Pool) -> list[PlanResource]:
+    return [
+        *placement_group_resources(context, pool),
+        launch_template(context, pool),
+        _node_group(context, pool),
+        *schedule_resources(context, pool, auto_scaling_group(pool)),
+    ]
+
+
+def _node_group(context: EksContext, pool: Pool) -> PlanResource:
+    template = resource_id(LAUNCH_TEMPLATE, pool.name)
+    inputs: Manifest = {
+        "clusterName": context.name,
+        "nodeGroupName": f"{context.name}-{pool.name}",
+        "nodeRoleArn": node_role_arn(context),
+        "subnetIds": node_subnets(context, context.zones_of(pool)),
+        **_image(context, pool),
+        **node_group_capacity(context, pool),
+        "scalingConfig": {"minSize": pool.min_size, "maxSize": pool.max_size, "desiredSize": pool.min_size},
+        "labels": dict(pool.labels),
+        "taints": _taints(context, pool),
+        "launchTemplate": {"id": Ref(template, "id"), "version": Ref(template, "latestVersion")},
+        "updateConfig": _update(context, pool),
+        "nodeRepairConfig": {"enabled": context.written(pool).repair},
+        "tags": node_tags(context, pool),
+    }
+    if warm := warm_pool_config(context, pool):
+        inputs["warmPoolConfig"] = warm
+    # The autoscaler owns the number of nodes; `up` must not take it back.
+    ignored = ("scalingConfig.desiredSize",)
+    return resource(NODE_GROUP, pool.name, inputs, spec_path=pool.spec_path, needs=_before(context), ignore=ignored)
+
+
+def _before(context: EksContext) -> tuple[str, ...]:
+    """What a node needs to become ready: the control plane, its rights, the way out, and addresses for pods."""
+    rights = tuple(made.id for made in node_role_resources(context))
+    return (cluster_id(context), *rights, *ways_out(context), *FIRST_ADDONS)
+
+
+def _image(context: EksContext, pool: Pool) -> Manifest:
+    """AMI type, and its exact release: without one EKS takes whatever is newest that day."""
+    release = ami_release(context, pool)
+    found = {"amiType": ami_type_of(context, pool), "version": context.target.kubernetes_version}
+    return found if release is None else {**found, "releaseVersion": release}
+
+
+def _taints(context: EksContext, pool: Pool) -> list[Manifest]:
+    """The pool's taints and its startup taints, as EKS spells them."""
+    startup = (Taint(taint.key, taint.value, taint.effect) for taint in context.written(pool).startup_taints)
+    return [
+        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": _EFFECTS[taint.effect]}
+        for taint in (*pool.taints, *startup)
+    ]
+
+
+def _update(context: EksContext, pool: Pool) -> Manifest:
+    """How many nodes may be away, and in which order: reserved capacity has no room for a new node beside the old."""
+    update = context.written(pool).update
+    reserved = pool.capacity_type in {"reservation", "capacityBlock"}
+    strategy = {"updateStrategy": "MINIMAL" if reserved else "DEFAULT"}
+    if update.max_unavailable_percent is not None:
+        return {"maxUnavailablePercentage": update.max_unavailable_percent, **strategy}
+    return {"maxUnavailable": update.max_unavailable or 1, **strategy}

@@ -1,0 +1,29 @@
+"""EC2 warm pools of managed node groups.
+
+Source: Amazon EKS user guide "Decrease latency for applications with long boot times using warm pools with managed
+node groups": EKS makes and owns the warm pool, so it is an input of the node group and no resource of its own.
+"""
+
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.model import Manifest, Pool
+
+
+def warm_pool_config(context: EksContext, pool: Pool) -> Manifest:
+    """`warmPoolConfig` of a node group; {} without a warm pool."""
+    warm = context.written(pool).warm_pool
+    if warm is None:
+        return {}
+    most = pool.max_size if warm.max_prepared is None else warm.max_prepared
+    return {
+        "minSize": warm.min_size,
+        "maxGroupPreparedCapacity": most,
+        "poolState": warm.state.upper(),
+        "reuseOnScaleIn": warm.reuse_on_scale_in,
+    }
+
+
+def hibernation(context: EksContext, pool: Pool) -> Manifest:
+    """What a launch template needs so that its instances can hibernate."""
+    warm = context.written(pool).warm_pool
+    hibernates = warm is not None and warm.state == "hibernated"
+    return {"hibernationOptions": {"configured": True}} if hibernates else {}
