@@ -142,6 +142,14 @@ def plan(
 
 
 @app.command()
+def preflight(file: SpecFile = DEFAULT_SPEC, output: Format = Reading.TEXT) -> None:
+    """Ask the AWS account whether it allows what the plan holds. Reads only."""
+    from mlcluster.verbs import preflight as verb
+
+    _run(lambda: verb.preflight(file, output.value), output.value)
+
+
+@app.command()
 def preview(
     file: SpecFile = DEFAULT_SPEC,
     output: Events = EventFormat.TEXT,

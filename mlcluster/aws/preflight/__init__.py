@@ -1,0 +1,78 @@
+"""Everything about an AWS account that would make `up` fail later, asked before anything is made."""
+
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from datetime import datetime
+
+from mlcluster.aws.preflight.checks import CHECKS, PERMISSIONS, Check
+from mlcluster.aws.preflight.facts import Facts
+from mlcluster.aws.preflight.report import Outcome, Report, Result, Status
+from mlcluster.aws.refusals import AwsError, CredentialsError, NotAllowedError
+from mlcluster.aws.session import Account
+from mlcluster.findings import found
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.model import Plan
+from mlcluster.progress import Progress, Silent
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.eks import EksTarget
+
+__all__ = ["CHECKS", "PERMISSIONS", "Check", "Outcome", "Report", "Result", "Status", "check"]
+
+WORKERS = 6
+
+
+def check(account: Account, spec: ClusterSpec, plan: Plan, now: datetime, progress: Progress | None = None) -> Report:
+    """Runs every check, several at a time; one that AWS refuses is unknown and stops no other.
+
+    Args:
+        account: from `open_account`, without an expected account: that is a finding here.
+        spec, plan: of an `eks` target.
+        now: with a time zone.
+
+    Raises:
+        CredentialsError: AWS stopped taking the credentials on the way.
+        TypeError: the spec has another target.
+    """
+    if not isinstance(spec.target, EksTarget):
+        raise TypeError(f"a {spec.target.kind} target has no AWS account")
+    facts = Facts(account, spec, spec.target, plan, now, EksContext(spec, spec.target, plan.pools))
+    results: dict[str, Result] = {}
+    title = f"asking AWS account {account.account_id} in {account.region}"
+    with (progress or Silent()).task(title) as task, ThreadPoolExecutor(WORKERS, "preflight") as pool:
+        running = {pool.submit(_run, one, facts): one for one in CHECKS}
+        for done, future in enumerate(as_completed(running), 1):
+            try:
+                results[running[future].name] = future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            task.update(running[future].name, done=done, total=len(CHECKS))
+    ordered = tuple(_allowed(results[one.name], spec) for one in CHECKS)
+    return Report(account.account_id, account.region, account.caller, str(account.source), ordered)
+
+
+def _run(one: Check, facts: Facts) -> Result:
+    try:
+        outcome = one.run(facts)
+    except CredentialsError:
+        raise
+    except AwsError as error:
+        return _unknown(one, error)
+    status = Status.FOUND if outcome.findings else Status.FINE if outcome.needed else Status.NOT_NEEDED
+    return Result(one.name, status, one.asks, outcome.evidence, outcome.findings)
+
+
+def _allowed(result: Result, spec: ClusterSpec) -> Result:
+    """The result with the reasons that the spec gives for its findings."""
+    reasons = {allowed.id: allowed.reason for allowed in spec.allow}
+    return replace(result, findings=tuple(finding.allow(reasons.get(finding.id, "")) for finding in result.findings))
+
+
+def _unknown(one: Check, error: AwsError) -> Result:
+    if isinstance(error, NotAllowedError):
+        evidence = f"may not {error.permission} ({error.code})"
+        message = f"{one.name}: unknown, because the permission {error.permission} is missing"
+    else:
+        evidence = error.happened
+        message = f"{one.name}: unknown, because {error.doing} failed: {error.happened}"
+    return Result(one.name, Status.UNKNOWN, one.asks, evidence, (found("AWS011", ("target",), message, error.hint),))

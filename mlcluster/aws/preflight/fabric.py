@@ -1,0 +1,82 @@
+"""Has AWS the EFA interfaces that the catalogue and the launch templates say?"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlcluster.aws.preflight.facts import Facts, joined
+from mlcluster.aws.preflight.report import Outcome
+from mlcluster.catalog.instances import instance_type
+from mlcluster.findings import Finding, found
+from mlcluster.plan.model import Pool
+
+_NEWER = "take a newer mlcluster, whose catalogue fits, or switch network.efa off"
+
+
+def efa(facts: Facts) -> Outcome:
+    """AWS009: EFA interfaces or network cards other than the catalogue and the plan's launch templates have."""
+    pools = [pool for pool in facts.pools if facts.context.written(pool).network.efa]
+    if not pools:
+        return Outcome("no pool uses EFA", needed=False)
+    types = sorted({pool.instance_type for pool in pools})
+    listed = facts.account.ask_all(
+        "ec2",
+        "DescribeInstanceTypes",
+        "InstanceTypes",
+        Filters=[{"Name": "instance-type", "Values": types}],
+    )
+    networks = {entry["InstanceType"]: entry.get("NetworkInfo", {}) for entry in listed}
+    told = [f"{name}: {_described(networks.get(name))}" for name in types]
+    problems = [problem for pool in pools for problem in _pool(facts, pool, networks.get(pool.instance_type))]
+    return Outcome("; ".join(told), tuple(problems))
+
+
+def _most(network: Mapping[str, Any]) -> int:
+    return int(network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0)) if network.get("EfaSupported") else 0
+
+
+def _described(network: Mapping[str, Any] | None) -> str:
+    if network is None:
+        return "not known in this region"
+    return f"{_most(network)} EFA interfaces on {network.get('MaximumNetworkCards', 1)} network cards"
+
+
+def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterator[Finding]:
+    place = facts.place(pool, "network", "efa")
+    if network is None:
+        yield found("AWS009", place, f"{pool.instance_type} is not known in {facts.account.region}", "see AWS003")
+        return
+    expected, real = instance_type(pool.instance_type).efa, _most(network)
+    if expected != real:
+        message = (
+            f"{pool.instance_type} has {real} EFA interfaces in {facts.account.region}, the catalogue says {expected}"
+        )
+        yield found("AWS009", place, message, _NEWER)
+    cards = {int(card["NetworkCardIndex"]): card for card in network.get("NetworkCards", [])}
+    planned = _planned_cards(facts, pool)
+    missing = sorted({card for card in planned if card not in cards}) if cards else []
+    if missing:
+        message = (
+            f"the plan puts EFA on network card {joined(map(str, missing))}; {pool.instance_type} has {len(cards)}"
+        )
+        yield found("AWS009", place, message, _NEWER)
+    crowded = [
+        card for card in cards if int(cards[card]["MaximumNetworkInterfaces"]) < planned.count(card) + (card == 0)
+    ]
+    if crowded:
+        message = (
+            f"network card {joined(map(str, crowded))} of {pool.instance_type} takes fewer interfaces than planned"
+        )
+        yield found("AWS009", place, message, _NEWER)
+
+
+def _planned_cards(facts: Facts, pool: Pool) -> list[int]:
+    """The network card of each EFA interface in the pool's launch template; [] when the plan has none."""
+    for template in facts.resources("LaunchTemplate"):
+        if template.id.partition("/")[2] in {pool.name, f"{facts.plan.cluster.name}-{pool.name}"}:
+            interfaces = template.inputs.get("networkInterfaces") or []
+            return [
+                int(entry.get("networkCardIndex", 0))
+                for entry in interfaces
+                if entry.get("interfaceType") in {"efa", "efa-only"}
+            ]
+    return []

@@ -1,0 +1,113 @@
+"""The report of a preflight as a table with what was found under it, and as data."""
+
+import io
+from collections import Counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mlcluster.aws.preflight.report import Report, Result, Status
+from mlcluster.findings import Finding
+from mlcluster.report.problems import problem_json, problem_text
+from mlcluster.spec.document import Document, Problem
+from mlcluster.spec.load import locate_problem
+
+WIDE = 132
+_WORDS = {
+    Status.FINE: ("fine", "green"),
+    Status.UNKNOWN: ("unknown", "yellow"),
+    Status.NOT_NEEDED: ("not needed", "dim"),
+}
+
+
+def preflight_text(report: Report, document: Document, name: str, *, color: bool) -> str:
+    """Who was asked, a row for each check, then every finding with its line and caret; the last line counts.
+
+    Args:
+        name: of the spec's file.
+    """
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDE, highlight=False)
+    console.print(Text(f"AWS account {report.account_id}, {report.region}, as {report.caller} ({report.source})"))
+    console.print(_table(report.results))
+    table = "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    blocks = [problem_text(_located(finding, document), color=color) for finding in _shown(report)]
+    return "\n".join([table, "", *blocks, f"{name}: {_closing(report)}"]) + "\n"
+
+
+def _table(results: tuple[Result, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("CHECK", "RESULT", "EVIDENCE"):
+        table.add_column(column)
+    for result in results:
+        table.add_row(result.check, _word(result), Text(result.evidence))
+    return table
+
+
+def _word(result: Result) -> Text:
+    if result.status is not Status.FOUND:
+        return Text(*_WORDS[result.status])
+    allowed = all(finding.allowed for finding in result.findings)
+    identifiers = ", ".join(dict.fromkeys(finding.id for finding in result.findings))
+    return Text(f"{identifiers} (allowed)" if allowed else identifiers, "yellow" if allowed else "red")
+
+
+def _shown(report: Report) -> tuple[Finding, ...]:
+    return tuple(sorted(report.findings, key=lambda finding: (-finding.severity.rank, finding.id, str(finding.place))))
+
+
+def _located(finding: Finding, document: Document, *, bare: bool = False) -> Any:
+    prefix = "" if bare else f"{finding.severity.value} {finding.id}: "
+    allowed = f" (allowed: {finding.allowed})" if finding.allowed and not bare else ""
+    return locate_problem(document, Problem(finding.place, f"{prefix}{finding.message}{allowed}", finding.hint))
+
+
+def _closing(report: Report) -> str:
+    counts = Counter(result.status for result in report.results)
+    asked = sum(counts.values()) - counts[Status.NOT_NEEDED]
+    blocking = sum(finding.blocks for finding in report.findings)
+    parts = [f"{counts[Status.FINE]} of {asked} checks fine"]
+    parts += [f"{counts[Status.UNKNOWN]} unknown"] if counts[Status.UNKNOWN] else []
+    parts += [f"{blocking} error{'s' if blocking > 1 else ''} that stop `up`"] if blocking else []
+    return ", ".join(parts)
+
+
+def preflight_document(report: Report, document: Document) -> dict[str, Any]:
+    """`{apiVersion, kind: PreflightReport, target, account, region, caller, credentials, results: [...]}`."""
+    return {
+        **_head("eks"),
+        "account": report.account_id,
+        "region": report.region,
+        "caller": report.caller,
+        "credentials": report.source,
+        "results": [
+            {
+                "check": result.check,
+                "status": result.status.value,
+                "asked": list(result.asked),
+                "evidence": result.evidence,
+                "findings": [_finding(finding, document) for finding in result.findings],
+            }
+            for result in report.results
+        ],
+    }
+
+
+def nothing_to_ask(target: str) -> dict[str, Any]:
+    """The same document for a target without an AWS account: no results."""
+    return {**_head(target), "account": None, "region": None, "caller": None, "credentials": None, "results": []}
+
+
+def _head(target: str) -> dict[str, Any]:
+    return {"apiVersion": "mlcluster/v1alpha1", "kind": "PreflightReport", "target": target}
+
+
+def _finding(finding: Finding, document: Document) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "severity": finding.severity.value,
+        "allowed": finding.allowed,
+        **problem_json(_located(finding, document, bare=True)),
+    }
