@@ -1,11 +1,14 @@
-"""EKS: regions, versions, and what is pinned for each (source and date: eks.json, docs/eks-pins.md)."""
+"""EKS: regions, versions, and what is pinned for each, every pin with its evidence (eks.json, docs/eks-pins.md)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+_FAMILIES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
+_ARCHITECTURES = {"amd64": "x86_64", "arm64": "ARM_64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,24 @@ class EksVersion:
     ami_releases: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class EksPin:
+    """One pinned value and what it rests on.
+
+    Attributes:
+        minor: e.g. "1.34".
+        name: where it stands, e.g. "addons/vpc-cni", "amiReleases/AL2023_x86_64_NVIDIA", "clusterAutoscaler".
+        confirmed: whether a source names this value for this minor.
+        evidence: the source; without one, why the value is believed.
+    """
+
+    minor: str
+    name: str
+    value: str
+    confirmed: bool
+    evidence: str
+
+
 @cache
 def _data() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(Path(__file__).with_name("eks.json").read_text("utf-8"))
@@ -40,7 +61,22 @@ def regions() -> frozenset[str]:
 
 def zones_of(region: str) -> tuple[str, ...]:
     """The first zones of a region that take an EKS control plane, by name, at most three; () for an unknown region."""
-    return tuple(f"{region}{letter}" for letter in _data()["regions"].get(region, "")[:3])
+    return known_zones(region)[:3]
+
+
+def known_zones(region: str) -> tuple[str, ...]:
+    """Every zone of a region that takes an EKS control plane, by name; () for an unknown region.
+
+    EKS refuses zones by ID, and which name stands for which ID is up to the account: these are the names that
+    most accounts see (us-east-1e is use1-az3 there, and left out).
+    """
+    known = _data()["regions"].get(region)
+    return tuple(f"{region}{letter}" for letter in known["zones"]) if known else ()
+
+
+def excluded_zone_ids(region: str) -> frozenset[str]:
+    """IDs of the zones whose subnets EKS does not take for a control plane, e.g. use1-az3 (EKS user guide)."""
+    return frozenset(_data()["regions"].get(region, {}).get("excludedZoneIds", ()))
 
 
 def eks_versions() -> tuple[str, ...]:
@@ -48,6 +84,7 @@ def eks_versions() -> tuple[str, ...]:
     return tuple(sorted(_data()["versions"], key=lambda minor: int(minor.partition(".")[2])))
 
 
+@cache
 def eks_version(minor: str) -> EksVersion | None:
     """The pins of a minor version, or None when the catalogue has none."""
     found = _data()["versions"].get(minor)
@@ -55,8 +92,48 @@ def eks_version(minor: str) -> EksVersion | None:
         return None
     return EksVersion(
         minor=minor,
-        standard_support_ends=found["standardSupportEnds"],
-        cluster_autoscaler=found["clusterAutoscaler"],
-        addons=found["addons"],
-        ami_releases=found["amiReleases"],
+        standard_support_ends=found["standardSupportEnds"]["value"],
+        cluster_autoscaler=found["clusterAutoscaler"]["value"],
+        addons={name: pin["value"] for name, pin in found["addons"].items()},
+        ami_releases={name: pin["value"] for name, pin in found["amiReleases"].items()},
     )
+
+
+def eks_pins(minor: str) -> tuple[EksPin, ...]:
+    """Every pin of a minor version with its evidence; () when the catalogue has none."""
+    return tuple(_pins(minor))
+
+
+def _pins(minor: str) -> Iterator[EksPin]:
+    data = _data()
+    for name, pin in _named(data["versions"].get(minor, {})):
+        confirmed = pin.get("confirmed", True)
+        evidence = data["sources"][pin["source"]] if confirmed else data["unconfirmed"][pin["why"]]
+        yield EksPin(minor, name, pin["value"], confirmed, evidence)
+
+
+def _named(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, entry in found.items():
+        if "value" in entry:
+            yield name, entry
+        else:
+            yield from ((f"{name}/{inner}", pin) for inner, pin in entry.items())
+
+
+def ami_type(family: str, arch: str, accelerator_manufacturer: str) -> str:
+    """The EKS AMI type of a node, e.g. AL2023_x86_64_NVIDIA (EKS API, AMITypes).
+
+    Args:
+        family: al2023 or bottlerocket.
+        arch: amd64 or arm64.
+        accelerator_manufacturer: nvidia, or "" for none.
+
+    Raises:
+        KeyError: EKS has no such AMI type among those that the catalogue pins (AWS Neuron, AMD and Qualcomm devices).
+    """
+    if accelerator_manufacturer not in {"", "nvidia"}:
+        raise KeyError(accelerator_manufacturer)
+    base = f"{_FAMILIES[family]}_{_ARCHITECTURES[arch]}"
+    if accelerator_manufacturer:
+        return f"{base}_NVIDIA"
+    return f"{base}_STANDARD" if family == "al2023" else base
