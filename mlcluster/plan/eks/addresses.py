@@ -1,4 +1,4 @@
-"""The addresses of the VPC: how its range is cut, and whether the pools fit (pure arithmetic on IPv4).
+"""The addresses that the cluster needs in each zone, and whether a subnet holds them (pure arithmetic on IPv4).
 
 How a node uses addresses with prefix delegation (VPC CNI documentation, "prefix-and-ip-target", and the EKS best
 practices on it): one address for each of its interfaces, and blocks of /28 (16 addresses) that its pods share. With
@@ -11,12 +11,10 @@ from ipaddress import IPv4Network
 
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Pool
+from mlcluster.spec.vpc_layout import prefix_blocks
 
 PREFIX_SIZE = 16
 WARM_PREFIXES = 1
-LONGEST_VPC, SHORTEST_VPC = 28, 16
-"""A VPC's range is a /16 to a /28 (VPC user guide, "VPC CIDR blocks")."""
-
 AWS_RESERVED = 5
 """Addresses of each subnet that AWS keeps (VPC user guide, "Subnet CIDR blocks")."""
 
@@ -32,16 +30,7 @@ LOAD_BALANCERS = 32
 SURGE_NODES, SURGE_PREFIXES = 2, 2
 """During an update a managed node group has two more nodes in a zone; they share the pods of those that leave."""
 
-_PUBLIC_PREFIX, _LONGEST_SUBNET = 24, 28
 _GIB_PER_FILE_SERVER = 1200
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How the VPC's range is cut: a private and a public subnet for each zone, in the order of the zones."""
-
-    private: dict[str, IPv4Network]
-    public: dict[str, IPv4Network]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +42,12 @@ class PoolDemand:
     pods: int
     prefixes_per_node: int
     surge: int
+    surge_prefixes: int = SURGE_PREFIXES
 
     @property
     def prefixes(self) -> int:
         """Blocks of /28."""
-        return self.nodes * self.prefixes_per_node + self.surge * SURGE_PREFIXES
+        return self.nodes * self.prefixes_per_node + self.surge * self.surge_prefixes
 
     @property
     def singles(self) -> int:
@@ -75,6 +65,7 @@ class Demand:
     load_balancers: int
     endpoints: int
     file_systems: int
+    reserved: int = AWS_RESERVED
 
     @property
     def prefixes(self) -> int:
@@ -85,7 +76,7 @@ class Demand:
     def singles(self) -> int:
         """Addresses that are not in such a block, those that AWS keeps included."""
         shared = self.control_plane + self.load_balancers + self.endpoints + self.file_systems
-        return AWS_RESERVED + shared + sum(pool.singles for pool in self.pools)
+        return self.reserved + shared + sum(pool.singles for pool in self.pools)
 
     @property
     def addresses(self) -> int:
@@ -96,35 +87,6 @@ class Demand:
         """Whether a subnet that is cut by `prefix_blocks` holds it."""
         room = sum(block.num_addresses for block in prefix_blocks(subnet))
         return self.prefixes * PREFIX_SIZE <= room and self.singles <= subnet.num_addresses - room
-
-
-def layout(cidr: str, zones: tuple[str, ...]) -> Layout | None:
-    """Private subnets as large as equal powers of two can be with room beside them for the public ones, a /24 each.
-
-    Only the range and the number of zones decide, never the pools: a subnet cannot be made larger later.
-
-    Returns:
-        None when the range is too small: a subnet is a /28 at least.
-    """
-    network = IPv4Network(cidr)
-    bits = math.ceil(math.log2(len(zones) + 1))
-    private_prefix = network.prefixlen + bits
-    public_prefix = max(_PUBLIC_PREFIX, private_prefix + math.ceil(math.log2(len(zones))))
-    if public_prefix > _LONGEST_SUBNET:
-        return None
-    slots = list(network.subnets(new_prefix=private_prefix))
-    public = slots[-1].subnets(new_prefix=public_prefix)
-    return Layout(dict(zip(zones, slots, strict=False)), dict(zip(zones, public, strict=False)))
-
-
-def prefix_blocks(subnet: IPv4Network) -> tuple[IPv4Network, ...]:
-    """The parts of a private subnet that are kept for /28 blocks: all but the first quarter.
-
-    Single addresses anywhere in the subnet would leave few free blocks of 16 in a row, however many addresses are free
-    (EKS best practices, "Prefix mode for Linux": use subnet reservations).
-    """
-    low, high = subnet.subnets(prefixlen_diff=1)
-    return (tuple(low.subnets(prefixlen_diff=1))[1], high)
 
 
 def demands(context: EksContext) -> tuple[Demand, ...]:

@@ -3,10 +3,10 @@
 from ipaddress import IPv4Network
 
 from mlcluster.plan import names
-from mlcluster.plan.eks.addresses import layout, prefix_blocks
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.model import PlanResource
 from mlcluster.plan.values import Ref
+from mlcluster.spec.vpc_layout import layout, prefix_blocks
 
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"

@@ -1,0 +1,129 @@
+"""How add-ons are configured, and what pods they make.
+
+Requests are the add-ons' own, except where they are set here. They are less what quota is made of, so a figure that is
+not known for certain is taken high.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.storage.addons import storage_addons
+from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool
+
+Toleration = Mapping[str, str]
+NAMESPACE = "kube-system"
+EVERY_TAINT: tuple[Toleration, ...] = ({"operator": "Exists"},)
+CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+COREDNS_REPLICAS = 2
+
+_NODE_PODS = "kubectl describe node of EKS 1.31 to 1.33 with these add-ons, as published"
+_CHART = "values.yaml of the driver's chart"
+_OWN_TOLERATIONS: dict[str, tuple[Toleration, ...]] = {
+    "coredns": (
+        CRITICAL,
+        {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
+    ),
+    "aws-ebs-csi-driver": (CRITICAL,),
+    "aws-efs-csi-driver": (CRITICAL, {"key": "efs.csi.aws.com/agent-not-ready", "operator": "Exists"}),
+    "aws-fsx-csi-driver": (CRITICAL,),
+}
+"""What pods of Deployments tolerate by default; a list of ours takes the place of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Pods of one workload of an add-on; cpu in milli-CPU, memory in MiB."""
+
+    addon: str
+    kind: Literal["Deployment", "DaemonSet"]
+    cpu: int
+    memory: int
+    source: str
+
+
+_SHAPES = (
+    _Shape("vpc-cni", "DaemonSet", 50, 0, f"{_NODE_PODS}: aws-node 25m, its network policy agent 25m"),
+    _Shape("kube-proxy", "DaemonSet", 100, 0, _NODE_PODS),
+    _Shape("eks-pod-identity-agent", "DaemonSet", 0, 0, "values.yaml of its chart 0.1.10: no requests"),
+    _Shape("coredns", "Deployment", 100, 70, "Deployment of the add-on: 100m, 70Mi"),
+    _Shape("aws-ebs-csi-driver", "DaemonSet", 30, 120, f"{_CHART}: three containers of 10m, 40Mi"),
+    _Shape("aws-ebs-csi-driver", "Deployment", 60, 240, f"{_CHART}: six containers of 10m, 40Mi"),
+    # The chart of 1.7 requests nothing; newer ones are taken to ask for what the FSx driver's does.
+    _Shape("aws-efs-csi-driver", "DaemonSet", 30, 104, "as the FSx driver's chart 1.10, whose sidecars it shares"),
+    _Shape("aws-efs-csi-driver", "Deployment", 30, 104, "as the FSx driver's chart 1.10, whose sidecars it shares"),
+    _Shape("aws-fsx-csi-driver", "DaemonSet", 30, 104, f"{_CHART} 1.10: 10m and 40Mi, two sidecars of 10m, 32Mi"),
+    _Shape("aws-fsx-csi-driver", "Deployment", 40, 136, f"{_CHART} 1.10: 10m and 40Mi, three sidecars of 10m, 32Mi"),
+)
+
+
+def configuration(context: EksContext, addon: str) -> Manifest:
+    """The add-on's `configurationValues`, after its JSON schema; {} for its defaults."""
+    tolerations = _extra_tolerations(context, addon)
+    match addon:
+        case "vpc-cni":
+            env = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+            return {"enableNetworkPolicy": "true", "env": env}
+        case "coredns":
+            return {"replicaCount": COREDNS_REPLICAS, **({"tolerations": tolerations} if tolerations else {})}
+        case _ if addon in _OWN_TOLERATIONS and tolerations:
+            return {"controller": {"tolerations": tolerations}}
+        case _:
+            return {}
+
+
+def addon_pods(context: EksContext) -> tuple[PlanPod, ...]:
+    """The shape of every pod that the add-ons make."""
+    used = {"vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns", *storage_addons(context)}
+    return tuple(_pod(context, shape) for shape in _SHAPES if shape.addon in used)
+
+
+def system_pool(context: EksContext) -> Pool:
+    """The pool whose nodes take what belongs to the cluster itself: managed, without accelerators, never empty.
+
+    Where there is none such, the one that comes nearest.
+    """
+    return min(
+        context.pools,
+        key=lambda pool: (pool not in context.managed, pool.accelerator is not None, pool.min_size == 0),
+    )
+
+
+def system_tolerations(context: EksContext) -> tuple[Toleration, ...]:
+    """What a pod needs to tolerate to come to the system pool."""
+    return tuple(
+        {
+            "key": taint.key,
+            "operator": "Equal" if taint.value else "Exists",
+            **({"value": taint.value} if taint.value else {}),
+            "effect": taint.effect,
+        }
+        for taint in system_pool(context).taints
+        if taint.effect != "PreferNoSchedule"
+    )
+
+
+def _extra_tolerations(context: EksContext, addon: str) -> list[Toleration]:
+    """The whole list where the system pool has taints that the add-on does not tolerate by itself, else nothing."""
+    extra = [one for one in system_tolerations(context) if one["key"] != CRITICAL["key"]]
+    return [*_OWN_TOLERATIONS.get(addon, ()), *extra] if extra else []
+
+
+def _pod(context: EksContext, shape: _Shape) -> PlanPod:
+    on_every_node = shape.kind == "DaemonSet"
+    own = _OWN_TOLERATIONS.get(shape.addon, ())
+    tolerations = EVERY_TAINT if on_every_node else tuple(_extra_tolerations(context, shape.addon)) or own
+    amounts: Amounts = {"cpu": shape.cpu, "memory": shape.memory, "pods": 1}
+    return PlanPod(
+        owner=f"Addon/{shape.addon}",
+        kind=shape.kind,
+        namespace=NAMESPACE,
+        node_selector={},
+        tolerations=tolerations,
+        requests={name: amount for name, amount in amounts.items() if amount},
+        priority_class="system-node-critical" if on_every_node else "system-cluster-critical",
+        evidence="declared",
+        source=shape.source,
+        spec_path="target.kubernetesVersion",
+    )

@@ -1,0 +1,145 @@
+"""Proofs on the network of an `eks` cluster: who gets in, whether the addresses last, whether nodes can start."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from urllib.parse import urlsplit
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan.eks.addresses import PREFIX_SIZE, WARM_PREFIXES, Demand, PoolDemand, demands
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.model import Plan
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.suggestions import listed
+from mlcluster.spec.vpc_layout import SHORTEST_VPC, layout, prefix_blocks
+
+_ENDPOINT = ("target", "endpoint")
+_NETWORK = ("target", "network")
+_EVERYBODY = frozenset({"0.0.0.0/0"})
+_TO_START = ("s3", "ecr", "sts", "ec2", "eks", "eksAuth")
+"""What nodes and their daemon sets ask (EKS user guide, "Private cluster requirements"); the CNI needs eksAuth."""
+
+
+def public_endpoint(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """NET002: the Kubernetes API answers the whole internet."""
+    context = _context(plan, spec)
+    if context is None or not context.target.endpoint.public:
+        return
+    cidrs = context.target.endpoint.public_cidrs
+    if not cidrs or _EVERYBODY & set(cidrs):
+        what = "has no publicCidrs" if not cidrs else "is open to 0.0.0.0/0"
+        yield found(
+            "NET002",
+            (*_ENDPOINT, "publicCidrs") if cidrs else _ENDPOINT,
+            f"the public endpoint {what}: everybody on the internet can try to log in",
+            "endpoint: {publicCidrs: [203.0.113.0/24]} with your own range, or {public: false}",
+        )
+
+
+def addresses(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """NET003: pools at their maximum, all in one zone, need more addresses than its subnet has.
+
+    Of an existing VPC the sizes are not known offline; preflight asks (AWS006).
+    """
+    context = _context(plan, spec)
+    if context is None or context.target.network.vpc_id:
+        return
+    cut = layout(context.target.network.cidr, context.zones)
+    if cut is None:
+        return
+    short = [demand for demand in demands(context) if not demand.fits(cut.private[demand.zone])]
+    same: dict[tuple[PoolDemand, ...], list[Demand]] = {}
+    for demand in short:
+        same.setdefault(demand.pools, []).append(demand)
+    for alike in same.values():
+        zones = listed(demand.zone for demand in alike)
+        message = f"zone {zones}: {_arithmetic(alike[0], cut.private[alike[0].zone])}"
+        yield found("NET003", (*_NETWORK, "cidr"), message, _larger(context))
+
+
+def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """NET004: a new VPC in which a node cannot reach the API, AWS or the registries that it starts from."""
+    context = _context(plan, spec)
+    if context is None:
+        return
+    endpoint = context.target.endpoint
+    if not endpoint.private and endpoint.public_cidrs and not _EVERYBODY & set(endpoint.public_cidrs):
+        yield found(
+            "NET004",
+            (*_ENDPOINT, "private"),
+            "the private endpoint is off, so nodes come to the API over the internet, and publicCidrs keep them out",
+            "set private: true",
+        )
+    if context.target.network.vpc_id or context.target.network.nat != "none":
+        return
+    yield from _without_nat(context)
+    hosts = sorted({urlsplit(release.repository).hostname or "" for release in plan.releases} - {""})
+    if hosts:
+        message = f"without NAT nothing here reaches the images of the components (charts of {listed(hosts)})"
+        yield found("NET004", (*_NETWORK, "nat"), message, "nat: one, or a mirror that the nodes are set up to use")
+
+
+def private_api(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """NET005: only machines inside the VPC reach the API, the one that runs mlcluster too."""
+    context = _context(plan, spec)
+    if context is not None and not context.target.endpoint.public:
+        message = "the Kubernetes API answers inside the VPC only: `up` installs the components from a machine in there"
+        yield found("NET005", (*_ENDPOINT, "public"), message, "run it there, through a VPN, or set public: true")
+
+
+def _without_nat(context: EksContext) -> Iterator[Finding]:
+    network, wanted = context.target.network, list(_TO_START)
+    if context.target.autoscaler != "none":
+        wanted.append({"karpenter": "sqs", "clusterAutoscaler": "autoscaling"}[context.target.autoscaler])
+    if any(volume.kind == "efs" for volume in context.spec.storage.volumes):
+        wanted.append("efs")
+    missing = [name for name in wanted if name not in network.endpoints]
+    if missing:
+        message = f"without NAT, nodes reach AWS through endpoints only, and there is none for {listed(missing)}"
+        hint = f"nat: one, or endpoints: [{', '.join(dict.fromkeys([*network.endpoints, *wanted]))}]"
+        yield found("NET004", (*_NETWORK, "endpoints"), message, hint)
+    if not context.target.endpoint.private:
+        message = "without NAT and without the private endpoint, nodes do not reach the Kubernetes API"
+        yield found("NET004", (*_ENDPOINT, "private"), message, "set private: true")
+    if context.target.autoscaler == "karpenter":
+        message = "Karpenter asks IAM, SSM and the price list, which the spec has no endpoints for"
+        yield found("NET004", ("target", "autoscaler"), message, "nat: one, or autoscaler: clusterAutoscaler")
+
+
+def _arithmetic(demand: Demand, subnet: IPv4Network) -> str:
+    room = sum(block.num_addresses for block in prefix_blocks(subnet))
+    pools = "; ".join(_of_pool(pool) for pool in demand.pools)
+    interfaces = sum(pool.singles for pool in demand.pools)
+    return (
+        f"with every pool there whole, pods need {demand.prefixes * PREFIX_SIZE} addresses in blocks of /28 and "
+        f"interfaces {demand.singles}; {subnet} has {room} and {subnet.num_addresses - room} for them. "
+        f"Blocks: {pools}. Interfaces: nodes {interfaces}, control plane {demand.control_plane}, load balancers "
+        f"{demand.load_balancers}, endpoints {demand.endpoints}, file systems {demand.file_systems}, kept by AWS "
+        f"{demand.reserved}"
+    )
+
+
+def _of_pool(pool: PoolDemand) -> str:
+    update = f" + {pool.surge} nodes of an update x {pool.surge_prefixes}" if pool.surge else ""
+    filled = pool.prefixes_per_node - WARM_PREFIXES
+    return (
+        f"{pool.pool} {pool.nodes} nodes x {pool.prefixes_per_node} ({pool.pods} pods fill {filled}, "
+        f"{WARM_PREFIXES} warm){update} = {pool.prefixes * PREFIX_SIZE}"
+    )
+
+
+def _larger(context: EksContext) -> str:
+    """The smallest range around the one of the spec that would do, or what else to change."""
+    given = IPv4Network(context.target.network.cidr)
+    for prefix in range(given.prefixlen - 1, SHORTEST_VPC - 1, -1):
+        wider = given.supernet(new_prefix=prefix)
+        cut = layout(str(wider), context.zones)
+        if cut is not None and all(demand.fits(cut.private[demand.zone]) for demand in demands(context)):
+            return f"cidr: {wider}"
+    return (
+        f"a VPC has no more than a /{SHORTEST_VPC}: give pools zones of their own (nodePools[].zones), lower their "
+        "maxSize, or use an existing VPC with several ranges"
+    )
+
+
+def _context(plan: Plan, spec: ClusterSpec) -> EksContext | None:
+    return EksContext(spec, spec.target, plan.pools) if spec.target.kind == "eks" else None
