@@ -36,3 +36,15 @@ def gpus() -> tuple[Gpu, ...]:
 def gpu(model: str, memory_mib: int | None) -> Gpu | None:
     """The facts of a model with this much memory per device, or None when the catalogue does not know it."""
     return next((known for known in gpus() if known.model == model and known.memory_mib == memory_mib), None)
+
+
+_TESLA = frozenset({"t4", "v100", "a100"})
+
+
+def accelerator_label(model: str) -> str:
+    """Value of the node label k8s.amazonaws.com/accelerator for a GPU model, e.g. nvidia-tesla-t4, nvidia-h100.
+
+    The Cluster Autoscaler asks only whether the label is there, so any value does; these are spelt like those in
+    its AWS documentation.
+    """
+    return f"nvidia-tesla-{model}" if model in _TESLA else f"nvidia-{model}"
