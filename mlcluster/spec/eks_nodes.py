@@ -5,7 +5,8 @@ it for the kubelet, 11 MiB of memory per pod), Amazon EKS user guide "Assign mor
 (16 addresses a slot, 110 pods below 30 vCPU, else 250, Nitro only).
 """
 
-from mlcluster.catalog.instances import InstanceType
+from mlcluster.catalog.instances import InstanceType, instance_names, instance_type
+from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
 
 HUGEPAGE_MIB = 2
@@ -84,3 +85,14 @@ def bottlerocket_mig_key(model: str, memory_mib: int | None) -> str:
     does not know for 7g.
     """
     return _BOTTLEROCKET_MIG.get((model, memory_mib or 0), "")
+
+
+def provisioned(pool: NodePool, target: EksTarget) -> bool:
+    """Whether Karpenter makes the pool's nodes; without accelerators a pool of fixed size is a managed node group."""
+    if target.autoscaler != "karpenter":
+        return False
+    return pool.min_size != pool.max_size or _has_accelerator(pool)
+
+
+def _has_accelerator(pool: NodePool) -> bool:
+    return bool(pool.instance_type in instance_names() and instance_type(pool.instance_type or "").accelerator_count)

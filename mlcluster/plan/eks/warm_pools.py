@@ -10,15 +10,18 @@ from mlcluster.plan.model import Manifest, Pool
 
 def warm_pool_config(context: EksContext, pool: Pool) -> Manifest:
     """`warmPoolConfig` of a node group; {} without a warm pool."""
-    warm = context.written(pool).warm_pool
+    written = context.written(pool)
+    warm = written.warm_pool
     if warm is None:
         return {}
+    # Bottlerocket nodes cannot go back.
+    reuse = warm.reuse_on_scale_in and written.ami.family != "bottlerocket"
     most = pool.max_size if warm.max_prepared is None else warm.max_prepared
     return {
         "minSize": warm.min_size,
         "maxGroupPreparedCapacity": most,
         "poolState": warm.state.upper(),
-        "reuseOnScaleIn": warm.reuse_on_scale_in,
+        "reuseOnScaleIn": reuse,
     }
 
 

@@ -1,0 +1,152 @@
+"""Pools of the `eks` target: what a node group cannot be, and what only a node group can be.
+
+Sources: components.md 3.1, 3.2 and 4.15; Amazon EKS user guide "Managed node groups" and API reference CreateNodegroup.
+"""
+
+from collections.abc import Iterator
+
+from mlcluster.spec.checks.eks_capacity import capacity_problems
+from mlcluster.spec.checks.eks_images import image_problems
+from mlcluster.spec.checks.eks_network import cluster_zones
+from mlcluster.spec.checks.eks_warm import warm_problems
+from mlcluster.spec.checks.labels import ACCELERATOR_TAINT, key_error
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.eks_nodes import provisioned
+from mlcluster.spec.pools import NodePool
+from mlcluster.spec.suggestions import did_you_mean, listed
+
+_NODE_GROUP_NAME = 63
+_EKS_ONLY = {
+    "zones": "zones",
+    "startup_taints": "startupTaints",
+    "ami": "ami",
+    "root_volume": "rootVolume",
+    "hugepages_2mi": "hugepages2Mi",
+    "update": "update",
+    "repair": "repair",
+    "warm": "warm",
+    "warm_pool": "warmPool",
+}
+_AWS_DOMAINS = ("eks.amazonaws.com", "k8s.amazonaws.com", "karpenter.sh", "karpenter.k8s.aws")
+
+
+def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Pools that EKS would refuse, that could never start, or whose quota would not be real."""
+    target = spec.target
+    for index, pool in enumerate(spec.node_pools):
+        here: Loc = ("nodePools", index)
+        if target.kind != "eks":
+            yield from _elsewhere(here, pool, target.kind)
+            continue
+        yield from _name(here, pool, spec.metadata.name)
+        yield from _zones(here, pool, target)
+        yield from _labels(here, pool)
+        yield from _startup_taints(here, pool)
+        yield from _update(here, pool)
+        yield from image_problems(here, pool, target)
+        yield from capacity_problems(here, pool, target)
+        yield from warm_problems(here, pool, target)
+    if target.kind == "eks" and target.autoscaler == "karpenter":
+        yield from _karpenter(spec)
+
+
+def _elsewhere(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
+    for field, key in _EKS_ONLY.items():
+        if field in pool.model_fields_set:
+            message = f"{key} is for target eks, and this is {kind}"
+            yield Problem((*here, key), message, "remove it", key=True)
+
+
+def _name(here: Loc, pool: NodePool, cluster: str) -> Iterator[Problem]:
+    """Launch templates may be called by 128 characters, which two names of 40 never reach."""
+    length = len(f"{cluster}-{pool.name}")
+    if length > _NODE_GROUP_NAME:
+        message = (
+            f"the node group {cluster}-{pool.name} has a name of {length} characters; EKS takes {_NODE_GROUP_NAME}"
+        )
+        hint = f"at most {_NODE_GROUP_NAME - 1 - len(cluster)} for pools of {cluster}, or a shorter metadata.name"
+        yield Problem((*here, "name"), message, hint)
+
+
+def _zones(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+    known = cluster_zones(target)
+    for index, zone in enumerate(pool.zones):
+        loc = (*here, "zones", index)
+        if known and zone not in known:
+            hint = did_you_mean(zone, known, otherwise=f"the cluster is in {listed(known)}")
+            yield Problem(loc, f"the cluster has no subnets in {zone}", hint)
+        elif zone in pool.zones[:index]:
+            yield Problem(loc, f"{zone} is in the list already", "remove it")
+    if len(set(pool.zones)) > 1:
+        yield from _one_zone((*here, "zones"), pool)
+
+
+def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+    reasons = {
+        "EFA works inside one zone": pool.network.efa,
+        "a placement group is inside one zone": pool.network.placement_group == "cluster",
+        "reserved capacity is in one zone": pool.capacity.type in {"reservation", "capacityBlock"},
+    }
+    reason = next((reason for reason, applies in reasons.items() if applies), None)
+    if reason is not None:
+        message = f"{reason}; these are {len(set(pool.zones))}"
+        yield Problem(loc, message, f"keep one, e.g. [{pool.zones[0]}]; a pool per zone uses several", key=True)
+
+
+def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    keys = [((*here, "labels", key), key, True) for key in pool.labels]
+    keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
+    for loc, key, about in keys:
+        prefix = key.rpartition("/")[0]
+        domain = next((domain for domain in _AWS_DOMAINS if prefix == domain or prefix.endswith(f".{domain}")), "")
+        if domain:
+            message = f"keys of {domain} are set by EKS, Karpenter and mlcluster"
+            yield Problem(loc, message, "use a domain of your own, or none", key=about)
+
+
+def _startup_taints(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    """Their keys may be of any domain: whoever takes them off has chosen them."""
+    first = {(taint.key, taint.effect): f"taints[{index}]" for index, taint in enumerate(pool.taints)}
+    for index, taint in enumerate(pool.startup_taints):
+        loc, same = (*here, "startupTaints", index), (taint.key, taint.effect)
+        wrong = key_error(taint.key)
+        if wrong:
+            yield Problem((*loc, "key"), wrong, "for example node.cilium.io/agent-not-ready")
+        elif taint.key == ACCELERATOR_TAINT:
+            message = f"{ACCELERATOR_TAINT} is the accelerator taint, and stays on the node"
+            yield Problem((*loc, "key"), message, "remove it")
+        elif same in first:
+            yield Problem(loc, f"{taint.key}:{taint.effect} is {first[same]} already", "a taint is one key and effect")
+        first.setdefault(same, f"startupTaints[{index}]")
+
+
+def _update(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    loc, update = (*here, "update"), pool.update
+    if update.max_unavailable is not None and update.max_unavailable_percent is not None:
+        yield Problem((*loc, "maxUnavailablePercent"), "maxUnavailable is given too", "keep one of the two", key=True)
+    elif update.max_unavailable is not None and update.max_unavailable > pool.max_size:
+        message = f"{update.max_unavailable} is more than maxSize, which is {pool.max_size}"
+        yield Problem((*loc, "maxUnavailable"), message, f"at most {pool.max_size}")
+
+
+def _karpenter(spec: ClusterSpec) -> Iterator[Problem]:
+    target = spec.target
+    if target.kind != "eks":
+        return
+    for index, pool in enumerate(spec.node_pools):
+        here: Loc = ("nodePools", index)
+        if not provisioned(pool, target):
+            continue
+        if pool.min_size not in {0, pool.max_size}:
+            message = "Karpenter keeps no minimum: a pool that grows starts at 0"
+            hint = f"minSize: 0 with warm: {{nodes: {pool.min_size}}}, or minSize: {pool.max_size} for a fixed size"
+            yield Problem((*here, "minSize"), message, hint)
+        if "update" in pool.model_fields_set:
+            message = "Karpenter makes the nodes of this pool, and replaces them by its own rules"
+            yield Problem((*here, "update"), message, "remove it", key=True)
+    if all(provisioned(pool, target) for pool in spec.node_pools):
+        message = "Karpenter needs nodes that it does not make itself to run on"
+        hint = "add a pool without GPUs and with minSize = maxSize, e.g. {name: system, minSize: 2, maxSize: 2, ...}"
+        yield Problem(("target", "autoscaler"), message, hint)
