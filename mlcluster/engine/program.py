@@ -41,9 +41,9 @@ def _close(loop: asyncio.AbstractEventLoop) -> None:
         time.sleep(0.01)
     if loop.is_running() or loop.is_closed():
         return
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    with suppress(RuntimeError):  # the loop was stopped once more
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    if left := asyncio.all_tasks(loop):  # gather() of nothing would look for a loop of this thread
+        for task in left:
+            task.cancel()
+        with suppress(RuntimeError):  # the loop was stopped once more
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
     loop.close()
