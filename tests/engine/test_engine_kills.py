@@ -3,12 +3,16 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from mlcluster.engine.engine import Engine
+from mlcluster.engine.locks import PARENT_VARIABLE
 from mlcluster.errors import MlclusterError
 from tests.fakes.engine_process import EngineProcess, engine_process
 from tests.fakes.in_memory_provider import World
@@ -73,26 +77,6 @@ def test_a_killed_engine_is_told_by_the_process_that_ran_it(
         code, lines = running.end()
     assert code == 1
     assert "killed (exit -9)" in lines[-1]["happened"]
-
-
-def test_up_waits_for_the_engine_of_a_killed_run(world: World, port: int, pulumi: Path, tmp_path: Path) -> None:
-    told: list[str] = []
-
-    def hear(text: str) -> None:
-        told.append(text)
-        world.gate.open()
-
-    world.upsert = False
-    world.gate.close(after=3)
-    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
-        running.wait_for("some objects", lambda: world.gate.held)
-        running.process.kill()
-    engine = small_engine(tmp_path / "atlas", port, small_plan(COUNT), pulumi)
-    engine.tell = hear
-    engine.up()
-    assert told[0] == "Waiting for the engine of a killed run to end."
-    assert sorted(world.objects) == sorted(EVERYTHING)
-    assert engine.lock() is None
 
 
 def test_destroy_after_a_kill_leaves_nothing(
@@ -166,6 +150,28 @@ def test_a_dead_owner_on_this_host_is_cleared_by_up_which_says_so(
     assert not path.exists()
     assert len(world.objects) == 2
     assert any("jo@" in text and "no longer running" in text for text in told)
+
+
+def test_up_waits_for_an_engine_whose_mlcluster_was_killed(
+    pulumi: Path, port: int, tmp_path: Path, world: World
+) -> None:
+    """A stand-in, because the engine itself ends at some moment after the process that reads its output."""
+    told: list[str] = []
+    engine = small_engine(tmp_path / "atlas", port, small_plan(1), pulumi)
+    argv = [sys.executable, "-c", "import sys; sys.stdin.read()", "pulumi"]
+    ours = {**os.environ, PARENT_VARIABLE: "1"}
+    with subprocess.Popen(argv, env=ours, stdin=subprocess.PIPE) as orphan:
+
+        def hear(text: str) -> None:
+            told.append(text)
+            orphan.communicate()  # it ends
+
+        engine.tell = hear
+        _leave_lock(engine, pid=orphan.pid, timestamp=datetime.now(UTC).isoformat())
+        engine.up()
+    assert told[0] == "Waiting for the engine of a killed run to end."
+    assert told[1].startswith(f"Removed the lock of pid {orphan.pid} ")
+    assert len(world.objects) == 2
 
 
 def test_a_pid_that_somebody_else_got_since_is_dead(engine_of: EngineOf) -> None:

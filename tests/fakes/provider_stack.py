@@ -9,6 +9,7 @@ import pulumi
 from pulumi import automation
 from pulumi_kubernetes import Provider
 
+from mlcluster.engine.program import TidyProgram
 from mlcluster.kubernetes_provider import install
 
 Object = dict[str, Any]
@@ -113,12 +114,14 @@ class ProviderStack:
             provider = Provider("k8s", kubeconfig=str(self._kubeconfig), cluster_identifier=self.cluster)
             program(pulumi.ResourceOptions(provider=provider))
 
-        self._stack.workspace.program = whole
+        self._stack.workspace.program = tidy = TidyProgram(whole)
         run = Run()
         try:
             operation(on_event=lambda event: _note(run, event), color="never", suppress_progress=True)
         except automation.CommandError as error:
             run.error = str(error)
+        finally:
+            tidy.tidy()
         return run
 
 

@@ -1,6 +1,5 @@
 """A real control plane, the real engine and the installed built-in provider."""
 
-import gc
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -45,9 +44,7 @@ def name() -> str:
 
 
 @pytest.fixture
-def make_stack(
-    provider_lab: Lab, toolchain: Toolchain, tmp_path: Path, name: str
-) -> Iterator[Callable[..., ProviderStack]]:
+def make_stack(provider_lab: Lab, toolchain: Toolchain, tmp_path: Path, name: str) -> Callable[..., ProviderStack]:
     """Makes stacks on the lab, which is thrown away with all that they leave."""
     numbers = count()
 
@@ -56,8 +53,7 @@ def make_stack(
         directory = tmp_path / f"stack-{next(numbers)}"
         return ProviderStack(directory, provider_lab.kubeconfig, toolchain.path("pulumi"), variables)
 
-    yield make
-    gc.collect()  # the SDK's open event loops complain here, where it is expected, and not in somebody else's test
+    return make
 
 
 @pytest.fixture

@@ -13,11 +13,7 @@ from pulumi_kubernetes.scheduling.v1 import PriorityClass
 from mlcluster.kube.client import Kube
 from tests.fakes.provider_stack import Object, Program, ProviderStack, custom
 
-pytestmark = [
-    pytest.mark.engine,
-    # The SDK leaves its event loop open when an inline program fails, and says so whenever it is collected.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.engine
 
 PASSWORD = "correct horse battery"
 

@@ -11,11 +11,7 @@ from pulumi_kubernetes.helm.v3 import Release
 from mlcluster.kube.client import Kube
 from tests.fakes.provider_stack import Program, ProviderStack
 
-pytestmark = [
-    pytest.mark.engine,
-    # The SDK leaves its event loop open when an inline program fails, and says so whenever it is collected.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.engine
 
 
 def labels(name: str) -> dict[str, str]:
