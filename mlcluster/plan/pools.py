@@ -1,6 +1,6 @@
 """Node pools with their instance facts resolved."""
 
-from mlcluster.catalog.gpus import gpu
+from mlcluster.catalog.gpus import accelerator_label, gpu
 from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Amounts, Pool, Price, Taint
@@ -98,7 +98,7 @@ def eks_labels(pool: NodePool, accelerator: Accelerator | None) -> dict[str, str
     found: dict[str, str] = {}
     if accelerator is not None:
         # The Cluster Autoscaler waits for GPUs on nodes with this label; only its presence counts.
-        found[EKS_ACCELERATOR_LABEL] = f"nvidia-{accelerator.model}"
+        found[EKS_ACCELERATOR_LABEL] = accelerator_label(accelerator.model)
         if pool.gpu.mig is not None and pool.ami.family != "bottlerocket":
             found[MIG_LABEL] = pool.gpu.mig
     if pool.network.efa:

@@ -2,10 +2,11 @@
 
 Sources: awslabs/amazon-eks-ami nodeadm/internal/kubelet/config.go (eviction at 10 % of the node's file system, 1 GiB of
 it for the kubelet, 11 MiB of memory per pod), Amazon EKS user guide "Assign more IP addresses to nodes with prefixes"
-(16 addresses a slot, 110 pods below 30 vCPU, else 250, Nitro only).
+(Nitro only).
 """
 
 from mlcluster.catalog.instances import InstanceType, instance_names, instance_type
+from mlcluster.catalog.networks import max_pods
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
 
@@ -13,7 +14,6 @@ HUGEPAGE_MIB = 2
 EFA_HUGEPAGES = 5128
 """Pages of 2 MiB that the EFA driver sets aside on the accelerated images (components.md 3.3)."""
 
-_FEW_VCPU = 30
 _KUBE_RESERVED_MIB_PER_POD = 11
 _NOT_NITRO = frozenset(
     {"c1", "c3", "c4", "d2", "f1", "g2", "g3", "g3s", "h1", "i2", "i3", "m1"}
@@ -30,11 +30,9 @@ _BOTTLEROCKET_MIG = {
 
 def pods_per_node(instance: InstanceType) -> int:
     """The maxPods that the kubelet gets: what prefixes give addresses to, at most what EKS recommends."""
-    recommended = 110 if instance.vcpu < _FEW_VCPU else 250
     if instance.name.partition(".")[0] in _NOT_NITRO:
-        return min(instance.allocatable_pods, recommended)
-    # Without prefixes a node has one address per slot, and two pods on the host's own address.
-    return min((instance.allocatable_pods - 2) * 16 + 2, recommended)
+        return min(instance.allocatable_pods, max_pods(instance.vcpu))
+    return max_pods(instance.vcpu, instance.allocatable_pods)
 
 
 def hugepages(pool: NodePool) -> int:

@@ -3,19 +3,18 @@
 Source: Amazon EKS API reference, Nodegroup amiType; components.md 3.1.
 """
 
-from mlcluster.catalog.eks import eks_version
+from mlcluster.catalog.eks import ami_type, eks_version
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Pool
 
-_ARCHITECTURES = {"amd64": "x86_64", "arm64": "ARM_64"}
-
 
 def ami_type_of(context: EksContext, pool: Pool) -> str:
-    """The EKS AMI type of a pool, e.g. AL2023_x86_64_NVIDIA: driver and container toolkit are in the image."""
-    arch = _ARCHITECTURES[pool.arch]
-    if context.written(pool).ami.family == "bottlerocket":
-        return f"BOTTLEROCKET_{arch}{'_NVIDIA' if pool.accelerator else ''}"
-    return f"AL2023_{arch}_{'NVIDIA' if pool.accelerator else 'STANDARD'}"
+    """The EKS AMI type of a pool, e.g. AL2023_x86_64_NVIDIA: driver and container toolkit are in the image.
+
+    Raises:
+        KeyError: EKS makes no such image any more (AL2), or none that is supported; the spec's checks refuse both.
+    """
+    return ami_type(context.written(pool).ami.family, pool.arch, "nvidia" if pool.accelerator else "")
 
 
 def ami_release(context: EksContext, pool: Pool) -> str | None:

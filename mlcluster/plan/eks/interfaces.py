@@ -7,7 +7,7 @@ through from and to itself), Amazon EKS user guide "Launch templates" (interface
 from dataclasses import dataclass
 from typing import Literal
 
-from mlcluster.catalog.instances import instance_type as catalogued
+from mlcluster.catalog.networks import PRIMARY, network_layout
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.eks.control_plane import cluster_security_group
 from mlcluster.plan.eks.subnets import vpc_id
@@ -38,13 +38,12 @@ def efa_interfaces(instance_type: str) -> tuple[Interface, ...]:
     """Every interface that an instance of this type starts with when its pool has EFA, the primary one first.
 
     Raises:
-        KeyError: the catalogue does not know the type.
+        KeyError: the catalogue does not know the type, or its network cards; the spec's checks refuse both.
     """
-    # p6-b300 has its addresses on a card of their own.
-    first = 1 if instance_type.startswith("p6-b300.") else 0
-    cards = range(first, first + catalogued(instance_type).efa)
-    # AWS's own tools use device index 1 on every card: eksctl 0.230, Karpenter 1.14.
-    return (Interface(0, 0, "interface"), *(Interface(card, 1, "efa-only") for card in cards))
+    layout = network_layout(instance_type)
+    if layout is None:
+        raise KeyError(instance_type)
+    return (Interface(*PRIMARY, "interface"), *(Interface(*place, "efa-only") for place in layout.efa_only))
 
 
 def launch_interfaces(context: EksContext, instance_type: str) -> list[Manifest]:

@@ -7,6 +7,7 @@ IOPS, 64 TiB); bottlerocket-core-kit sources/nvidia-migmanager (GPUs and layouts
 from collections.abc import Iterator
 
 from mlcluster.catalog.instances import InstanceType
+from mlcluster.catalog.networks import why_no_layout
 from mlcluster.spec.checks.facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
@@ -48,6 +49,9 @@ def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Probl
     if pool.network.efa and instance.efa and not instance.accelerator_count:
         message = "EFA needs nodes with GPUs: the other EKS images have no EFA driver"
         yield Problem((*here, "network", "efa"), message, "remove it, or choose a GPU type")
+    elif pool.network.efa and (why := why_no_layout(instance.name)):
+        message = f"{instance.name} cannot have EFA: {why}"
+        yield Problem((*here, "network", "efa"), message, "remove it, or choose another type")
 
 
 def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
