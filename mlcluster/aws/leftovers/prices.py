@@ -1,0 +1,83 @@
+"""List prices of what is left behind, USD per hour in us-east-1, without what depends on traffic.
+
+Sources, read in 2026 as public pages quote them: EBS gp2, gp3, EKS control plane, load balancers
+(aws.amazon.com/ebs/pricing, /eks/pricing, /elasticloadbalancing/pricing), NAT gateway (AWS Price List, 2025-10), public
+IPv4 addresses and interface endpoints (aws.amazon.com/vpc/pricing, /privatelink/pricing), EFS with elastic throughput
+(aws.amazon.com/efs/pricing), FSx for Lustre at 125 MB/s per TiB (aws.amazon.com/fsx/lustre/pricing). What was not found
+there is None: never guessed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlcluster.catalog.instances import instance_names, instance_type
+
+PRICE_REGION = "us-east-1"
+PRICE_DATE = "2026-04"
+HOURS = 730
+GIB = 1024**3
+
+FREE = 0.0
+EKS_CLUSTER = 0.10
+"""In standard support; six times as much afterwards."""
+NAT_GATEWAY = 0.045
+PUBLIC_ADDRESS = 0.005
+ENDPOINT_PER_ZONE = 0.01
+CLASSIC_BALANCER = 0.025
+BALANCERS = {"application": 0.0225, "network": 0.0225}
+GP2_GIB, GP3_GIB, GP3_IOPS, GP3_MIB = 0.10, 0.08, 0.005, 0.04
+GP3_FREE_IOPS, GP3_FREE_MIB = 3000, 125
+EFS_GIB, EFS_IA_GIB = 0.30, 0.016
+LUSTRE_GIB = {("PERSISTENT_2", "SSD", 125): 0.145}
+KMS_KEY = 1.0
+
+
+def monthly(usd: float) -> float:
+    """A price by the month as one by the hour."""
+    return usd / HOURS
+
+
+def instance(name: str, state: str, lifecycle: str) -> float | None:
+    """A machine on demand; stopped ones are free, what spot costs is not known here."""
+    if state not in {"running", "pending"}:
+        return FREE
+    if lifecycle == "spot" or name not in instance_names():
+        return None
+    return instance_type(name).usd_per_hour
+
+
+def volume(thing: Mapping[str, Any]) -> float | None:
+    """An EBS volume, from what DescribeVolumes says of it."""
+    size = thing.get("Size", 0)
+    if thing.get("VolumeType") == "gp2":
+        return monthly(size * GP2_GIB)
+    if thing.get("VolumeType") != "gp3":
+        return None
+    iops = max(0, thing.get("Iops", GP3_FREE_IOPS) - GP3_FREE_IOPS)
+    speed = max(0, thing.get("Throughput", GP3_FREE_MIB) - GP3_FREE_MIB)
+    return monthly(size * GP3_GIB + iops * GP3_IOPS + speed * GP3_MIB)
+
+
+def efs(thing: Mapping[str, Any]) -> float | None:
+    """What an EFS file system holds now, from what DescribeFileSystems says; one-zone and older kinds are unknown."""
+    size = thing.get("SizeInBytes", {})
+    if thing.get("ThroughputMode") != "elastic" or thing.get("AvailabilityZoneName") or size.get("ValueInArchive"):
+        return None
+    held = size.get("ValueInStandard", size.get("Value", 0)) * EFS_GIB + size.get("ValueInIA", 0) * EFS_IA_GIB
+    return monthly(held / GIB)
+
+
+def lustre(thing: Mapping[str, Any]) -> float | None:
+    """An FSx for Lustre file system, from what DescribeFileSystems says of it."""
+    about = thing.get("LustreConfiguration", {})
+    speed = about.get("PerUnitStorageThroughput", 0)
+    price = LUSTRE_GIB.get((about.get("DeploymentType", ""), thing.get("StorageType", ""), speed))
+    return None if price is None else monthly(thing.get("StorageCapacity", 0) * price)
+
+
+def endpoint(thing: Mapping[str, Any]) -> float | None:
+    """A VPC endpoint: gateways are free, interfaces cost by the zone."""
+    kind = thing.get("VpcEndpointType")
+    if kind == "Gateway":
+        return FREE
+    return ENDPOINT_PER_ZONE * len(thing.get("SubnetIds", [])) if kind == "Interface" else None
