@@ -1,0 +1,170 @@
+"""The Cluster Autoscaler: its release, its rights, its pod (facts: components.md 4.14, chart 9.59.0)."""
+
+from typing import Any
+
+from mlcluster.catalog.eks import eks_version
+from mlcluster.catalog.pins import CLUSTER_AUTOSCALER
+from mlcluster.plan.eks.addon_settings import system_tolerations
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.identity import pod_role
+from mlcluster.plan.eks.scaling_tags import discovery_tags
+from mlcluster.plan.eks.tolerations import CRITICAL
+from mlcluster.plan.model import ComponentPlan, Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
+from mlcluster.plan.quantities import parse
+
+RELEASE_ID = "Release/cluster-autoscaler"
+SERVICE_ACCOUNT = "cluster-autoscaler"
+SPEC_PATH = "target.autoscaler"
+REQUESTS = {"cpu": "100m", "memory": "600Mi"}
+"""The chart asks for nothing; it holds every instance type of the region in memory."""
+
+
+def cluster_autoscaler_resources(context: EksContext) -> list[PlanResource]:
+    """Its role and what ties the role to its service account."""
+    if not _installed(context):
+        return []
+    return pod_role(
+        context,
+        SERVICE_ACCOUNT,
+        service_account=(CLUSTER_AUTOSCALER.namespace, SERVICE_ACCOUNT),
+        statements=cluster_autoscaler_statements(context),
+        spec_path=SPEC_PATH,
+    )
+
+
+def cluster_autoscaler_releases(context: EksContext) -> list[PlanRelease]:
+    """The release."""
+    if not _installed(context):
+        return []
+    return [
+        PlanRelease(
+            id=RELEASE_ID,
+            name=CLUSTER_AUTOSCALER.name,
+            chart=CLUSTER_AUTOSCALER.chart,
+            version=CLUSTER_AUTOSCALER.version,
+            repository=CLUSTER_AUTOSCALER.repository,
+            namespace=CLUSTER_AUTOSCALER.namespace,
+            values=_values(context),
+            needs=(),
+            realisation="helm",
+            spec_path=SPEC_PATH,
+        )
+    ]
+
+
+def cluster_autoscaler_objects(context: EksContext) -> list[PlanObject]:  # noqa: ARG001 -- the shape of a component
+    """None: the chart has all there is."""
+    return []
+
+
+def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:
+    """Its one pod."""
+    if not _installed(context):
+        return ()
+    return (
+        PlanPod(
+            owner=RELEASE_ID,
+            kind="Deployment",
+            namespace=CLUSTER_AUTOSCALER.namespace,
+            node_selector={},
+            tolerations=tuple(_tolerations(context)),
+            requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
+            priority_class="system-cluster-critical",
+            evidence="declared",
+            source=f"values of the release, over values.yaml of {CLUSTER_AUTOSCALER.source}",
+            spec_path=SPEC_PATH,
+        ),
+    )
+
+
+def cluster_autoscaler_components(context: EksContext) -> list[ComponentPlan]:
+    """What `plan` lists."""
+    if not _installed(context):
+        return []
+    return [ComponentPlan(CLUSTER_AUTOSCALER.name, CLUSTER_AUTOSCALER.version, "helm", SPEC_PATH)]
+
+
+def cluster_autoscaler_statements(context: EksContext) -> list[dict[str, Any]]:
+    """Its rights: look at everything, scale what carries the cluster's discovery tags.
+
+    Less than the project's own list: launch configurations and instance requirements are not what node groups are
+    made of. The look-ups have no resource-level permissions (service authorization reference, EC2 Auto Scaling).
+    """
+    account = context.target.account_id or "*"
+    place = f"{context.target.region}:{account}"
+    group = f"arn:{context.partition}:autoscaling:{place}:autoScalingGroup:*:autoScalingGroupName/*"
+    tags = {f"aws:ResourceTag/{key}": value for key, value in discovery_tags(context).items()}
+    look = [
+        "autoscaling:DescribeAutoScalingGroups",
+        "autoscaling:DescribeAutoScalingInstances",
+        "autoscaling:DescribeScalingActivities",
+        "autoscaling:DescribeTags",
+        "ec2:DescribeInstanceTypes",
+        "ec2:DescribeLaunchTemplateVersions",
+    ]
+    return [
+        {
+            "Sid": "LookAtGroups",
+            "Effect": "Allow",
+            "Action": look,
+            "Resource": "*",
+            "Condition": {"StringEquals": {"aws:RequestedRegion": context.target.region}},
+        },
+        {
+            "Sid": "ScaleOwnGroups",
+            "Effect": "Allow",
+            "Action": ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"],
+            "Resource": group,
+            "Condition": {"StringEquals": tags},
+        },
+        {
+            "Sid": "LookAtNodeGroups",
+            "Effect": "Allow",
+            "Action": "eks:DescribeNodegroup",
+            "Resource": f"arn:{context.partition}:eks:{place}:nodegroup/{context.name}/*/*",
+        },
+    ]
+
+
+def _values(context: EksContext) -> Manifest:
+    pins = eks_version(context.target.kubernetes_version)
+    # Any other minor than the cluster's own is not supported, and the chart's default is whatever was newest.
+    image = {"image": {"tag": pins.cluster_autoscaler}} if pins else {}
+    return {
+        "fullnameOverride": CLUSTER_AUTOSCALER.name,
+        "cloudProvider": "aws",
+        "awsRegion": context.target.region,
+        "autoDiscovery": {"clusterName": context.name, "tags": list(discovery_tags(context))},
+        **image,
+        "extraArgs": _arguments(context),
+        "rbac": {"serviceAccount": {"create": True, "name": SERVICE_ACCOUNT}},
+        "priorityClassName": "system-cluster-critical",
+        "tolerations": _tolerations(context),
+        "resources": {"requests": REQUESTS},
+    }
+
+
+def _arguments(context: EksContext) -> Manifest:
+    """Flags of the autoscaler.
+
+    ProvisioningRequests stay off: the chart has no CRD of theirs, and without it the autoscaler waits for ever
+    (cluster-autoscaler/provisioningrequest/provreqclient, WaitForCacheSync); Kueue's waitForPodsReady watches instead.
+    """
+    blocks = any(pool.capacity_type == "capacityBlock" for pool in context.pools)
+    startup = dict.fromkeys(taint.key for pool in context.managed for taint in context.written(pool).startup_taints)
+    return {
+        "expander": "least-waste",
+        "balance-similar-node-groups": True,
+        "skip-nodes-with-system-pods": False,
+        "max-node-provision-time": "45m" if blocks else "15m",
+        # The chart drops what follows an underscore: it is how one flag is given several times.
+        **{f"startup-taint_{number}": key for number, key in enumerate(startup)},
+    }
+
+
+def _tolerations(context: EksContext) -> list[dict[str, str]]:
+    return [CRITICAL, *(dict(one) for one in system_tolerations(context) if one["key"] != CRITICAL["key"])]
+
+
+def _installed(context: EksContext) -> bool:
+    return context.target.autoscaler == "clusterAutoscaler"

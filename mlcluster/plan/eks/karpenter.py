@@ -1,0 +1,137 @@
+"""Karpenter: releases, identity, interruption queue, and a NodePool with its EC2NodeClass for each pool it provisions.
+
+Facts: components.md 4.15; documentation of Karpenter 1.14. The controller runs on managed nodes: the chart keeps it off
+its own.
+"""
+
+from mlcluster.catalog.pins import KARPENTER, KARPENTER_CRD, ChartPin
+from mlcluster.plan.eks.addon_settings import system_pool, system_tolerations
+from mlcluster.plan.eks.capacity import placement_group_resources
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.interfaces import efa_security_group_resources
+from mlcluster.plan.eks.karpenter_access import SERVICE_ACCOUNT, karpenter_role_resources, node_identity_resources
+from mlcluster.plan.eks.karpenter_classes import node_class
+from mlcluster.plan.eks.karpenter_events import interruption_resources, queue_arn, queue_name
+from mlcluster.plan.eks.karpenter_pools import is_static, node_pool
+from mlcluster.plan.eks.tolerations import CRITICAL
+from mlcluster.plan.model import ComponentPlan, Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
+from mlcluster.plan.quantities import parse
+
+CRD_RELEASE_ID = "Release/karpenter-crd"
+RELEASE_ID = "Release/karpenter"
+SPEC_PATH = "target.autoscaler"
+REQUESTS = {"cpu": "1", "memory": "1Gi"}
+"""As Karpenter's own guide sets them; the chart asks for nothing."""
+
+
+def karpenter_resources(context: EksContext) -> list[PlanResource]:
+    """Identity, queue, and what its nodes need of EC2 that the managed pools do not bring already."""
+    if not _installed(context):
+        return []
+    managed_efa = any(context.written(pool).network.efa for pool in context.managed)
+    return [
+        *node_identity_resources(context),
+        *interruption_resources(context),
+        *karpenter_role_resources(context, KARPENTER.namespace, queue_arn(context)),
+        *([] if managed_efa else efa_security_group_resources(context)),
+        *(made for pool in context.provisioned for made in placement_group_resources(context, pool)),
+    ]
+
+
+def karpenter_releases(context: EksContext) -> list[PlanRelease]:
+    """The CRDs, then the controller."""
+    if not _installed(context):
+        return []
+    return [
+        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, ()),
+        _release(KARPENTER, RELEASE_ID, _values(context), (CRD_RELEASE_ID,)),
+    ]
+
+
+def karpenter_objects(context: EksContext) -> list[PlanObject]:
+    """An EC2NodeClass and a Karpenter NodePool for each pool."""
+    if not _installed(context):
+        return []
+    return [
+        *(node_class(context, pool, RELEASE_ID) for pool in context.provisioned),
+        *(node_pool(context, pool) for pool in context.provisioned),
+    ]
+
+
+def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
+    """The controller's pods."""
+    if not _installed(context):
+        return ()
+    return (
+        PlanPod(
+            owner=RELEASE_ID,
+            kind="Deployment",
+            namespace=KARPENTER.namespace,
+            node_selector={},
+            tolerations=tuple(_tolerations(context)),
+            requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
+            priority_class="system-cluster-critical",
+            evidence="declared",
+            source=f"values of the release, over values.yaml of {KARPENTER.source}",
+            spec_path=SPEC_PATH,
+        ),
+    )
+
+
+def karpenter_components(context: EksContext) -> list[ComponentPlan]:
+    """What `plan` lists."""
+    if not _installed(context):
+        return []
+    return [ComponentPlan(pin.name, pin.version, "helm", SPEC_PATH) for pin in (KARPENTER_CRD, KARPENTER)]
+
+
+def _release(pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...]) -> PlanRelease:
+    return PlanRelease(
+        id=identifier,
+        name=pin.name,
+        chart=pin.chart,
+        version=pin.version,
+        repository=pin.repository,
+        namespace=pin.namespace,
+        values=values,
+        needs=needs,
+        realisation="helm",
+        spec_path=SPEC_PATH,
+    )
+
+
+def _values(context: EksContext) -> Manifest:
+    pools = context.provisioned
+    return {
+        "settings": {
+            "clusterName": context.name,
+            "interruptionQueue": queue_name(context),
+            "isolatedVPC": context.target.network.nat == "none" and context.target.network.vpc_id is None,
+            "featureGates": {
+                "reservedCapacity": True,
+                "staticCapacity": any(is_static(pool) for pool in pools),
+                # One switch for all pools: none is repaired where one is not to be.
+                "nodeRepair": all(context.written(pool).repair for pool in pools),
+            },
+        },
+        "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
+        "replicas": _replicas(context),
+        # So that it starts nodes for coredns too, when that has none.
+        "dnsPolicy": "Default",
+        "priorityClassName": "system-cluster-critical",
+        "tolerations": _tolerations(context),
+        "controller": {"resources": {"requests": REQUESTS, "limits": {"memory": REQUESTS["memory"]}}},
+    }
+
+
+def _replicas(context: EksContext) -> int:
+    """Two, on different nodes; one where there is a single node, or the second would wait for ever."""
+    return min(2, max(1, system_pool(context).min_size))
+
+
+def _tolerations(context: EksContext) -> list[dict[str, str]]:
+    return [CRITICAL, *(dict(one) for one in system_tolerations(context) if one["key"] != CRITICAL["key"])]
+
+
+def _installed(context: EksContext) -> bool:
+    return context.target.autoscaler == "karpenter"

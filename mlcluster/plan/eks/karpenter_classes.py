@@ -1,0 +1,113 @@
+"""EC2NodeClasses: for each pool that Karpenter provisions, what its machines are (karpenter.k8s.aws/v1, 1.14)."""
+
+from mlcluster.plan.eks.context import EksContext, resource_id
+from mlcluster.plan.eks.control_plane import cluster_security_group
+from mlcluster.plan.eks.images import ami_release
+from mlcluster.plan.eks.interfaces import efa_interfaces, efa_security_group
+from mlcluster.plan.eks.karpenter_access import instance_profile
+from mlcluster.plan.eks.launch_templates import node_tags
+from mlcluster.plan.eks.subnets import node_subnets
+from mlcluster.plan.eks.user_data import has_instance_store, user_data
+from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.plan.objects import make
+from mlcluster.plan.quantities import parse
+from mlcluster.plan.values import Ref
+from mlcluster.spec.pools import RootVolume
+
+API = "karpenter.k8s.aws/v1"
+KIND = "EC2NodeClass"
+_INSTANCE_STORE_BLOCK = "[settings.bootstrap-commands.instance-store]"
+_PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
+
+
+def node_class(context: EksContext, pool: Pool, release: str) -> PlanObject:
+    """The EC2NodeClass of a pool, called as the pool is.
+
+    Args:
+        release: id of the release that brings its CRD and takes its finalizer off.
+    """
+    body = {"spec": _spec(context, pool)}
+    return make(context.name, API, KIND, pool.name, body, needs=(release,), spec_path=pool.spec_path)
+
+
+def _spec(context: EksContext, pool: Pool) -> Manifest:
+    written = context.written(pool)
+    groups = [cluster_security_group(context), *([efa_security_group(context)] if written.network.efa else [])]
+    return {
+        "amiSelectorTerms": [{"alias": _alias(context, pool)}],
+        "instanceProfile": instance_profile(context),
+        "subnetSelectorTerms": [{"id": subnet} for subnet in node_subnets(context, context.zones_of(pool))],
+        "securityGroupSelectorTerms": [{"id": group} for group in groups],
+        "blockDeviceMappings": _volumes(context, pool),
+        **({"instanceStorePolicy": "RAID0"} if has_instance_store(context, pool) else {}),
+        "kubelet": {"maxPods": pool.allocatable["pods"]},
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpProtocolIPv6": "disabled",
+            "httpPutResponseHopLimit": 1,
+            "httpTokens": "required",
+        },
+        "detailedMonitoring": True,
+        "userData": _user_data(context, pool),
+        **_placement(context, pool),
+        "tags": node_tags(context, pool),
+    }
+
+
+def _alias(context: EksContext, pool: Pool) -> str:
+    """The pinned image: Karpenter takes the accelerated variant, where the instance type needs it, by itself.
+
+    Releases are `1.34.2-20260818` (AL2023) and `1.65.0-0be31b34` (Bottlerocket); aliases have the date or the version.
+    """
+    family = context.written(pool).ami.family
+    release = ami_release(context, pool)
+    if release is None:
+        message = f"the catalogue pins no image for {pool.name} on Kubernetes {context.target.kubernetes_version}"
+        raise KeyError(message)
+    version, _, date = release.partition("-")
+    # A bare date, or a bare version, is a release too: spec's ami.release.
+    return f"{family}@v{(date or version) if family == 'al2023' else version}".replace("@vv", "@v")
+
+
+def _volumes(context: EksContext, pool: Pool) -> list[Manifest]:
+    """One volume on AL2023; on Bottlerocket the system's, as large as Karpenter's default, and the data's."""
+    written = context.written(pool)
+    if written.ami.family == "bottlerocket":
+        return [_volume("/dev/xvda", {"volumeSize": "4Gi"}), _volume("/dev/xvdb", _sized(written.root_volume))]
+    return [_volume("/dev/xvda", _sized(written.root_volume))]
+
+
+def _volume(device: str, size: Manifest) -> Manifest:
+    ebs = {"volumeType": "gp3", "encrypted": True, "deleteOnTermination": True, **size}
+    return {"deviceName": device, "ebs": ebs}
+
+
+def _sized(volume: RootVolume) -> Manifest:
+    """Size in GiB, rounded up; throughput in MiB per second."""
+    gib = -(-parse("ephemeral-storage", volume.size) // 1024)
+    given = {"volumeSize": f"{gib}Gi", "iops": volume.iops, "throughput": volume.throughput_mib}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _user_data(context: EksContext, pool: Pool) -> str:
+    """The pool's user data, to which Karpenter adds its own.
+
+    On Bottlerocket Karpenter sets the instance store up itself and wants nothing of it here (NodeClasses, "RAID0").
+    """
+    blocks = user_data(context, pool).text.split("\n\n")
+    return "\n\n".join(block for block in blocks if not block.startswith(_INSTANCE_STORE_BLOCK))
+
+
+def _placement(context: EksContext, pool: Pool) -> Manifest:
+    """Interfaces, reservation and placement group, where the pool has them."""
+    written, found = context.written(pool), Manifest()
+    if written.network.efa:
+        found["networkInterfaces"] = [
+            {"networkCardIndex": one.card, "deviceIndex": one.device, "interfaceType": one.kind}
+            for one in efa_interfaces(pool.instance_type)
+        ]
+    if written.capacity.reservation_id is not None:
+        found["capacityReservationSelectorTerms"] = [{"id": written.capacity.reservation_id}]
+    if pool.placement_group == "cluster" and pool.capacity_type != "capacityBlock":
+        found["placementGroupSelector"] = {"name": Ref(resource_id(_PLACEMENT_GROUP, pool.name), "name")}
+    return found

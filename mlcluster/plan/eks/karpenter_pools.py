@@ -1,0 +1,109 @@
+"""Karpenter NodePools: how many nodes a pool may have, what they carry, and when they go (karpenter.sh/v1, 1.14)."""
+
+from collections.abc import Sequence
+
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.karpenter_classes import KIND as NODE_CLASS
+from mlcluster.plan.eks.scaling_tags import idle_time
+from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.plan.model import Taint as PlanTaint
+from mlcluster.plan.objects import make, object_id
+from mlcluster.spec.pools import Taint
+
+API = "karpenter.sh/v1"
+KIND = "NodePool"
+_ORDER = ("reserved", "spot", "on-demand")
+"""In this order Karpenter takes what a NodePool allows (NodePools, "Capacity Type")."""
+
+_CAPACITY = {"onDemand": "on-demand", "spot": "spot", "reservation": "reserved", "capacityBlock": "reserved"}
+
+
+def node_pool(context: EksContext, pool: Pool) -> PlanObject:
+    """The Karpenter NodePool of a pool, called as the pool is; gone before its EC2NodeClass and the release are."""
+    body = {"spec": _spec(context, pool)}
+    needs = (object_id(NODE_CLASS, pool.name),)
+    return make(context.name, API, KIND, pool.name, body, needs=needs, spec_path=pool.spec_path)
+
+
+def is_static(pool: Pool) -> bool:
+    """Whether Karpenter keeps a fixed number of nodes, wanted or not."""
+    return pool.min_size == pool.max_size
+
+
+def _spec(context: EksContext, pool: Pool) -> Manifest:
+    written = context.written(pool)
+    node = {
+        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": NODE_CLASS, "name": pool.name},
+        "requirements": _requirements(context, pool),
+        **({"taints": _taints(pool.taints)} if pool.taints else {}),
+        **({"startupTaints": _taints(written.startup_taints)} if written.startup_taints else {}),
+        # The image is pinned, so an old node is as good as a new one; expiry would only end jobs.
+        "expireAfter": "Never",
+    }
+    return {
+        **({"replicas": pool.max_size} if is_static(pool) else {}),
+        "template": {"metadata": {"labels": dict(pool.labels)}, "spec": node},
+        "limits": _limits(pool),
+        "disruption": _disruption(context, pool),
+    }
+
+
+def _requirements(context: EksContext, pool: Pool) -> list[Manifest]:
+    wanted = {
+        "node.kubernetes.io/instance-type": [pool.instance_type, *context.written(pool).capacity.also],
+        "kubernetes.io/arch": [pool.arch],
+        "kubernetes.io/os": ["linux"],
+        "topology.kubernetes.io/zone": list(context.zones_of(pool)),
+        "karpenter.sh/capacity-type": capacity_types(context, pool),
+    }
+    return [{"key": key, "operator": "In", "values": values} for key, values in wanted.items()]
+
+
+def capacity_types(context: EksContext, pool: Pool) -> list[str]:
+    """What the nodes may be bought as, in Karpenter's order: a reservation first where the pool names one.
+
+    Nothing else than the spec says: a pool that quietly bought something dearer would not cost what the plan shows.
+    """
+    reserved = {"reserved"} if context.written(pool).capacity.reservation_id is not None else set()
+    wanted = {_CAPACITY[pool.capacity_type], *reserved}
+    return [kind for kind in _ORDER if kind in wanted]
+
+
+def _taints(taints: Sequence[PlanTaint | Taint]) -> list[Manifest]:
+    """The CRD takes no empty value."""
+    return [
+        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
+        for taint in taints
+    ]
+
+
+def _limits(pool: Pool) -> Manifest:
+    """At most maxSize nodes; the accelerators, as the nodes report them, hold where counting nodes comes late."""
+    limits = {"nodes": str(pool.max_size)}
+    accelerator = pool.accelerator
+    # Karpenter does not know what a MIG instance is until a node has one.
+    if accelerator is not None and accelerator.resource == "nvidia.com/gpu" and not is_static(pool):
+        limits[accelerator.resource] = str(accelerator.slices * pool.max_size)
+    return limits
+
+
+def _disruption(context: EksContext, pool: Pool) -> Manifest:
+    """When nodes go: accelerator nodes only when they are empty, others when their pods fit elsewhere.
+
+    A change of the spec replaces nodes as `update` says: by default one after another, and accelerator nodes not at
+    all, so that no training ends for it; they have the change when they come next.
+    """
+    update = context.written(pool).update
+    told = f"{update.max_unavailable_percent}%" if update.max_unavailable_percent else update.max_unavailable
+    if pool.accelerator is not None:
+        policy, drifted, underutilized = "WhenEmpty", str(told or 0), "0"
+    else:
+        policy, drifted, underutilized = "WhenEmptyOrUnderutilized", str(told or 1), "10%"
+    return {
+        "consolidationPolicy": policy,
+        "consolidateAfter": idle_time(pool),
+        "budgets": [
+            {"nodes": drifted, "reasons": ["Drifted"]},
+            {"nodes": underutilized, "reasons": ["Underutilized"]},
+        ],
+    }
