@@ -1,0 +1,144 @@
+"""Headroom: nodes that are kept free for whoever comes next, held by pods that do nothing and yield to real work.
+
+Both autoscalers start nodes for such a pod and keep the node that it is on. The Cluster Autoscaler leaves pods below
+priority -10 alone (flag expendable-pods-priority-cutoff), so theirs is between that and 0, which is every other pod's
+at least. They wait in no queue: Kueue and our policies look at team namespaces only.
+
+Only a pod whose PriorityClass preempts takes their place; one with preemptionPolicy Never waits behind them.
+"""
+
+from mlcluster.plan import names
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.tolerations import pool_tolerations
+from mlcluster.plan.model import Amounts, Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.objects import make, object_id
+from mlcluster.plan.quantities import canonical
+
+NAMESPACE = "mlcluster-system"
+PRIORITY_CLASS = "mlcluster-headroom"
+PRIORITY = -5
+IMAGE = "registry.k8s.io/pause:3.10.1"
+"""Does nothing, for amd64 and arm64; the one that Kubernetes 1.34 itself uses."""
+
+_SHARE = 80
+"""Percent of a node's usable CPU and memory: no second one fits, and what we do not know of has room."""
+
+_SECURITY = {
+    "runAsNonRoot": True,
+    "runAsUser": 65_535,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def headroom_objects(context: EksContext) -> list[PlanObject]:
+    """A Deployment for each pool with `warm`, its namespace and its PriorityClass; nothing where nobody scales."""
+    pools = _pools(context)
+    if not pools:
+        return []
+    path = f"{pools[0].spec_path}.warm"
+    security = {"pod-security.kubernetes.io/enforce": "restricted"}
+    priority: Manifest = {
+        "value": PRIORITY,
+        "globalDefault": False,
+        "preemptionPolicy": "Never",
+        "description": "Holds nodes free; every other pod may take its place",
+    }
+    return [
+        make(context.name, "v1", "Namespace", NAMESPACE, {}, labels=security, spec_path=path),
+        make(context.name, "scheduling.k8s.io/v1", "PriorityClass", PRIORITY_CLASS, priority, spec_path=path),
+        *(_deployment(context, pool) for pool in pools),
+    ]
+
+
+def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
+    """The pods that hold nodes."""
+    return tuple(
+        PlanPod(
+            owner=object_id("Deployment", _name(pool), NAMESPACE),
+            kind="Deployment",
+            namespace=NAMESPACE,
+            node_selector=pool.selector,
+            tolerations=tuple(pool_tolerations([pool])),
+            requests={**_requests(pool), "pods": 1},
+            priority_class=PRIORITY_CLASS,
+            evidence="rendered",
+            source="the plan's own object",
+            spec_path=f"{pool.spec_path}.warm",
+        )
+        for pool in _pools(context)
+    )
+
+
+def _pools(context: EksContext) -> list[Pool]:
+    if context.target.autoscaler == "none":
+        return []
+    return [pool for pool in context.pools if context.written(pool).warm is not None]
+
+
+def _name(pool: Pool) -> str:
+    return f"headroom-{pool.name}"
+
+
+def _requests(pool: Pool) -> Amounts:
+    """One node's worth: a share of CPU and memory, and the accelerators, so that the node has them.
+
+    Of a time-sliced GPU one slice: the device plugin refuses a pod that asks for more.
+    """
+    found = {name: pool.usable[name] * _SHARE // 100 for name in ("cpu", "memory")}
+    accelerator = pool.accelerator
+    if accelerator is None:
+        return found
+    return {**found, accelerator.resource: 1 if accelerator.sharing == "timeSlicing" else accelerator.slices}
+
+
+def _deployment(context: EksContext, pool: Pool) -> PlanObject:
+    warm = context.written(pool).warm
+    mine = {"app.kubernetes.io/name": "headroom", names.POOL: pool.name}
+    body: Manifest = {
+        "spec": {
+            "replicas": warm.nodes if warm else 0,
+            "selector": {"matchLabels": mine},
+            # New pods beside the old ones would start nodes that nobody needs.
+            "strategy": {"type": "Recreate"},
+            "template": {"metadata": {"labels": names.owned(context.name, **mine)}, "spec": _pod(pool)},
+        }
+    }
+    return make(
+        context.name,
+        "apps/v1",
+        "Deployment",
+        _name(pool),
+        body,
+        namespace=NAMESPACE,
+        labels=mine,
+        # At the pool's maximum they wait, which is right, and would hold `up`.
+        annotations={"pulumi.com/skipAwait": "true"},
+        needs=(object_id("PriorityClass", PRIORITY_CLASS),),
+        spec_path=f"{pool.spec_path}.warm",
+    )
+
+
+def _pod(pool: Pool) -> Manifest:
+    amounts = {name: canonical(name, amount) for name, amount in _requests(pool).items()}
+    limits = {name: amount for name, amount in amounts.items() if name not in {"cpu", "memory"}}
+    container: Manifest = {
+        "name": "pause",
+        "image": IMAGE,
+        "resources": {"requests": amounts, **({"limits": limits} if limits else {})},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+    tolerations = pool_tolerations([pool])
+    return {
+        "priorityClassName": PRIORITY_CLASS,
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "nodeSelector": dict(pool.selector),
+        **({"tolerations": tolerations} if tolerations else {}),
+        "securityContext": _SECURITY,
+        "containers": [container],
+    }
