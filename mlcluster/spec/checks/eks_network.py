@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Iterator, Sequence
 
-from mlcluster.catalog.eks import eks_version, eks_versions, regions, zones_of
+from mlcluster.catalog.eks import eks_version, eks_versions, known_zones, regions, zones_of
 from mlcluster.spec.checks.eks_reach import endpoint_problems, principal_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
@@ -65,7 +65,8 @@ def _zones(target: EksTarget) -> Iterator[Problem]:
 def _zone_hint(target: EksTarget, zone: str) -> str:
     if target.region not in regions():
         return ""
-    return did_you_mean(target.region + zone[-1], zones_of(target.region), otherwise=listed(zones_of(target.region)))
+    known = known_zones(target.region)
+    return did_you_mean(target.region + zone[-1], known, otherwise=f"its zones are {listed(known)}")
 
 
 def _existing_vpc(target: EksTarget) -> Iterator[Problem]:

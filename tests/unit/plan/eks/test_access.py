@@ -1,0 +1,94 @@
+"""Access entries: one for each principal, with everything that it is."""
+
+from typing import Any
+
+import pytest
+
+from mlcluster.plan.eks.access import access_entries, administrators
+from mlcluster.plan.namespaces import namespace_objects
+from mlcluster.plan.quota import team_plans
+from mlcluster.spec.teams import Team
+from tests.eks_contexts import eks_context
+
+pytestmark = pytest.mark.unit
+
+ADMIN = "arn:aws:iam::111122223333:role/platform"
+CI = "arn:aws:iam::111122223333:role/ci"
+VIEWER = "arn:aws:iam::111122223333:user/auditor"
+MEMBER = "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/ml"
+
+
+def team(name: str, **roles: list[str]) -> dict[str, Any]:
+    """A team with IAM roles."""
+    return {"name": name, "members": {role: {"awsRoles": principals} for role, principals in roles.items()}}
+
+
+def entries(*teams: dict[str, Any], **access: Any) -> dict[str, Any]:
+    """Entries by principal."""
+    found = access_entries(eks_context(rest={"teams": list(teams)}, access=access))
+    return {entry["principalArn"]: entry for entry in found.values()}
+
+
+def policy_of(entry: dict[str, Any]) -> str:
+    """The name of its only policy, cluster-wide."""
+    (policy,) = entry["accessPolicies"].values()
+    assert policy["accessScope"] == {"type": "cluster"}
+    name: str = policy["policyArn"].removeprefix("arn:aws:eks::aws:cluster-access-policy/")
+    return name
+
+
+def test_nobody_but_the_creator_without_a_word_in_the_spec() -> None:
+    assert entries() == {}
+
+
+def test_admins_ci_and_viewers() -> None:
+    found = entries(admins=[ADMIN], ci=CI, viewers=[VIEWER])
+    assert {principal: policy_of(entry) for principal, entry in found.items()} == {
+        ADMIN: "AmazonEKSClusterAdminPolicy",
+        CI: "AmazonEKSClusterAdminPolicy",
+        VIEWER: "AmazonEKSViewPolicy",
+    }
+    assert all("kubernetesGroups" not in entry for entry in found.values())
+
+
+def test_members_are_in_the_groups_of_their_teams_and_have_no_policy() -> None:
+    found = entries(team("research", edit=[MEMBER], view=[MEMBER]), team("product", admin=[MEMBER]))
+    assert list(found) == [MEMBER]
+    assert found[MEMBER]["kubernetesGroups"] == [
+        "mlcluster:research:edit",
+        "mlcluster:research:view",
+        "mlcluster:product:admin",
+    ]
+    assert "accessPolicies" not in found[MEMBER]
+
+
+def test_an_admin_who_is_in_a_team_has_one_entry() -> None:
+    found = entries(team("research", admin=[ADMIN]), admins=[ADMIN, ADMIN], ci=ADMIN)
+    assert list(found) == [ADMIN]
+    assert policy_of(found[ADMIN]) == "AmazonEKSClusterAdminPolicy"
+    assert found[ADMIN]["kubernetesGroups"] == ["mlcluster:research:admin"]
+
+
+def test_a_role_given_twice_in_one_list_is_in_its_group_once() -> None:
+    assert entries(team("research", view=[MEMBER, MEMBER]))[MEMBER]["kubernetesGroups"] == ["mlcluster:research:view"]
+
+
+def test_keys_are_what_never_changes_of_a_principal_whatever_the_order() -> None:
+    one = access_entries(eks_context(access={"admins": [ADMIN, CI]}))
+    other = access_entries(eks_context(access={"admins": [CI, ADMIN]}))
+    assert one == other
+    assert set(one) == {"111122223333:role/platform", "111122223333:role/ci"}
+
+
+def test_groups_are_those_that_the_namespace_binds() -> None:
+    data = team("research", edit=[MEMBER])
+    context = eks_context(rest={"teams": [data]})
+    (plan,) = team_plans(context.spec, context.pools)
+    objects = namespace_objects("atlas", Team.model_validate(data), plan, context.pools, ())
+    (binding,) = [entry.manifest for entry in objects if entry.manifest["kind"] == "RoleBinding"]
+    (entry,) = access_entries(context).values()
+    assert [subject["name"] for subject in binding["subjects"]] == entry["kubernetesGroups"]
+
+
+def test_administrators_are_told_once() -> None:
+    assert administrators(eks_context(access={"admins": [ADMIN], "ci": ADMIN})) == (ADMIN,)
