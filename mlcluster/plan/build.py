@@ -3,10 +3,12 @@
 from mlcluster.catalog.pins import LAB_KUBERNETES
 from mlcluster.plan.admission import policy_objects
 from mlcluster.plan.components import kueue
-from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod
+from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.parts import EksParts, eks_parts, eks_pods
+from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, Pool, TeamPlan
 from mlcluster.plan.namespaces import namespace_objects
+from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
-from mlcluster.plan.quantities import add
 from mlcluster.plan.queues import queue_objects
 from mlcluster.plan.quota import cohort_plans, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
@@ -19,17 +21,18 @@ from mlcluster.spec.targets import ExistingTarget, LocalTarget
 def build(spec: ClusterSpec) -> Plan:
     """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
     cluster = spec.metadata.name
-    pods = kueue.kueue_pods(spec)
-    pools = resolve_pools(spec, _daemon_sets(pods))
+    pools, pods = _pools_and_pods(spec)
     teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
     policies = policy_objects(cluster, pools)
     guards = tuple(entry.id for entry in policies)
+    cloud = _cloud(spec, pools, teams)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, kueue.RELEASE_ID),
         *policies,
         *queue_objects(cluster, pools, teams, cohorts, kueue.RELEASE_ID),
+        *cloud.objects,
     ]
     for written, team in zip(spec.teams, teams, strict=True):
         objects += namespace_objects(cluster, written, team, pools, guards)
@@ -39,16 +42,29 @@ def build(spec: ClusterSpec) -> Plan:
         teams=teams,
         cohorts=cohorts,
         tiers=tiers,
-        components=(kueue.kueue_component(spec),),
-        resources=simulated_nodes(cluster, spec.target, pools) if spec.target.kind == "local" else (),
-        releases=(kueue.kueue_release(spec),),
+        components=(kueue.kueue_component(spec), *cloud.components),
+        resources=simulated_nodes(cluster, spec.target, pools) if spec.target.kind == "local" else cloud.resources,
+        releases=(kueue.kueue_release(spec), *cloud.releases),
         objects=tuple(sorted(objects, key=lambda entry: entry.id)),
         pods=pods,
     )
 
 
-def _daemon_sets(pods: tuple[PlanPod, ...]) -> dict[str, int]:
-    return add(*(pod.requests for pod in pods if pod.kind == "DaemonSet"))
+def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...]]:
+    """Pools, less what daemon sets take of their nodes, and every pod of ours.
+
+    Which daemon set lands on which pool follows from the pools' labels and taints, so they are resolved first.
+    """
+    pools, pods = resolve_pools(spec), kueue.kueue_pods(spec)
+    if isinstance(spec.target, EksTarget):
+        pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
+    return with_daemon_sets(pools, pods), pods
+
+
+def _cloud(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPlan, ...]) -> EksParts:
+    if not isinstance(spec.target, EksTarget):
+        return EksParts((), (), (), ())
+    return eks_parts(EksContext(spec, spec.target, pools), teams)
 
 
 def _facts(spec: ClusterSpec) -> ClusterFacts:

@@ -3,8 +3,8 @@
 from mlcluster.catalog.gpus import accelerator_label, gpu
 from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
 from mlcluster.plan import names
-from mlcluster.plan.model import Accelerator, Amounts, Pool, Price, Taint
-from mlcluster.plan.quantities import add, ordered, parse, subtract
+from mlcluster.plan.model import Accelerator, Pool, Price, Taint
+from mlcluster.plan.quantities import ordered, parse, subtract
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks_nodes import eks_allocatable
 from mlcluster.spec.pools import NodePool, NodeShape
@@ -16,21 +16,20 @@ MIG_LABEL = "nvidia.com/mig.config"
 """What the GPU operator's MIG manager makes of the GPUs; Bottlerocket has it in its settings."""
 
 
-def resolve_pools(spec: ClusterSpec, daemon_sets: Amounts) -> tuple[Pool, ...]:
-    """Every pool of the spec, in its order.
+def resolve_pools(spec: ClusterSpec) -> tuple[Pool, ...]:
+    """Every pool of the spec, in its order, before daemon sets take their share (`plan.overhead`).
 
     Args:
         spec: a checked spec: instance types and MIG profiles are known to the catalogue.
-        daemon_sets: what the daemon sets of our components request on every node.
     """
-    return tuple(_pool(spec, index, pool, daemon_sets) for index, pool in enumerate(spec.node_pools))
+    return tuple(_pool(spec, index, pool) for index, pool in enumerate(spec.node_pools))
 
 
-def _pool(spec: ClusterSpec, index: int, pool: NodePool, daemon_sets: Amounts) -> Pool:
+def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
     on_eks = spec.target.kind == "eks"
     accelerator = _accelerator(pool, on_eks=on_eks)
     allocatable = _allocatable(pool, accelerator, on_eks=on_eks)
-    overhead = add(daemon_sets, _reserved(pool))
+    overhead = _reserved(pool)
     own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
     ours = eks_labels(pool, accelerator) if on_eks else {}
     return Pool(

@@ -10,8 +10,6 @@ _LATER = "not supported yet"
 
 def unsupported_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Each part of the spec that waits for a later version."""
-    if spec.target.kind == "eks":
-        yield Problem(("target", "kind"), f"the eks target is {_LATER}", "use local or existing")
     yield from _components(spec)
     if len(spec.cohorts) > 1:
         yield Problem(("cohorts", 1), f"more than one cohort is {_LATER}", "keep one; its teams borrow from each other")

@@ -4,6 +4,8 @@ Each module has functions ClusterSpec -> problems, pure and independent of each 
 once. What is only unwise is not here: that is a finding of `rules/`.
 """
 
+from mlcluster.spec.checks.eks_network import eks_network_problems
+from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.checks.gpus import gpu_problems
 from mlcluster.spec.checks.instances import instance_problems
 from mlcluster.spec.checks.labels import label_problems
@@ -13,6 +15,7 @@ from mlcluster.spec.checks.pools import pool_problems
 from mlcluster.spec.checks.quota import quota_problems
 from mlcluster.spec.checks.reach import reach_problems
 from mlcluster.spec.checks.references import reference_problems
+from mlcluster.spec.checks.storage import storage_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Problem
 from mlcluster.spec.unsupported import unsupported_problems
@@ -21,6 +24,9 @@ _CHECKS = (
     name_problems,
     instance_problems,
     pool_problems,
+    eks_network_problems,
+    eks_pool_problems,
+    storage_problems,
     gpu_problems,
     label_problems,
     reference_problems,
