@@ -27,7 +27,7 @@ def eks_context(*pools: Data, rest: Data | None = None, **target: Any) -> EksCon
     """The context of such a spec, its pools without overhead."""
     spec = eks_spec(*pools, rest=rest, **target)
     assert isinstance(spec.target, EksTarget)
-    return EksContext(spec, spec.target, resolve_pools(spec, {}))
+    return EksContext(spec, spec.target, resolve_pools(spec))
 
 
 def by_id(made: list[PlanResource]) -> dict[str, PlanResource]:

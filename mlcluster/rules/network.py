@@ -72,7 +72,8 @@ def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     if context.target.network.vpc_id or context.target.network.nat != "none":
         return
     yield from _without_nat(context)
-    hosts = sorted({urlsplit(release.repository).hostname or "" for release in plan.releases} - {""})
+    charts = (release.repository or release.chart for release in plan.releases if release.realisation == "helm")
+    hosts = sorted({urlsplit(chart).hostname or chart for chart in charts})
     if hosts:
         message = f"without NAT nothing here reaches the images of the components (charts of {listed(hosts)})"
         yield found("NET004", (*_NETWORK, "nat"), message, "nat: one, or a mirror that the nodes are set up to use")

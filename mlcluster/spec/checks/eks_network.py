@@ -97,7 +97,7 @@ def _subnet_zones(target: EksTarget) -> Iterator[Problem]:
     known = cluster_zones(target)
     for kind, given in (("privateSubnets", private), ("publicSubnets", target.network.public_subnets)):
         for zone in given:
-            if known and zone not in known:
+            if known and zone not in known and zone[:-1] == target.region:
                 message = f"{zone} is not one of the cluster's zones ({listed(known)})"
                 yield Problem((*_NETWORK, kind, zone), message, "add it to target.zones and privateSubnets", key=True)
 

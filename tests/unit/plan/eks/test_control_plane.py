@@ -24,7 +24,7 @@ def cluster_inputs(**target: Any) -> dict[str, Any]:
 
 
 def test_the_component_makes_the_control_plane_and_nothing_else() -> None:
-    inputs = cluster_inputs()
+    inputs = cluster_inputs(kubernetesVersion="1.34")
     assert inputs["name"] == "atlas"
     assert inputs["version"] == "1.34"
     assert inputs["authenticationMode"] == "API"
