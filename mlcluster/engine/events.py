@@ -74,6 +74,7 @@ class Change:
         op: create, update, replace, delete, same, read or refresh.
         paths: property paths that differ.
         replaces_because: the paths that force a replacement.
+        retained: a deletion that only takes it out of the state; what it stands for stays.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Change:
     op: str
     paths: tuple[str, ...] = ()
     replaces_because: tuple[str, ...] = ()
+    retained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +130,14 @@ class Fold:
     Attributes:
         on_event: who is told; its first exception is kept in `error` and nothing more is told.
         failures: id and message of every failed resource, in order.
+        errors: what the engine said of no single resource, in order; a component that refuses its inputs says it so.
         program_error: the traceback of a program that raised, "" when it did not.
     """
 
     on_event: OnEvent | None = None
     clock: Callable[[], float] = time.monotonic
     failures: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     program_error: str = ""
     error: BaseException | None = None
     ended: threading.Event = field(default_factory=threading.Event)
@@ -219,6 +223,8 @@ class Fold:
             self._fail(plan_id(urn), text.removeprefix("error: "))
         elif not (event.severity == "error" and urn and not ours):
             # the stack's own "update failed" repeats what its resources said
+            if event.severity == "error" and not urn:
+                self.errors.append(text.removeprefix("error: "))
             self._tell(Diagnostic(event.severity, text, plan_id(urn) if ours else ""))
 
     def _fail(self, identifier: str, message: str) -> None:
@@ -243,7 +249,8 @@ def _merged(known: Change | None, metadata: Any, op: str) -> Change:
         op = "replace"
     else:
         keys = set()
-    return Change(plan_id(metadata.urn), metadata.type, op, tuple(sorted(paths)), tuple(sorted(keys)))
+    retained = op == "delete" and bool(getattr(metadata.old, "retain_on_delete", False))
+    return Change(plan_id(metadata.urn), metadata.type, op, tuple(sorted(paths)), tuple(sorted(keys)), retained)
 
 
 def _drifted(metadata: Any, op: str) -> Change:

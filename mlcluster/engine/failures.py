@@ -30,6 +30,7 @@ class Failed:
         stderr: what the engine printed.
         resources: id and message of each failed resource.
         program_error: traceback of the program, "" when it did not raise.
+        errors: what it said of no single resource.
     """
 
     stack: str
@@ -37,6 +38,7 @@ class Failed:
     stderr: str
     resources: Sequence[tuple[str, str]] = ()
     program_error: str = ""
+    errors: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def explain(
     for known in _SENTENCES:
         if known.pattern.search(failed.stderr):
             return MlclusterError(doing, known.happened.format(line=line), known.hint)
-    return MlclusterError(doing, line or f"{binary} ended with exit {failed.code} and said nothing")
+    said = "; ".join(scrub(text) for text in failed.errors)
+    return MlclusterError(doing, said or line or f"{binary} ended with exit {failed.code} and said nothing")
 
 
 def lock_conflict(

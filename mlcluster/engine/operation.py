@@ -104,8 +104,8 @@ def explained(stack_name: str, doing: str, process: Process | None, fold: Fold |
     except CommandError as error:
         code, stderr = (process.last.code, process.last.stderr) if process and process.last else (1, str(error))
         resources = fold.failures if fold else ()
-        program_error = fold.program_error if fold else ""
-        raise explain(doing, Failed(stack_name, code, stderr, resources, program_error)) from error
+        program_error, errors = (fold.program_error, fold.errors) if fold else ("", [])
+        raise explain(doing, Failed(stack_name, code, stderr, resources, program_error, errors)) from error
     except InvalidVersionError as error:
         hint = "Run `mlcluster doctor`; it says which versions fit."
         raise MlclusterError(doing, f"this Pulumi engine does not fit: {error}", hint) from error
