@@ -3,6 +3,7 @@
 Sources: components.md 3.2; Amazon EKS API reference, CreateNodegroup.
 """
 
+from mlcluster.plan.eks.addons import node_prerequisites
 from mlcluster.plan.eks.capacity import node_group_capacity, placement_group_resources, schedule_resources
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.eks.control_plane import cluster_id
@@ -17,8 +18,6 @@ from mlcluster.plan.model import Manifest, PlanResource, Pool, Taint
 from mlcluster.plan.values import Ref
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
-FIRST_ADDONS = ("Addon/vpc-cni", "Addon/kube-proxy", "Addon/eks-pod-identity-agent")
-"""Add-ons that a node needs to become ready, or that its pods get their rights from."""
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 
 
@@ -75,7 +74,7 @@ def _node_group(context: EksContext, pool: Pool) -> PlanResource:
 def _before(context: EksContext) -> tuple[str, ...]:
     """What a node needs to become ready: the control plane, its rights, the way out, and addresses for pods."""
     rights = tuple(made.id for made in node_role_resources(context))
-    return (cluster_id(context), *rights, *ways_out(context), *FIRST_ADDONS)
+    return (cluster_id(context), *rights, *ways_out(context), *node_prerequisites())
 
 
 def _image(context: EksContext, pool: Pool) -> Manifest:
