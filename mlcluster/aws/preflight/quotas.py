@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from mlcluster.aws.preflight.facts import Facts, joined
-from mlcluster.aws.preflight.families import vcpu_quota
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.aws.refusals import AwsError, NotAllowedError
 from mlcluster.catalog.instances import instance_type
+from mlcluster.catalog.quotas import vcpu_quota
 from mlcluster.findings import Finding, found
 
 ELASTIC_IPS = "L-0263D0A3"
@@ -44,10 +44,11 @@ def needs(facts: Facts) -> tuple[Need, ...]:
         if pool.capacity_type == "capacityBlock":
             continue
         spot = pool.capacity_type == "spot"
-        code = vcpu_quota(pool.instance_type, spot=spot)
-        if code is None:
+        counted = vcpu_quota(pool.instance_type, spot=spot)
+        if counted is None:
             continue
-        same = [name for name in facts.types_of(pool) if vcpu_quota(name, spot=spot) == code]
+        code = counted.code
+        same = [name for name in facts.types_of(pool) if vcpu_quota(name, spot=spot) == counted]
         vcpus = max(instance_type(name).vcpu for name in same)
         before = found_needs.get(code, Need(code, 0, (), index))
         part = f"{pool.name} {pool.max_size} x {vcpus}"
