@@ -1,6 +1,7 @@
 """Does a program that somebody else installed have a version that fits ours?"""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -22,7 +23,7 @@ _ASK = {
 }
 # The automation API of our Pulumi SDK range talks to these engines; keep in step with pyproject.toml.
 PULUMI_RANGE = ((3, 259, 0), (3, 280, 0))
-_SECONDS_TO_ANSWER = 10
+_SECONDS_TO_ANSWER = 20.0
 
 
 def parse(text: str) -> Version | None:
@@ -48,8 +49,8 @@ def fits(name: str, version: Version, pinned: str) -> bool:
     return version[:2] == wanted[:2]
 
 
-def version_of(name: str, program: Path) -> Version | None:
-    """What `program` answers when asked for its version; None when it cannot run or tells none.
+def version_of(name: str, program: Path, patience: float = _SECONDS_TO_ANSWER) -> Version | None:
+    """What `program` answers within `patience` seconds when asked for its version; None when it cannot or does not.
 
     Answers are remembered in the cache by path, size and modification time, so a program is started once.
     """
@@ -63,16 +64,20 @@ def version_of(name: str, program: Path) -> Version | None:
     known = _recall(memory)
     mark = f"{name} {program} {facts.st_size} {facts.st_mtime_ns}"
     if mark not in known:
-        known[mark] = _ask(program, _ASK[name])
+        answer = _ask([str(program), *_ASK[name]], patience)
+        if answer is None:  # the next time it may be quicker
+            return None
+        known[mark] = answer
         _remember(memory, known)
     return parse(known[mark])
 
 
-def _ask(program: Path, arguments: tuple[str, ...]) -> str:
+def _ask(command: list[str], seconds: float) -> str | None:
+    """The first line, "" when it fails, None when it does not answer in time."""
     try:
-        answer = subprocess.run(
-            [program, *arguments], capture_output=True, text=True, timeout=_SECONDS_TO_ANSWER, check=False
-        )
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return None
     except (OSError, subprocess.SubprocessError):
         return ""
     return answer.stdout.partition("\n")[0] if answer.returncode == 0 else ""
@@ -88,6 +93,6 @@ def _recall(memory: Path) -> dict[str, str]:
 
 def _remember(memory: Path, known: dict[str, str]) -> None:
     memory.parent.mkdir(parents=True, exist_ok=True)
-    fresh = memory.with_suffix(".new")
+    fresh = memory.with_suffix(f".{os.getpid()}")  # several commands may ask at the same time
     fresh.write_text(json.dumps(known, indent=1))
     fresh.replace(memory)

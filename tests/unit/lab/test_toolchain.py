@@ -169,6 +169,13 @@ def test_a_program_for_another_machine_is_ignored(tmp_path: Path) -> None:
     assert on_path(ETCD, which=lambda _: str(etcd)) is None
 
 
+def test_a_program_that_was_too_slow_is_asked_again(tmp_path: Path) -> None:
+    etcd = program(tmp_path / "etcd", f"[ -e {tmp_path}/quick ] || exec sleep 600\necho etcd Version: 3.6.1")
+    assert fit.version_of("etcd", etcd, patience=0.1) is None
+    (tmp_path / "quick").touch()
+    assert fit.version_of("etcd", etcd) == (3, 6, 1)
+
+
 def test_an_unreadable_memory_of_versions_is_written_anew(tmp_path: Path) -> None:
     etcd = program(tmp_path / "etcd", "echo etcd Version: 3.6.1")
     memory = cache_directory() / "versions-on-path.json"
