@@ -43,7 +43,14 @@ def _target(draw: st.DrawFn, kind: str) -> Data:
             "extendedResourceToleration": st.booleans(),
         },
         "existing": {"kubeconfig": st.just("./kubeconfig"), "context": _names},
-        "eks": {"accountId": st.just("111122223333")},
+        "eks": {
+            "accountId": st.just("111122223333"),
+            "autoscaler": st.sampled_from(["clusterAutoscaler", "none"]),
+            "kubernetesVersion": st.sampled_from(["1.33", "1.34", "1.35", "1.36"]),
+            "endpoint": st.sampled_from([{"public": False}, {"publicCidrs": ["203.0.113.0/24"]}]),
+            "network": st.sampled_from([{"cidr": "10.1.0.0/16"}, {"nat": "perZone", "endpoints": ["s3", "ecr"]}]),
+            "logs": st.sampled_from([[], ["api"]]),
+        },
     }
     required: dict[str, st.SearchStrategy[Any]] = {"kind": st.just(kind)}
     if kind == "eks":

@@ -48,6 +48,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
         _print(console, _teams(plan))
     console.print()
     _components(console, plan)
+    _resources(console, plan)
     _objects(console, plan)
     console.print(Text(_arithmetic(plan), "dim"))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
@@ -197,6 +198,18 @@ def _components(console: Console, plan: Plan) -> None:
     how = {"helm": "by Helm", "process": "as a process of the lab", "present": "already in the cluster"}
     listed = ", ".join(f"{part.name} {part.version} {how[part.realisation]}" for part in plan.components)
     console.print(Text.assemble(("Components  ", "bold"), listed or "none"))
+
+
+def _resources(console: Console, plan: Plan) -> None:
+    """What is made in AWS, on `eks`."""
+    if plan.cluster.target != "eks":
+        return
+    kinds = Counter(entry.type.rpartition(":")[2] for entry in plan.resources)
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    console.print(Text.assemble(("AWS         ", "bold"), f"{len(plan.resources)} in all: {listed}"))
+    kept = ", ".join(entry.id for entry in plan.resources if entry.retained)
+    if kept:
+        console.print(Text.assemble(("Kept        ", "bold"), f"by `down`, unless it is asked to: {kept}"))
 
 
 def _objects(console: Console, plan: Plan) -> None:

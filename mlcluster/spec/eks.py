@@ -58,7 +58,7 @@ class EksTarget(SpecModel):
     kind: Literal["eks"]
     region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
     """AWS region, e.g. us-west-2."""
-    kubernetes_version: KubernetesVersion = "1.34"
+    kubernetes_version: KubernetesVersion = "1.35"
     """Minor version of the control plane, quoted."""
     account_id: Annotated[str, Field(pattern=r"^[0-9]{12}$")] | None = None
     """Refuse to run in any other AWS account."""

@@ -14,7 +14,7 @@ from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, cluster
 
 pytestmark = pytest.mark.unit
 
-EKS: Data = {"kind": "eks", "region": "us-east-1"}
+EKS: Data = {"kind": "eks", "region": "us-east-1", "endpoint": {"publicCidrs": ["203.0.113.0/24"]}}
 TEAM: Data = {"name": "research", "guarantee": {"system": {"nodes": 1}}}
 GUEST: Data = {"name": "guests", "borrow": "all"}
 
@@ -88,11 +88,11 @@ class TestCAP003:
 
 class TestCST001:
     def test_certain_prices_above_the_budget(self) -> None:
-        (finding,) = of_kind("CST001", priced(600.0), SYSTEM, target=EKS, budget={"maxHourlyUsd": 900.5})
+        (finding,) = of_kind("CST001", TRAIN, SYSTEM, target=EKS, budget={"maxHourlyUsd": 400.5})
         assert finding.severity is Severity.ERROR
         assert finding.place == ("budget", "maxHourlyUsd")
-        figures = "(own $1,200.00 + system $1.61)"
-        assert finding.message == (f"at maximum size the pools cost $1,201.61 an hour {figures}, the budget is $900.50")
+        figures = "(train $440.32 + system $1.61)"
+        assert finding.message == (f"at maximum size the pools cost $441.93 an hour {figures}, the budget is $400.50")
         assert finding.blocks
 
     def test_exactly_the_budget(self) -> None:
@@ -261,8 +261,8 @@ def test_worst_first_then_by_id() -> None:
     assert ranks == sorted(ranks, reverse=True)
 
 
-def test_a_clean_spec_has_nothing_to_say() -> None:
-    assert found_in(SYSTEM, TRAIN, target=EKS, teams=[TEAM]) == ()
+def test_a_clean_spec_has_nothing_to_say_but_what_is_kept() -> None:
+    assert [finding.id for finding in found_in(SYSTEM, TRAIN, target=EKS, teams=[TEAM])] == ["STO001"]
 
 
 def test_rules_read_the_plan_alone() -> None:

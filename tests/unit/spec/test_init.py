@@ -7,24 +7,17 @@ import pytest
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.plan import build
 from mlcluster.spec.load import load, parse
-from mlcluster.spec.problems import SpecInvalidError
 from mlcluster.verbs.init import starter, write_starter
 
 pytestmark = pytest.mark.unit
 
 
-@pytest.mark.parametrize("target", ["local", "existing"])
+@pytest.mark.parametrize("target", ["local", "existing", "eks"])
 def test_a_starter_is_valid_and_plans(target: str) -> None:
     spec = parse(starter(target, "atlas").encode(), "cluster.yaml").spec
     assert spec.metadata.name == "atlas"
     assert spec.target.kind == target
     assert build(spec).objects
-
-
-def test_the_eks_starter_waits_for_its_target_only() -> None:
-    with pytest.raises(SpecInvalidError) as caught:
-        parse(starter("eks", "atlas").encode(), "cluster.yaml")
-    assert [problem.message for problem in caught.value.problems] == ["the eks target is not supported yet"]
 
 
 @pytest.mark.parametrize("name", ["true", "1", "null", "0x1", "no"])

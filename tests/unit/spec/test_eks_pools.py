@@ -1,0 +1,349 @@
+"""Pools that EKS cannot make, each problem at its place."""
+
+from typing import Any
+
+import pytest
+
+from mlcluster.spec.checks.eks_pools import eks_pool_problems
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc
+from tests.eks_contexts import eks_spec
+from tests.specs import EXISTING, LOCAL, SHARED, SYSTEM, TRAIN, Data, cluster
+
+pytestmark = pytest.mark.unit
+
+POOL: Loc = ("nodePools", 0)
+BLOCK: Data = {"type": "capacityBlock", "reservationId": "cr-0abc"}
+ONE_ZONE: Data = {"zones": ["us-west-2b"]}
+SPOT: Data = {"type": "spot", "also": ["m7a.2xlarge"]}
+ROCKET: Data = {"ami": {"family": "bottlerocket"}}
+FIXED: Data = {**SYSTEM, "name": "fixed", "minSize": 4}
+
+
+def problems(*pools: Data, **target: Any) -> dict[Loc, str]:
+    """Where -> what and what to try; every problem has something to try."""
+    found = list(eks_pool_problems(eks_spec(*pools, **target)))
+    assert all(problem.message and problem.hint for problem in found)
+    assert len({problem.loc for problem in found}) == len(found)
+    return {problem.loc: f"{problem.message}; {problem.hint}" for problem in found}
+
+
+GOOD: list[Data] = [
+    SYSTEM,
+    TRAIN,
+    SHARED,
+    {**TRAIN, "network": {"efa": True}},
+    {**TRAIN, "network": {"efa": True, "placementGroup": "cluster"}, **ONE_ZONE},
+    {**TRAIN, "network": {"efa": True}, "capacity": {"type": "spot"}},
+    {**TRAIN, "capacity": {**BLOCK, "startsAt": "2026-12-01T11:30Z", "endsAt": "2026-12-03T11:30Z"}, **ONE_ZONE},
+    {**TRAIN, "capacity": {"type": "reservation", "reservationId": "cr-0abc"}, "minSize": 2, **ONE_ZONE},
+    {**SYSTEM, "capacity": SPOT, "zones": ["us-west-2a", "us-west-2c"]},
+    {**SYSTEM, "startupTaints": [{"key": "startup-taint.cluster-autoscaler.kubernetes.io/x", "effect": "NoSchedule"}]},
+    {**SYSTEM, "rootVolume": {"size": "64Ti", "iops": 80_000, "throughputMib": 2000}},
+    {**SYSTEM, "rootVolume": {"size": "20Gi", "iops": 10_000, "throughputMib": 2000}},
+    {**SYSTEM, "ami": {"release": "1.34.3-20260818"}, "hugepages2Mi": 1024},
+    {**SYSTEM, "update": {"maxUnavailable": 4}, "repair": False, "warm": {"nodes": 4}},
+    {**SYSTEM, "warmPool": {"minSize": 4, "state": "hibernated"}},
+    {**SYSTEM, "warmPool": {}, **ROCKET},
+    {**SHARED, **ROCKET},
+    {**TRAIN, "gpu": {"timeSlicing": {"replicas": 4}}, **ROCKET},
+    {**SYSTEM, "instanceType": "g5g.2xlarge", **ROCKET},
+]
+
+
+@pytest.mark.parametrize("pool", GOOD)
+def test_good_pools_have_no_problem(pool: Data) -> None:
+    assert problems(pool, kubernetesVersion="1.34") == {}
+
+
+BAD: list[tuple[Data, Loc, str]] = [
+    # zones
+    ({**SYSTEM, "zones": ["us-west-2d"]}, ("zones", 0), "the cluster has no subnets in us-west-2d"),
+    ({**SYSTEM, "zones": ["us-west-2a", "us-west-2a"]}, ("zones", 1), "us-west-2a is in the list already"),
+    ({**TRAIN, "network": {"efa": True}, "zones": ["us-west-2a", "us-west-2b"]}, ("zones",), "EFA works inside one"),
+    (
+        {**TRAIN, "network": {"placementGroup": "cluster"}, "zones": ["us-west-2a", "us-west-2b"]},
+        ("zones",),
+        "a placement group is inside one zone; these are 2",
+    ),
+    (
+        {**TRAIN, "capacity": BLOCK, "zones": ["us-west-2a", "us-west-2b"]},
+        ("zones",),
+        "reserved capacity is in one zone",
+    ),
+    # labels and taints
+    ({**SYSTEM, "labels": {"eks.amazonaws.com/x": "y"}}, ("labels", "eks.amazonaws.com/x"), "are set by EKS"),
+    ({**TRAIN, "labels": {"k8s.amazonaws.com/accelerator": "y"}}, ("labels", "k8s.amazonaws.com/accelerator"), "set"),
+    (
+        {**SYSTEM, "taints": [{"key": "karpenter.sh/x", "effect": "NoSchedule"}]},
+        ("taints", 0, "key"),
+        "keys of karpenter.sh are set by",
+    ),
+    ({**SYSTEM, "startupTaints": [{"key": "a b", "effect": "NoSchedule"}]}, ("startupTaints", 0, "key"), "is not lett"),
+    (
+        {**TRAIN, "startupTaints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
+        ("startupTaints", 0, "key"),
+        "is the accelerator taint",
+    ),
+    (
+        {
+            **SYSTEM,
+            "taints": [{"key": "x", "effect": "NoSchedule"}],
+            "startupTaints": [{"key": "x", "effect": "NoSchedule"}],
+        },
+        ("startupTaints", 0),
+        "x:NoSchedule is taints[0] already",
+    ),
+    (
+        {**SYSTEM, "startupTaints": [{"key": "x", "effect": "NoExecute"}] * 2},
+        ("startupTaints", 1),
+        "x:NoExecute is startupTaints[0] already",
+    ),
+    # image and volume
+    ({**SYSTEM, "ami": {"family": "al2"}}, ("ami", "family"), "Amazon Linux 2 images on 2025-11-26"),
+    ({**SYSTEM, "ami": {"release": "1.33.1-20260818"}}, ("ami", "release"), "no release of the AL2023 image for"),
+    ({**SYSTEM, "instanceType": "g7.2xlarge"}, ("instanceType",), "needs the NVIDIA driver 595"),
+    ({**SYSTEM, "rootVolume": {"size": "10Gi"}}, ("rootVolume", "size"), "10Gi is 10 GiB; a root volume has 20 to"),
+    ({**SYSTEM, "rootVolume": {"size": "65Ti"}}, ("rootVolume", "size"), "65Ti is 66,560 GiB"),
+    ({**SYSTEM, "rootVolume": {"size": "20Gi", "iops": 10_001}}, ("rootVolume", "iops"), "10,000 for 20 GiB"),
+    ({**SYSTEM, "rootVolume": {"throughputMib": 751}}, ("rootVolume", "throughputMib"), "750 for 3,000 IOPS"),
+    ({**SYSTEM, "hugepages2Mi": 20_000}, ("hugepages2Mi",), "40,000 MiB of huge pages leave nothing"),
+    # EFA
+    (
+        {**SYSTEM, "instanceType": "c6in.32xlarge", "network": {"efa": True}},
+        ("network", "efa"),
+        "EFA needs nodes with GPUs",
+    ),
+    # sharing on Bottlerocket
+    ({**SHARED, **ROCKET, "gpu": {"mig": "all-4g.20gb"}}, ("gpu", "mig"), "cannot make all-4g.20gb of a100"),
+    (
+        {**SHARED, **ROCKET, "instanceType": "p6-b300.48xlarge", "gpu": {"mig": "all-1g.34gb"}},
+        ("gpu", "mig"),
+        "cannot make all-1g.34gb of b300",
+    ),
+    # update
+    (
+        {**SYSTEM, "update": {"maxUnavailable": 1, "maxUnavailablePercent": 10}},
+        ("update", "maxUnavailablePercent"),
+        "maxUnavailable is given too",
+    ),
+    ({**SYSTEM, "update": {"maxUnavailable": 5}}, ("update", "maxUnavailable"), "5 is more than maxSize, which is 4"),
+    # capacity
+    ({**TRAIN, "capacity": BLOCK}, (), "zones is missing; capacityBlock needs"),
+    ({**TRAIN, "capacity": {"type": "reservation", "reservationId": "cr-0a"}}, (), "zones is missing; reservation"),
+    ({**TRAIN, "capacity": BLOCK, "minSize": 1, **ONE_ZONE}, ("minSize",), "no nodes before it starts"),
+    (
+        {**TRAIN, "capacity": BLOCK, "network": {"placementGroup": "cluster"}, **ONE_ZONE},
+        ("network", "placementGroup"),
+        "AWS places the nodes of a capacity block itself",
+    ),
+    (
+        {
+            **TRAIN,
+            "capacity": {**BLOCK, "startsAt": "2026-12-03T11:30Z", "endsAt": "2026-12-03T11:30:00Z"},
+            **ONE_ZONE,
+        },
+        ("capacity", "endsAt"),
+        "ends before it starts",
+    ),
+    (
+        {**TRAIN, "capacity": {**BLOCK, "startsAt": "2026-02-30T11:30Z"}, **ONE_ZONE},
+        ("capacity", "startsAt"),
+        "2026-02-30T11:30Z is no day and time that there is",
+    ),
+    (
+        {**SYSTEM, "capacity": {"startsAt": "2026-12-01T11:30Z"}},
+        ("capacity", "startsAt"),
+        "only a capacity block has startsAt; the type is onDemand",
+    ),
+    ({**SYSTEM, "capacity": {"also": ["m7a.2xlarge"]}}, ("capacity", "also"), "several types are for spot"),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.2xlarge"]}},
+        ("capacity", "also", 0),
+        "m7i.2xlarge is there already",
+    ),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["m7a.2xlarge", "m7a.2xlarge"]}},
+        ("capacity", "also", 1),
+        "m7a.2xlarge is there already",
+    ),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.3xlarge"]}},
+        ("capacity", "also", 0),
+        "m7i has no size 3xlarge",
+    ),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["m7g.2xlarge"]}},
+        ("capacity", "also", 0),
+        "another architecture than m7i.2xlarge: arm64, not amd64",
+    ),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["g6.2xlarge"]}},
+        ("capacity", "also", 0),
+        "another GPU model than m7i.2xlarge: l4, not none",
+    ),
+    (
+        {**SYSTEM, "instanceType": "g6.8xlarge", "capacity": {"type": "spot", "also": ["g6.12xlarge"]}},
+        ("capacity", "also", 0),
+        "another number of GPUs than g6.8xlarge: 4, not 1",
+    ),
+    (
+        {**SHARED, "gpu": {}, "capacity": {"type": "spot", "also": ["p4de.24xlarge"]}},
+        ("capacity", "also", 0),
+        "another GPU memory than p4d.24xlarge",
+    ),
+    (
+        {
+            **TRAIN,
+            "instanceType": "p5e.48xlarge",
+            "network": {"efa": True},
+            "capacity": {"type": "spot", "also": ["p5en.48xlarge"]},
+        },
+        ("capacity", "also", 0),
+        "another EFA interfaces than p5e.48xlarge: 16, not 32",
+    ),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.xlarge"]}},
+        ("capacity", "also", 0),
+        "m7i.xlarge offers less cpu than m7i.2xlarge: 3,920 milli-CPU, not 7,910",
+    ),
+    (
+        {**SYSTEM, "capacity": {"type": "spot", "also": ["c7i.2xlarge"]}},
+        ("capacity", "also", 0),
+        "c7i.2xlarge offers less memory than m7i.2xlarge",
+    ),
+    (
+        {**SYSTEM, "instanceType": "m6id.2xlarge", "capacity": {"type": "spot", "also": ["m7i.2xlarge"]}},
+        ("capacity", "also", 0),
+        "m7i.2xlarge offers less ephemeral-storage than m6id.2xlarge",
+    ),
+    # nodes that wait
+    ({**SYSTEM, "warm": {"nodes": 5}}, ("warm", "nodes"), "5 is more than maxSize, which is 4"),
+    ({**SYSTEM, "capacity": SPOT, "warmPool": {}}, ("warmPool",), "EC2 has no warm pools of spot capacity"),
+    (
+        {**TRAIN, "capacity": BLOCK, "warmPool": {}, **ONE_ZONE},
+        ("warmPool",),
+        "EC2 has no warm pools of capacityBlock capacity",
+    ),
+    ({**SYSTEM, "warmPool": {"minSize": 5}}, ("warmPool", "minSize"), "5 is more than maxSize, which is 4"),
+    (
+        {**SYSTEM, "warmPool": {"minSize": 3, "maxPrepared": 2}},
+        ("warmPool", "minSize"),
+        "3 is more than maxPrepared, which is 2",
+    ),
+    (
+        {**SYSTEM, "minSize": 3, "warmPool": {"maxPrepared": 2}},
+        ("warmPool", "maxPrepared"),
+        "2 is less than minSize, which is 3",
+    ),
+    (
+        {**SYSTEM, **ROCKET, "warmPool": {"reuseOnScaleIn": True}},
+        ("warmPool", "reuseOnScaleIn"),
+        "Bottlerocket nodes cannot go back",
+    ),
+    (
+        {**SYSTEM, **ROCKET, "warmPool": {"state": "hibernated"}},
+        ("warmPool", "state"),
+        "Bottlerocket does not hibernate",
+    ),
+    (
+        {**SYSTEM, "instanceType": "g6.2xlarge", "warmPool": {"state": "hibernated"}},
+        ("warmPool", "state"),
+        "g6.2xlarge does not hibernate",
+    ),
+    (
+        {**SYSTEM, "instanceType": "m7i.metal-24xl", "warmPool": {"state": "hibernated"}},
+        ("warmPool", "state"),
+        "m7i.metal-24xl does not hibernate",
+    ),
+    (
+        {**SYSTEM, "instanceType": "m7i.12xlarge", "warmPool": {"state": "hibernated"}},
+        ("warmPool", "state"),
+        "m7i.12xlarge has 192 GiB of memory; EC2 hibernates less than 150",
+    ),
+    (
+        {**SYSTEM, "rootVolume": {"size": "40Gi"}, "warmPool": {"state": "hibernated"}},
+        ("warmPool", "state"),
+        "a root volume of 40Gi does not hold the memory; it takes 42 GiB",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pool", "place", "text"), BAD)
+def test_each_problem_at_its_place(pool: Data, place: Loc, text: str) -> None:
+    found = problems(pool, kubernetesVersion="1.34")
+    assert list(found) == [(*POOL, *place)]
+    assert text in found[(*POOL, *place)]
+
+
+def test_a_node_groups_name_is_not_cut() -> None:
+    pool = {**SYSTEM, "name": "a" * 40}
+    fits = eks_spec(pool, rest={"metadata": {"name": "b" * 22}})
+    too_long = eks_spec(pool, rest={"metadata": {"name": "b" * 23}})
+    assert list(eks_pool_problems(fits)) == []
+    (found,) = eks_pool_problems(too_long)
+    assert found.loc == ("nodePools", 0, "name")
+    assert "has a name of 64 characters; EKS takes 63" in found.message
+    assert "at most 39" in found.hint
+
+
+def test_without_an_autoscaler_a_block_needs_its_start() -> None:
+    pool = {**TRAIN, "capacity": BLOCK, **ONE_ZONE}
+    assert "startsAt is missing" in problems(pool, autoscaler="none")["nodePools", 0, "capacity"]
+    started = {**pool, "capacity": {**BLOCK, "startsAt": "2026-12-01T11:30Z"}}
+    assert problems(started, autoscaler="none") == {}
+
+
+def test_without_an_autoscaler_nothing_is_held_free() -> None:
+    found = problems({**SYSTEM, "warm": {"nodes": 1}}, autoscaler="none")
+    assert "nobody adds a node" in found["nodePools", 0, "warm"]
+
+
+def test_karpenter_runs_on_nodes_that_it_does_not_make() -> None:
+    assert problems(FIXED, SYSTEM, TRAIN, autoscaler="karpenter") == {}
+    found = problems(SYSTEM, {**TRAIN, "minSize": 8}, autoscaler="karpenter")
+    assert list(found) == [("target", "autoscaler")]
+    assert "add a pool without GPUs" in found["target", "autoscaler"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "text"),
+    [
+        ({"minSize": 2}, ("minSize",), "minSize: 0 with warm: {nodes: 2}, or minSize: 4 for a fixed size"),
+        ({"update": {"maxUnavailable": 1}}, ("update",), "by its own rules"),
+        ({"warmPool": {}}, ("warmPool",), "knows no warm pools"),
+    ],
+)
+def test_what_karpenter_does_not_do(fields: Data, place: Loc, text: str) -> None:
+    pool = {**SYSTEM, **fields}
+    found = problems(pool, FIXED, autoscaler="karpenter")
+    assert list(found) == [(*POOL, *place)]
+    assert text in found[(*POOL, *place)]
+    assert problems(pool, FIXED, autoscaler="clusterAutoscaler") == {}
+
+
+@pytest.mark.parametrize("target", [LOCAL, EXISTING])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("zones", ["us-west-2a"]),
+        ("startupTaints", [{"key": "x", "effect": "NoSchedule"}]),
+        ("ami", {"family": "bottlerocket"}),
+        ("rootVolume", {"size": "200Gi"}),
+        ("hugepages2Mi", 512),
+        ("update", {"maxUnavailable": 2}),
+        ("repair", False),
+        ("warm", {"nodes": 1}),
+        ("warmPool", {}),
+    ],
+)
+def test_what_only_eks_has(key: str, value: Any, target: Data) -> None:
+    spec = ClusterSpec.model_validate(cluster({**SYSTEM, key: value}, target=target))
+    (found,) = eks_pool_problems(spec)
+    assert (found.loc, found.key) == ((*POOL, key), True)
+    assert found.message == f"{key} is for target eks, and this is {target['kind']}"
+
+
+def test_every_pool_is_looked_at() -> None:
+    found = problems(SYSTEM, {**TRAIN, "capacity": BLOCK}, {**SHARED, "ami": {"family": "al2"}})
+    assert set(found) == {("nodePools", 1), ("nodePools", 2, "ami", "family")}
