@@ -91,7 +91,7 @@ def _unlike(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) 
         "GPU model": (first.accelerator or "none", other.accelerator or "none"),
         "number of GPUs": (first.accelerator_count, other.accelerator_count),
         "GPU memory": (first.accelerator_memory_mib, other.accelerator_memory_mib),
-        "EFA interfaces": (first.efa, other.efa) if pool.network.efa else (0, 0),
+        "number of EFA interfaces": (first.efa, other.efa) if pool.network.efa else (0, 0),
     }
     for what, (wanted, found) in pairs.items():
         if wanted != found:

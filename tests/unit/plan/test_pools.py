@@ -1,10 +1,14 @@
 """Pools with their instance facts resolved."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from mlcluster.catalog.instances import instance_type
-from mlcluster.plan.model import Taint
+from mlcluster.plan.model import Pool, Taint
 from mlcluster.plan.names import POOL
+from mlcluster.plan.quantities import canonical
 from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, planned, planned_unchecked, pool_of
 
 pytestmark = pytest.mark.unit
@@ -150,3 +154,99 @@ def test_a_price_of_our_own_is_exact() -> None:
 def test_an_unknown_price_is_none() -> None:
     pool = pool_of(SHAPE)
     assert (pool.price, pool.usd_per_hour_at_min, pool.usd_per_hour_at_max) == (None, None, None)
+
+
+def eks_pool(data: Data) -> Pool:
+    return planned_unchecked(data, target=eks("us-west-2")).pools[0]
+
+
+def allocatable_on_eks(name: str, **fields: Any) -> Mapping[str, int]:
+    return eks_pool({"name": "nodes", "instanceType": name, "maxSize": 2, **fields}).allocatable
+
+
+@pytest.mark.parametrize(
+    ("name", "pods"),
+    [
+        ("m7i.2xlarge", 110),  # 8 vCPU, 58 addresses
+        ("m7i.8xlarge", 250),  # 32 vCPU
+        ("p5.48xlarge", 250),  # 98 slots on two interfaces
+        ("t3.nano", 34),  # two slots
+        ("m4.16xlarge", 234),  # not Nitro: no prefixes
+        ("c4.large", 29),
+    ],
+)
+def test_eks_nodes_take_as_many_pods_as_the_kubelet_is_told(name: str, pods: int) -> None:
+    assert allocatable_on_eks(name)["pods"] == pods
+
+
+def test_more_pods_than_the_catalogue_counts_with_cost_memory() -> None:
+    facts = instance_type("p5.48xlarge")
+    assert facts.allocatable_pods == 100
+    assert allocatable_on_eks("p5.48xlarge")["memory"] == facts.allocatable_memory_mib - 150 * 11
+
+
+def test_fewer_pods_than_the_catalogue_counts_with_give_nothing_back() -> None:
+    facts = instance_type("p4d.24xlarge")
+    assert facts.allocatable_pods == 737
+    assert allocatable_on_eks("p4d.24xlarge")["memory"] == facts.allocatable_memory_mib
+
+
+@pytest.mark.parametrize(
+    ("size", "mib"),
+    [("100Gi", 102_400 * 99 // 100 * 9 // 10 - 1024), ("1Ti", 1_048_576 * 99 // 100 * 9 // 10 - 1024)],
+)
+def test_the_root_volume_is_the_ephemeral_storage(size: str, mib: int) -> None:
+    assert allocatable_on_eks("m7i.2xlarge", rootVolume={"size": size})["ephemeral-storage"] == mib
+
+
+def test_an_instance_store_takes_its_place() -> None:
+    found = allocatable_on_eks("p5.48xlarge", rootVolume={"size": "1Ti"})["ephemeral-storage"]
+    assert found == 25_569_654  # 30,400 GB in MiB, 2 % for the file system, 10 % kept free, 1 GiB for the kubelet
+
+
+@pytest.mark.parametrize(
+    ("fields", "mib"),
+    [
+        ({"hugepages2Mi": 1024}, 2048),
+        ({"network": {"efa": True}}, 10_256),
+        ({"network": {"efa": True}, "hugepages2Mi": 8192}, 16_384),
+    ],
+)
+def test_huge_pages_are_a_resource_and_no_memory(fields: Data, mib: int) -> None:
+    plain, huge = allocatable_on_eks("p4d.24xlarge"), allocatable_on_eks("p4d.24xlarge", **fields)
+    assert huge["hugepages-2Mi"] == mib
+    assert huge["memory"] == plain["memory"] - mib
+    assert canonical("hugepages-2Mi", mib).endswith("i")
+    assert "hugepages-2Mi" not in plain
+
+
+def test_other_targets_keep_the_figures_of_the_catalogue() -> None:
+    facts = instance_type("p5.48xlarge")
+    for target in ({"kind": "local"}, EXISTING):
+        assert pool_of(TRAIN, target=target).allocatable["memory"] == facts.allocatable_memory_mib
+        assert pool_of(TRAIN, target=target).allocatable["pods"] == facts.allocatable_pods
+
+
+def test_eks_nodes_say_what_they_are() -> None:
+    pool = eks_pool({**SHARED, "network": {"efa": True}, "labels": {"ml": "yes"}})
+    assert pool.labels == {
+        POOL: "shared",
+        "k8s.amazonaws.com/accelerator": "nvidia-tesla-a100",
+        "nvidia.com/mig.config": "all-1g.5gb",
+        "mlcluster.dev/efa": "true",
+        "ml": "yes",
+    }
+    assert pool.selector == {POOL: "shared"}
+    assert eks_pool(SYSTEM).labels == {POOL: "system"}
+
+
+def test_bottlerocket_calls_mig_instances_gpus() -> None:
+    pool = eks_pool({**SHARED, "ami": {"family": "bottlerocket"}})
+    assert pool.accelerator is not None
+    assert (pool.accelerator.resource, pool.accelerator.slices, pool.accelerator.sharing) == (
+        "nvidia.com/gpu",
+        56,
+        "mig",
+    )
+    assert pool.usable["nvidia.com/gpu"] == 56
+    assert "nvidia.com/mig.config" not in pool.labels

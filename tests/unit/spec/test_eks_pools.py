@@ -7,7 +7,8 @@ import pytest
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
-from tests.eks_contexts import eks_spec
+from mlcluster.spec.eks_nodes import provisioned
+from tests.eks_contexts import eks_context, eks_spec
 from tests.specs import EXISTING, LOCAL, SHARED, SYSTEM, TRAIN, Data, cluster
 
 pytestmark = pytest.mark.unit
@@ -200,7 +201,7 @@ BAD: list[tuple[Data, Loc, str]] = [
             "capacity": {"type": "spot", "also": ["p5en.48xlarge"]},
         },
         ("capacity", "also", 0),
-        "another EFA interfaces than p5e.48xlarge: 16, not 32",
+        "another number of EFA interfaces than p5e.48xlarge: 16, not 32",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.xlarge"]}},
@@ -297,6 +298,13 @@ def test_without_an_autoscaler_a_block_needs_its_start() -> None:
 def test_without_an_autoscaler_nothing_is_held_free() -> None:
     found = problems({**SYSTEM, "warm": {"nodes": 1}}, autoscaler="none")
     assert "nobody adds a node" in found["nodePools", 0, "warm"]
+
+
+@pytest.mark.parametrize("autoscaler", ["karpenter", "clusterAutoscaler", "none"])
+def test_spec_and_plan_agree_on_what_karpenter_makes(autoscaler: str) -> None:
+    context = eks_context(FIXED, SYSTEM, TRAIN, {**SHARED, "minSize": 2}, autoscaler=autoscaler)
+    ours = [pool.name for pool in context.spec.node_pools if provisioned(pool, context.target)]
+    assert ours == [pool.name for pool in context.provisioned]
 
 
 def test_karpenter_runs_on_nodes_that_it_does_not_make() -> None:

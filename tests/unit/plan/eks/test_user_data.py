@@ -93,6 +93,7 @@ def test_bottlerocket_moves_containers_to_the_instance_store() -> None:
 
 
 def test_bottlerocket_sets_huge_pages_by_sysctl() -> None:
+    assert settings({**TRAIN, "network": {"efa": True}})["kernel"] == {"sysctl": {"vm.nr_hugepages": "5128"}}
     assert settings({**SYSTEM, "hugepages2Mi": 512})["kernel"] == {"sysctl": {"vm.nr_hugepages": "512"}}
 
 
