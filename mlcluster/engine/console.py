@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlcluster.engine import operation
+from mlcluster.engine import operation, plugins
 from mlcluster.engine.files import write_private
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.settings import Provider
@@ -26,7 +26,7 @@ class Console:
         project: the Pulumi project.
         binary: the pulumi executable.
         provider: which Kubernetes provider the engine is to find.
-        attach: ports of providers that run already, by package.
+        attach: ports of providers that run already, by package; beside those of the caller's environment.
         mend: called when a command met a state that was half written, before it is tried once more.
     """
 
@@ -53,15 +53,18 @@ class Console:
             return EngineCommand(self.binary, lambda: None if checkpoint is None else checkpoint.exists())
 
     def environment(self) -> dict[str, str]:
-        """What the engine is told; installs the built-in provider when it is needed."""
+        """What the engine is told; puts the plugins where it looks."""
         told = self.home.environment()
-        if self.attach:
-            told["PULUMI_DEBUG_PROVIDERS"] = ",".join(f"{name}:{port}" for name, port in sorted(self.attach.items()))
-        elif self.provider == "builtin":
+        attach = {**plugins.attached(), **self.attach}
+        if attach:
+            told[plugins.ATTACH_VARIABLE] = ",".join(f"{name}:{port}" for name, port in sorted(attach.items()))
+        if self.provider == "official":
+            plugins.link_installed(self.home.plugin_home)
+        elif "kubernetes" not in attach:
             from mlcluster import kubernetes_provider
 
             kubernetes_provider.install(self.home.plugin_home)
-        if self.attach or self.provider == "builtin":
+        if attach or self.provider == "builtin":
             told["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
         return told
 

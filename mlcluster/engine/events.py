@@ -13,6 +13,7 @@ from typing import Any
 
 REPLACEMENT_STEPS = frozenset({"replace", "create-replacement", "delete-replaced"})
 _MARKUP = re.compile(r"<\{%.*?%\}>")
+_STACK = "::pulumi:pulumi:Stack::"
 _PROGRAM_ERROR = "python inline source runtime error"
 
 
@@ -130,7 +131,8 @@ class Fold:
     Attributes:
         on_event: who is told; its first exception is kept in `error` and nothing more is told.
         failures: id and message of every failed resource, in order.
-        errors: what the engine said of no single resource, in order; a component that refuses its inputs says it so.
+        errors: what the engine said of no resource of the plan, in order: a provider that cannot start or log in, a
+            component that refuses its inputs.
         program_error: the traceback of a program that raised, "" when it did not.
     """
 
@@ -223,9 +225,9 @@ class Fold:
             self._fail(plan_id(urn), text.removeprefix("error: "))
         elif not (event.severity == "error" and urn and not ours):
             # the stack's own "update failed" repeats what its resources said
-            if event.severity == "error" and not urn:
-                self.errors.append(text.removeprefix("error: "))
             self._tell(Diagnostic(event.severity, text, plan_id(urn) if ours else ""))
+        if event.severity == "error" and not ours and _STACK not in urn:
+            self.errors.append(text.removeprefix("error: "))
 
     def _fail(self, identifier: str, message: str) -> None:
         if (identifier, message) not in self.failures:

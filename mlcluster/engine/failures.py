@@ -30,7 +30,7 @@ class Failed:
         stderr: what the engine printed.
         resources: id and message of each failed resource.
         program_error: traceback of the program, "" when it did not raise.
-        errors: what it said of no single resource.
+        errors: what it said of no resource of the plan.
     """
 
     stack: str
@@ -72,7 +72,7 @@ _SENTENCES = (
     _known(
         r"no resource plugin|could not find plugin|plugin .* not found",
         "a provider plugin of the engine is missing: {line}",
-        "Install it where the engine looks, or use the built-in Kubernetes provider.",
+        "Run `pulumi plugin install resource NAME VERSION`; for Kubernetes there is a built-in provider too.",
     ),
     _known(
         r"failed to load checkpoint|could not deserialize|unexpected end of JSON|invalid character .* looking for",
@@ -116,12 +116,13 @@ def explain(
     if failed.code < 0:
         happened = f"the engine was killed (exit {failed.code}) before it could finish"
         return MlclusterError(doing, happened, "Run the same command again; it goes on from what is there.")
-    line = scrub(_last_error(failed.stderr))
+    said = "\n".join((failed.stderr, *(f"error: {text}" for text in failed.errors)))
+    line = scrub(_last_error(said))
     for known in _SENTENCES:
-        if known.pattern.search(failed.stderr):
+        if known.pattern.search(said):
             return MlclusterError(doing, known.happened.format(line=line), known.hint)
-    said = "; ".join(scrub(text) for text in failed.errors)
-    return MlclusterError(doing, said or line or f"{binary} ended with exit {failed.code} and said nothing")
+    told = "\n  ".join(map(scrub, failed.errors)) or line
+    return MlclusterError(doing, told or f"{binary} ended with exit {failed.code} and said nothing")
 
 
 def lock_conflict(
