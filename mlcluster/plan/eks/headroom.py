@@ -10,9 +10,18 @@ Only a pod whose PriorityClass preempts takes their place; one with preemptionPo
 from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import pool_tolerations
-from mlcluster.plan.model import Amounts, Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.model import (
+    Amounts,
+    ComponentPlan,
+    Manifest,
+    PlanObject,
+    PlanPod,
+    PlanRelease,
+    PlanResource,
+    Pool,
+)
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.quantities import canonical
+from mlcluster.plan.quantities import canonical, parse
 
 NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"
@@ -20,14 +29,29 @@ PRIORITY = -5
 IMAGE = "registry.k8s.io/pause:3.10.1"
 """Does nothing, for amd64 and arm64; the one that Kubernetes 1.34 itself uses."""
 
-_SHARE = 80
-"""Percent of a node's usable CPU and memory: no second one fits, and what we do not know of has room."""
+_SHARE = 75
+"""Percent of a node's CPU and memory: no second one fits, and the daemon sets have room."""
 
 _SECURITY = {
     "runAsNonRoot": True,
     "runAsUser": 65_535,
     "seccompProfile": {"type": "RuntimeDefault"},
 }
+
+
+def headroom_resources(context: EksContext) -> list[PlanResource]:  # noqa: ARG001 -- the shape of a component
+    """None: it asks nothing of AWS."""
+    return []
+
+
+def headroom_releases(context: EksContext) -> list[PlanRelease]:  # noqa: ARG001 -- the shape of a component
+    """None: the objects are ours."""
+    return []
+
+
+def headroom_components(context: EksContext) -> list[ComponentPlan]:  # noqa: ARG001 -- the shape of a component
+    """None: nothing is installed."""
+    return []
 
 
 def headroom_objects(context: EksContext) -> list[PlanObject]:
@@ -59,7 +83,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             namespace=NAMESPACE,
             node_selector=pool.selector,
             tolerations=tuple(pool_tolerations([pool])),
-            requests={**_requests(pool), "pods": 1},
+            requests={**_requests(context, pool), "pods": 1},
             priority_class=PRIORITY_CLASS,
             evidence="rendered",
             source="the plan's own object",
@@ -79,12 +103,14 @@ def _name(pool: Pool) -> str:
     return f"headroom-{pool.name}"
 
 
-def _requests(pool: Pool) -> Amounts:
+def _requests(context: EksContext, pool: Pool) -> Amounts:
     """One node's worth: a share of CPU and memory, and the accelerators, so that the node has them.
 
     Of a time-sliced GPU one slice: the device plugin refuses a pod that asks for more.
     """
-    found = {name: pool.usable[name] * _SHARE // 100 for name in ("cpu", "memory")}
+    reserved = context.written(pool).reserved
+    kept = {"cpu": parse("cpu", reserved.cpu), "memory": parse("memory", reserved.memory)}
+    found = {name: max(0, pool.allocatable[name] - amount) * _SHARE // 100 for name, amount in kept.items()}
     accelerator = pool.accelerator
     if accelerator is None:
         return found
@@ -100,7 +126,7 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
             "selector": {"matchLabels": mine},
             # New pods beside the old ones would start nodes that nobody needs.
             "strategy": {"type": "Recreate"},
-            "template": {"metadata": {"labels": names.owned(context.name, **mine)}, "spec": _pod(pool)},
+            "template": {"metadata": {"labels": names.owned(context.name, **mine)}, "spec": _pod(context, pool)},
         }
     }
     return make(
@@ -118,8 +144,8 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
     )
 
 
-def _pod(pool: Pool) -> Manifest:
-    amounts = {name: canonical(name, amount) for name, amount in _requests(pool).items()}
+def _pod(context: EksContext, pool: Pool) -> Manifest:
+    amounts = {name: canonical(name, amount) for name, amount in _requests(context, pool).items()}
     limits = {name: amount for name, amount in amounts.items() if name not in {"cpu", "memory"}}
     container: Manifest = {
         "name": "pause",

@@ -1,0 +1,144 @@
+"""Headroom: pods that hold nodes free."""
+
+from typing import Any
+
+import pytest
+
+from mlcluster.plan.eks.headroom import (
+    NAMESPACE,
+    headroom_components,
+    headroom_objects,
+    headroom_pods,
+    headroom_releases,
+    headroom_resources,
+)
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.names import TEAM
+from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.quantities import parse
+from tests.eks_contexts import eks_context
+from tests.specs import SYSTEM, TRAIN, Data
+
+pytestmark = pytest.mark.unit
+
+EXPENDABLE = -10
+"""The Cluster Autoscaler's default for expendable-pods-priority-cutoff."""
+
+
+def warm(pool: Data, nodes: int = 2, **more: Any) -> Data:
+    return {**pool, "warm": {"nodes": nodes}, **more}
+
+
+def manifests(*pools: Data, **target: Any) -> dict[str, Manifest]:
+    return {entry.id: entry.manifest for entry in headroom_objects(eks_context(*pools, **target))}
+
+
+def pod_of(pool: Data) -> Manifest:
+    spec: Manifest = manifests(pool)[f"Deployment/{NAMESPACE}/headroom-{pool['name']}"]["spec"]["template"]["spec"]
+    return spec
+
+
+def requested(pool: Data) -> dict[str, int]:
+    (container,) = pod_of(pool)["containers"]
+    return {name: parse(name, text) for name, text in container["resources"]["requests"].items()}
+
+
+def test_its_priority_is_below_every_pods_and_above_what_the_autoscaler_leaves_alone() -> None:
+    made = manifests(warm(TRAIN))["PriorityClass/mlcluster-headroom"]
+    assert EXPENDABLE < made["value"] < 0
+    assert (made["globalDefault"], made["preemptionPolicy"]) == (False, "Never")
+
+
+def test_one_pod_for_each_node() -> None:
+    made = manifests(SYSTEM, warm(TRAIN, 3))
+    assert set(made) == {
+        f"Namespace/{NAMESPACE}",
+        "PriorityClass/mlcluster-headroom",
+        f"Deployment/{NAMESPACE}/headroom-train",
+    }
+    spec = made[f"Deployment/{NAMESPACE}/headroom-train"]["spec"]
+    assert spec["replicas"] == 3
+    assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("pool", [SYSTEM, TRAIN], ids=lambda pool: pool["name"])
+def test_a_second_one_does_not_fit_on_the_node_and_daemon_sets_do(pool: Data) -> None:
+    (resolved,) = eks_context(pool).pools
+    for name in ("cpu", "memory"):
+        assert resolved.allocatable[name] < 2 * requested(warm(pool))[name]
+        assert requested(warm(pool))[name] <= resolved.allocatable[name] * 3 / 4
+
+
+def test_what_is_kept_for_others_is_not_taken() -> None:
+    (resolved,) = eks_context(SYSTEM).pools
+    half = {"cpu": "4", "memory": "16Gi"}
+    assert requested(warm(SYSTEM, reserved=half))["cpu"] == (resolved.allocatable["cpu"] - 4000) * 75 // 100
+
+
+@pytest.mark.parametrize(
+    ("gpu", "resource", "amount"),
+    [({}, "nvidia.com/gpu", 8), ({"timeSlicing": {"replicas": 4}}, "nvidia.com/gpu", 1)],
+    ids=["whole", "one slice, as the plugin gives no pod more"],
+)
+def test_it_asks_for_the_accelerators(gpu: Data, resource: str, amount: int) -> None:
+    pool = warm(TRAIN, gpu=gpu)
+    (container,) = pod_of(pool)["containers"]
+    assert requested(pool)[resource] == amount
+    assert container["resources"]["limits"] == {resource: str(amount)}
+
+
+def test_it_comes_to_its_pools_nodes_and_no_others() -> None:
+    taint = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
+    here = eks_context(SYSTEM, warm(TRAIN, taints=[taint]), {**TRAIN, "name": "other"})
+    (pod,) = headroom_pods(here)
+    assert [pool.name for pool in here.pools if lands_on(pod, pool)] == ["train"]
+    assert pod_of(warm(TRAIN, taints=[taint]))["nodeSelector"] == {"mlcluster.dev/pool": "train"}
+    assert list(pod.tolerations) == pod_of(warm(TRAIN, taints=[taint]))["tolerations"]
+
+
+def test_the_plans_pod_asks_for_what_the_object_asks() -> None:
+    (pod,) = headroom_pods(eks_context(warm(TRAIN)))
+    assert pod.requests == {**requested(warm(TRAIN)), "pods": 1}
+
+
+def test_no_policy_of_teams_looks_at_it() -> None:
+    assert TEAM not in manifests(warm(TRAIN))[f"Namespace/{NAMESPACE}"]["metadata"]["labels"]
+
+
+def test_nobody_waits_for_pods_that_wait() -> None:
+    deployment = manifests(warm(TRAIN))[f"Deployment/{NAMESPACE}/headroom-train"]
+    assert deployment["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_it_fits_the_restricted_pod_security_standard() -> None:
+    spec = pod_of(warm(TRAIN))
+    (container,) = spec["containers"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert spec["automountServiceAccountToken"] is False
+
+
+def test_its_image_is_pinned() -> None:
+    (container,) = pod_of(warm(TRAIN))["containers"]
+    assert container["image"].partition(":")[2].count(".") == 2
+
+
+@pytest.mark.parametrize("autoscaler", ["karpenter", "clusterAutoscaler"])
+def test_both_autoscalers_get_it(autoscaler: str) -> None:
+    assert len(manifests(SYSTEM, warm(TRAIN), autoscaler=autoscaler)) == 3
+
+
+def test_nothing_where_nobody_scales_or_nobody_asks() -> None:
+    assert manifests(SYSTEM, warm(TRAIN), autoscaler="none") == {}
+    assert headroom_pods(eks_context(warm(TRAIN), autoscaler="none")) == ()
+    assert manifests(SYSTEM, TRAIN) == {}
+
+
+def test_it_is_objects_and_nothing_else() -> None:
+    here = eks_context(warm(TRAIN))
+    assert headroom_resources(here) == []
+    assert headroom_releases(here) == []
+    assert headroom_components(here) == []
