@@ -13,12 +13,16 @@ from rich.text import Text
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, FlavorQuota, Plan, Pool, TeamPlan
+from mlcluster.plan.pools import EFA_LABEL, EKS_ACCELERATOR_LABEL
 from mlcluster.report.numbers import amount, price_source, share, usd
 
 WIDE = 132
 MOST_COLUMNS = 2000
 FOLDED = "TIERS"
 """The one column whose cells may be broken over lines; people copy the others."""
+
+OURS = frozenset({names.POOL, EFA_LABEL, EKS_ACCELERATOR_LABEL})
+"""Labels that every such pool has: only those of the spec tell something."""
 
 SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa"}
 
@@ -100,7 +104,7 @@ def _pools(plan: Plan) -> Table:
 
 
 def _labels_and_taints(pool: Pool) -> str:
-    labels = [f"{key}={value}" for key, value in pool.labels.items() if key != names.POOL]
+    labels = [f"{key}={value}" for key, value in pool.labels.items() if key not in OURS]
     return "\n".join([*labels, *(f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.taints)]) or "-"
 
 
@@ -136,11 +140,12 @@ def _money(console: Console, plan: Plan) -> None:
 
 def _arithmetic(plan: Plan) -> str:
     """How the figures come about, with what is taken off each pool's nodes."""
-    taken = [
-        f"{pool.name} {', '.join(f'{_short(name)} {amount(name, value)}' for name, value in pool.overhead.items())}"
-        for pool in plan.pools
-        if pool.overhead
-    ]
+    same: dict[str, list[str]] = {}
+    for pool in plan.pools:
+        if pool.overhead:
+            text = ", ".join(f"{_short(name)} {amount(name, value)}" for name, value in pool.overhead.items())
+            same.setdefault(text, []).append(pool.name)
+    taken = [f"{', '.join(pools)} {text}" for text, pools in same.items()]
     shared = ", everybody's to borrow" if any(cohort.remainder for cohort in plan.cohorts) else ", kept back"
     less = f" (kept back per node: {'; '.join(taken)})" if taken else ", nothing is kept back here"
     return (
