@@ -70,13 +70,20 @@ def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterat
 
 
 def _planned_cards(facts: Facts, pool: Pool) -> list[int]:
-    """The network card of each EFA interface in the pool's launch template; [] when the plan has none."""
+    """The network card of each EFA interface that the plan gives the pool's nodes; [] when it gives them none."""
+    return [
+        int(entry.get("networkCardIndex", 0))
+        for entry in _interfaces(facts, pool)
+        if entry.get("interfaceType") in {"efa", "efa-only"}
+    ]
+
+
+def _interfaces(facts: Facts, pool: Pool) -> list[dict[str, Any]]:
+    """From the launch template, or from the EC2NodeClass of a pool that Karpenter provisions."""
     for template in facts.resources("LaunchTemplate"):
-        if template.id.partition("/")[2] in {pool.name, f"{facts.plan.cluster.name}-{pool.name}"}:
-            interfaces = template.inputs.get("networkInterfaces") or []
-            return [
-                int(entry.get("networkCardIndex", 0))
-                for entry in interfaces
-                if entry.get("interfaceType") in {"efa", "efa-only"}
-            ]
+        if template.id == f"LaunchTemplate/{pool.name}":
+            return list(template.inputs.get("networkInterfaces") or [])
+    for entry in facts.plan.objects:
+        if entry.id == f"EC2NodeClass/{pool.name}":
+            return list(entry.manifest["spec"].get("networkInterfaces") or [])
     return []

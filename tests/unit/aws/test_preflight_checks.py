@@ -11,8 +11,8 @@ from mlcluster.aws.preflight.places import instance_types, zones
 from mlcluster.aws.preflight.spot import spot_scores
 from mlcluster.aws.preflight.versions import addons, image_parameter, images, kubernetes_version
 from tests.fakes.aws_answers import ACCOUNT, Answer, Parameters, Refused, no_network, pages
-from tests.fakes.aws_fine import EFA, NOW, OURS, ZONES, facts_of, fine, made, network_of, zone
-from tests.specs import SYSTEM, Data
+from tests.fakes.aws_fine import EFA, EKS, NOW, OURS, ZONES, facts_of, fine, made, network_of, zone
+from tests.specs import SYSTEM, Data, planned_unchecked
 
 pytestmark = pytest.mark.unit
 
@@ -338,6 +338,13 @@ class TestEfa:
         (finding,) = efa(facts).findings
         assert (finding.id, finding.place) == ("AWS009", ("nodePools", 0, "network", "efa"))
         assert said in finding.message
+
+    def test_the_interfaces_of_karpenter_count_too(self) -> None:
+        plan = planned_unchecked(SYSTEM, EFA, target={**EKS, "autoscaler": "karpenter"})
+        assert "EC2NodeClass/train" in {entry.id for entry in plan.objects}
+        facts = facts_of(self.answers(network_of(32, 31)), SYSTEM, EFA, target={"autoscaler": "karpenter"})
+        (finding,) = efa(facts).findings
+        assert "puts EFA on network card 31; p5.48xlarge has 31" in finding.message
 
     def test_no_pool_with_it(self) -> None:
         assert not efa(facts_of(fine(), SYSTEM)).needed
