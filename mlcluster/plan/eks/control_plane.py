@@ -8,11 +8,13 @@ How the component behaves (pulumi-eks 4.x, nodejs/eks/cluster/cluster.ts, read a
   (pulumi-eks#2373); an access entry for the same principal is then refused by EKS;
 - coredns is left alone while skipDefaultNodeGroup is true and its options do not enable it;
 - bootstrapSelfManagedAddons counts at creation only;
-- it makes the service role itself, with AmazonEKSClusterPolicy, and waits for it.
+- with `serviceRole` it waits for the role, but not for the policies on it;
+- it names what it makes after its own Pulumi name, which with us is a plan id.
 """
 
 from mlcluster.plan.eks.access import access_entries
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
+from mlcluster.plan.eks.identity import control_plane_role, control_plane_role_resources
 from mlcluster.plan.eks.network import cluster_subnets, vpc_id
 from mlcluster.plan.model import Manifest, PlanResource
 from mlcluster.plan.values import Ref
@@ -41,14 +43,14 @@ def log_group_name(context: EksContext) -> str:
 
 
 def control_plane_resources(context: EksContext) -> list[PlanResource]:
-    """Key, log group and cluster."""
-    before = [*_key(context), *_log_group(context)]
+    """Role, key, log group and cluster."""
+    before = [*control_plane_role_resources(context), *_key(context), *_log_group(context)]
     cluster = resource(
         CLUSTER,
         context.name,
         _inputs(context),
         spec_path="target",
-        needs=tuple(made.id for made in before if made.type in {KEY, LOG_GROUP}),
+        needs=tuple(made.id for made in before if made.type != ALIAS),
     )
     return [*before, cluster]
 
@@ -58,6 +60,7 @@ def _inputs(context: EksContext) -> Manifest:
     return {
         "name": context.name,
         "version": target.kubernetes_version,
+        "serviceRole": control_plane_role(context),
         "authenticationMode": "API",
         "accessEntries": access_entries(context),
         "skipDefaultNodeGroup": True,
@@ -76,6 +79,7 @@ def _inputs(context: EksContext) -> Manifest:
         "upgradePolicy": {"supportType": _SUPPORT[target.upgrade_policy]},
         "deletionProtection": target.deletion_protection,
         "tags": context.tags,
+        "clusterTags": {"Name": context.name},
         **({"providerCredentialOpts": {"profileName": target.profile}} if target.profile else {}),
     }
 

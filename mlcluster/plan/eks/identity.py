@@ -1,4 +1,4 @@
-"""IAM roles: one for all nodes, and one for each pod that talks to AWS (EKS Pod Identity, no OIDC provider).
+"""IAM roles: of the control plane, of all nodes, and of each pod that talks to AWS (EKS Pod Identity, no OIDC).
 
 Nodes may join the cluster and pull images, nothing more: what the CNI or an autoscaler needs is given to its pods
 (EKS user guide, "Amazon EKS node IAM role" and "EKS Pod Identities").
@@ -16,6 +16,10 @@ ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 INLINE_POLICY = "aws:iam/rolePolicy:RolePolicy"
 ASSOCIATION = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
 NODES = "nodes"
+CONTROL_PLANE = "cluster"
+ITSELF = "self"
+"""In place of an output's name: the resource, where an input takes one (`serviceRole` of eks:index:Cluster)."""
+
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
 _POLICY_VERSION = "2012-10-17"
 
@@ -38,10 +42,26 @@ def node_role_arn(context: EksContext) -> Ref:
 def node_role_resources(context: EksContext) -> list[PlanResource]:
     """The role of the nodes with its two managed policies."""
     service = "ec2.amazonaws.com.cn" if context.partition == "aws-cn" else "ec2.amazonaws.com"
-    trust = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     return [
-        _role(context, NODES, trust, "Nodes of the cluster", "target"),
+        _role(context, NODES, _trusted(service, "sts:AssumeRole"), "Nodes of the cluster", "target"),
         *_attachments(context, NODES, NODE_POLICIES, "target"),
+    ]
+
+
+def control_plane_role(context: EksContext) -> Ref:
+    """The role of the control plane, as a resource."""
+    return Ref(resource_id(ROLE, role_name(context, CONTROL_PLANE)), ITSELF)
+
+
+def control_plane_role_resources(context: EksContext) -> list[PlanResource]:
+    """The role of the control plane with its managed policy.
+
+    The component would make one itself, under a name that Pulumi makes of the cluster's plan id, whose slash IAM
+    refuses.
+    """
+    return [
+        _role(context, CONTROL_PLANE, _trusted("eks.amazonaws.com", "sts:AssumeRole"), "Control plane", "target"),
+        *_attachments(context, CONTROL_PLANE, ("AmazonEKSClusterPolicy",), "target"),
     ]
 
 
@@ -62,11 +82,7 @@ def pod_role(  # noqa: PLR0913 -- the parts of a role
         managed_policies: names of AWS managed policies, with their path: service-role/AmazonEBSCSIDriverPolicy.
         statements: of the inline policy; references may stand in them.
     """
-    trust = {
-        "Effect": "Allow",
-        "Principal": {"Service": "pods.eks.amazonaws.com"},
-        "Action": ["sts:AssumeRole", "sts:TagSession"],
-    }
+    trust = _trusted("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
     purpose = f"Pods of {'/'.join(service_account)}" if service_account else f"Pods of the add-on {name}"
     made = [
         _role(context, name, trust, purpose, spec_path),
@@ -76,6 +92,11 @@ def pod_role(  # noqa: PLR0913 -- the parts of a role
     if service_account is not None:
         made.append(_association(context, name, service_account, made, spec_path))
     return made
+
+
+def _trusted(service: str, *actions: str) -> dict[str, Any]:
+    """The statement that lets an AWS service take a role."""
+    return {"Effect": "Allow", "Principal": {"Service": service}, "Action": list(actions)}
 
 
 def _role(context: EksContext, name: str, trust: dict[str, Any], purpose: str, spec_path: str) -> PlanResource:

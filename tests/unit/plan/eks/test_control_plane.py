@@ -7,9 +7,9 @@ import pytest
 
 from mlcluster.plan.eks.addons import addon_resources
 from mlcluster.plan.eks.control_plane import cluster_id, cluster_security_group, control_plane_resources
-from mlcluster.plan.eks.identity import node_role_resources, pod_role
+from mlcluster.plan.eks.identity import ITSELF, node_role_resources, pod_role
 from mlcluster.plan.eks.network import network_resources
-from mlcluster.plan.values import Ref, resolved
+from mlcluster.plan.values import Ref, resolved, written
 from tests.eks_contexts import OWN_VPC, ZONES, by_id, eks_context
 
 pytestmark = pytest.mark.unit
@@ -32,6 +32,18 @@ def test_the_component_makes_the_control_plane_and_nothing_else() -> None:
     assert inputs["bootstrapSelfManagedAddons"] is inputs["createOidcProvider"] is inputs["createInstanceRole"] is False
     assert inputs["kubeProxyAddonOptions"] == inputs["corednsAddonOptions"] == {"enabled": False}
     assert not {"instanceRoles", "roleMappings", "userMappings", "subnetIds"} & set(inputs)
+
+
+def test_its_role_is_ours_and_has_its_policy_before_the_cluster_is_made() -> None:
+    made = by_id(control_plane_resources(eks_context()))
+    cluster, role = made["Cluster/atlas"], made["Role/atlas-cluster"]
+    assert cluster.inputs["serviceRole"] == Ref(role.id, ITSELF)
+    (statement,) = written(role.inputs["assumeRolePolicy"])["$json"]["Statement"]
+    assert statement["Principal"] == {"Service": "eks.amazonaws.com"}
+    attachment = made["RolePolicyAttachment/atlas-cluster-AmazonEKSClusterPolicy"]
+    assert attachment.inputs["policyArn"] == "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"
+    assert {role.id, attachment.id} <= set(cluster.needs)
+    assert cluster.inputs["clusterTags"] == {"Name": "atlas"}
 
 
 def test_it_is_in_the_private_subnets() -> None:
@@ -134,7 +146,7 @@ def test_the_sdk_knows_every_name_and_type(target: dict[str, Any]) -> None:
         kinds = {entry.id: entry.type for entry in made}
 
         def known(reference: Ref) -> str:
-            assert reference.output in {"id", *outputs(kinds[reference.resource])}, reference
+            assert reference.output in {"id", ITSELF, *outputs(kinds[reference.resource])}, reference
             return UNKNOWN
 
         for entry in made:
