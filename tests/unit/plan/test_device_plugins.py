@@ -1,0 +1,184 @@
+"""Device plugins on EKS: on which nodes, with what configuration."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mlcluster.plan.components.efa_device_plugin import (
+    efa_device_plugin_components,
+    efa_device_plugin_objects,
+    efa_device_plugin_pods,
+    efa_device_plugin_releases,
+    efa_device_plugin_resources,
+)
+from mlcluster.plan.components.nvidia_device_plugin import (
+    nvidia_device_plugin_components,
+    nvidia_device_plugin_objects,
+    nvidia_device_plugin_pods,
+    nvidia_device_plugin_releases,
+    nvidia_device_plugin_resources,
+)
+from mlcluster.plan.model import Manifest, PlanRelease
+from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.quantities import parse
+from tests.eks_contexts import eks_context
+from tests.specs import SYSTEM, TRAIN, Data
+
+pytestmark = pytest.mark.unit
+
+CHARTS = Path(__file__).parents[4] / "shared" / "reference" / "charts"
+needs_charts = pytest.mark.skipif(
+    not CHARTS.is_dir(), reason="the charts' values are not in ../shared/reference: not compared"
+)
+TAINTED: Data = {
+    **TRAIN,
+    "taints": [{"key": "dedicated", "value": "training", "effect": "NoSchedule"}],
+    "startupTaints": [{"key": "example.com/checking", "effect": "NoExecute"}],
+    "network": {"efa": True},
+}
+SLICED: Data = {**TRAIN, "name": "sliced", "gpu": {"timeSlicing": {"replicas": 4}}}
+MIG: Data = {"name": "mig", "instanceType": "p4d.24xlarge", "maxSize": 2, "gpu": {"mig": "all-1g.5gb"}}
+ROCKET: Data = {**TRAIN, "name": "rocket", "ami": {"family": "bottlerocket"}, "network": {"efa": True}}
+EVERY = (SYSTEM, TAINTED, SLICED, MIG, ROCKET)
+
+
+def efa(*pools: Data, **target: Any) -> PlanRelease:
+    (release,) = efa_device_plugin_releases(eks_context(*(pools or EVERY), **target))
+    return release
+
+
+def nvidia(*pools: Data) -> dict[str, PlanRelease]:
+    return {release.id: release for release in nvidia_device_plugin_releases(eks_context(*(pools or EVERY)))}
+
+
+def pools_of(release: PlanRelease) -> list[str]:
+    required = release.values["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    ((term,),) = (one["matchExpressions"] for one in required["nodeSelectorTerms"])
+    assert (term["key"], term["operator"]) == ("mlcluster.dev/pool", "In")
+    names: list[str] = term["values"]
+    return names
+
+
+def unknown(ours: Manifest, theirs: Any, above: str = "") -> list[str]:
+    """Paths of our values that the chart does not have; an empty mapping of the chart is free-form."""
+    found = []
+    for key, value in ours.items():
+        if key not in theirs:
+            found.append(f"{above}{key}")
+        elif isinstance(value, dict) and theirs[key]:
+            found += unknown(value, theirs[key], f"{above}{key}.")
+    return found
+
+
+def test_efa_is_announced_on_every_pool_that_has_it() -> None:
+    assert efa().values["supportedInstanceLabels"] == {"keys": ["mlcluster.dev/pool"], "values": ["train", "rocket"]}
+
+
+@pytest.mark.parametrize(
+    ("region", "registry"),
+    [
+        ("us-west-2", "602401143452.dkr.ecr.us-west-2.amazonaws.com"),
+        ("eu-central-1", "602401143452.dkr.ecr.eu-central-1.amazonaws.com"),
+        ("eu-south-1", "590381155156.dkr.ecr.eu-south-1.amazonaws.com"),
+        ("us-gov-west-1", "013241004608.dkr.ecr.us-gov-west-1.amazonaws.com"),
+        ("cn-north-1", "918309763551.dkr.ecr.cn-north-1.amazonaws.com.cn"),
+    ],
+)
+def test_its_image_comes_from_the_regions_own_registry(region: str, registry: str) -> None:
+    assert efa(region=region).values["image"] == {"repository": f"{registry}/eks/aws-efa-k8s-device-plugin"}
+
+
+def test_plugins_tolerate_every_taint_of_their_pools() -> None:
+    wanted = {("nvidia.com/gpu", "NoSchedule"), ("dedicated", "NoSchedule"), ("example.com/checking", "NoExecute")}
+    for release in (efa(), nvidia()["Release/nvidia-device-plugin"]):
+        assert wanted <= {(one["key"], one.get("effect", "")) for one in release.values["tolerations"]}
+        assert {one["operator"] for one in release.values["tolerations"]} == {"Exists"}
+
+
+def test_one_release_for_each_way_of_sharing_on_nodes_of_its_own() -> None:
+    second = {**SLICED, "name": "second"}
+    third = {**SLICED, "name": "third", "gpu": {"timeSlicing": {"replicas": 8}}}
+    found = nvidia(*EVERY, second, third)
+    assert {identifier: pools_of(release) for identifier, release in found.items()} == {
+        "Release/nvidia-device-plugin": ["train"],
+        "Release/nvidia-device-plugin-slices-4": ["sliced", "second"],
+        "Release/nvidia-device-plugin-slices-8": ["third"],
+    }
+    assert len({release.name for release in found.values()}) == 3
+
+
+def test_slices_keep_the_name_that_quotas_count() -> None:
+    release = nvidia()["Release/nvidia-device-plugin-slices-4"]
+    document = json.loads(release.values["config"]["map"]["default"])
+    assert document["sharing"]["timeSlicing"] == {
+        "renameByDefault": False,
+        "failRequestsGreaterThanOne": True,
+        "resources": [{"name": "nvidia.com/gpu", "replicas": 4}],
+    }
+    assert "config" not in nvidia()["Release/nvidia-device-plugin"].values
+
+
+@pytest.mark.parametrize("pool", [MIG, ROCKET, SYSTEM], ids=lambda pool: pool["name"])
+def test_no_second_plugin_where_the_image_has_one_and_none_without_partitions(pool: Data) -> None:
+    here = eks_context(pool)
+    assert nvidia_device_plugin_releases(here) == []
+    assert nvidia_device_plugin_pods(here) == ()
+    assert nvidia_device_plugin_components(here) == []
+
+
+def test_nothing_without_efa() -> None:
+    here = eks_context(SYSTEM, TRAIN)
+    assert efa_device_plugin_releases(here) == []
+    assert efa_device_plugin_pods(here) == ()
+    assert efa_device_plugin_components(here) == []
+
+
+def test_pods_land_on_the_pools_that_need_them_and_on_no_others() -> None:
+    here = eks_context(*EVERY)
+    for pods, wanted in (
+        (efa_device_plugin_pods(here), ["train", "rocket"]),
+        (nvidia_device_plugin_pods(here), ["train", "sliced"]),
+    ):
+        assert [pool.name for pod in pods for pool in here.pools if lands_on(pod, pool)] == wanted
+        assert {pod.kind for pod in pods} == {"DaemonSet"}
+
+
+def test_pods_belong_to_releases_of_the_plan() -> None:
+    here = eks_context(*EVERY)
+    owners = {pod.owner for pod in (*efa_device_plugin_pods(here), *nvidia_device_plugin_pods(here))}
+    assert owners == {efa().id, *nvidia()}
+
+
+def test_what_the_plan_lists() -> None:
+    here = eks_context(*EVERY)
+    listed = [*efa_device_plugin_components(here), *nvidia_device_plugin_components(here)]
+    assert [component.name for component in listed] == ["aws-efa-k8s-device-plugin", "nvidia-device-plugin"]
+
+
+def test_they_are_charts_and_nothing_else() -> None:
+    here = eks_context(*EVERY)
+    assert efa_device_plugin_resources(here) == []
+    assert efa_device_plugin_objects(here) == []
+    assert nvidia_device_plugin_resources(here) == []
+    assert nvidia_device_plugin_objects(here) == []
+
+
+@needs_charts
+@pytest.mark.parametrize("name", ["aws-efa-k8s-device-plugin", "nvidia-device-plugin"])
+def test_every_value_is_the_charts(name: str) -> None:
+    chart = yaml.safe_load((CHARTS / name / "values.yaml").read_text("utf-8"))
+    releases = [efa()] if name.startswith("aws") else list(nvidia().values())
+    for release in releases:
+        assert unknown(release.values, chart) == []
+    assert unknown({"image": {"repo": ""}, "x": 1}, chart) == ["image.repo", "x"]
+
+
+@needs_charts
+def test_the_efa_plugins_pod_asks_for_what_the_chart_asks() -> None:
+    chart = yaml.safe_load((CHARTS / "aws-efa-k8s-device-plugin" / "values.yaml").read_text("utf-8"))
+    asked = {name: parse(name, text) for name, text in chart["resources"]["requests"].items()}
+    for pod in efa_device_plugin_pods(eks_context(*EVERY)):
+        assert pod.requests == {**asked, "pods": 1}
