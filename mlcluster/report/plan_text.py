@@ -24,7 +24,7 @@ FOLDED = "TIERS"
 OURS = frozenset({names.POOL, EFA_LABEL, EKS_ACCELERATOR_LABEL})
 """Labels that every such pool has: only those of the spec tell something."""
 
-SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa"}
+SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa", "hugepages-2Mi": "huge"}
 
 
 def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> str:
