@@ -7,12 +7,29 @@ role that is an admin and a member of two teams becomes one entry with a policy 
 from collections.abc import Iterator
 
 from mlcluster.plan.eks.context import EksContext
-from mlcluster.plan.model import Manifest
+from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.objects import RBAC_API, make
 from mlcluster.spec.teams import Team
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 VIEW_POLICY = "AmazonEKSViewPolicy"
 """Not AmazonEKSAdminViewPolicy, which reads Secrets too (EKS user guide, "Review access policy permissions")."""
+
+VIEWERS = "mlcluster:viewers"
+"""The Kubernetes group of viewers, and the name of the ClusterRole that it has besides the policy."""
+
+_ALSO_VIEWED = {
+    "": ["nodes", "namespaces", "persistentvolumes"],
+    "storage.k8s.io": ["*"],
+    "scheduling.k8s.io": ["priorityclasses"],
+    "kueue.x-k8s.io": ["*"],
+    "karpenter.sh": ["*"],
+    "karpenter.k8s.aws": ["*"],
+    "metrics.k8s.io": ["*"],
+}
+"""What the view policy leaves out, by API group: what belongs to no namespace, and custom resources."""
+
+_SPEC_PATH = "target.access.viewers"
 
 
 def team_group(team: str, role: str) -> str:
@@ -26,7 +43,7 @@ def access_entries(context: EksContext) -> Manifest:
     Keys become part of resource names, so they are what never changes of a principal: account and name.
     """
     policies = dict(_policies(context))
-    groups: dict[str, list[str]] = {}
+    groups = {viewer: [VIEWERS] for viewer in context.target.access.viewers}
     for team in context.spec.teams:
         for group, principal in _members(team):
             groups.setdefault(principal, []).append(group)
@@ -34,6 +51,24 @@ def access_entries(context: EksContext) -> Manifest:
         entry_name(principal): _entry(context, principal, policies.get(principal, ""), groups.get(principal, []))
         for principal in dict.fromkeys((*policies, *groups))
     }
+
+
+def access_objects(context: EksContext) -> list[PlanObject]:
+    """What viewers may read besides the policy: nodes, queues, volumes; nothing where there are none."""
+    if not context.target.access.viewers:
+        return []
+    rules = [
+        {"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]}
+        for group, resources in _ALSO_VIEWED.items()
+    ]
+    binding = {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": VIEWERS},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": VIEWERS}],
+    }
+    return [
+        make(context.name, RBAC_API, "ClusterRole", VIEWERS, {"rules": rules}, spec_path=_SPEC_PATH),
+        make(context.name, RBAC_API, "ClusterRoleBinding", VIEWERS, binding, spec_path=_SPEC_PATH),
+    ]
 
 
 def entry_name(principal: str) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mlcluster.plan.eks.access import access_objects
 from mlcluster.plan.eks.addons import addon_pods, addon_resources
 from mlcluster.plan.eks.autoscaling import COMPONENTS
 from mlcluster.plan.eks.context import EksContext
@@ -33,6 +34,7 @@ def eks_parts(context: EksContext, teams: tuple[TeamPlan, ...]) -> EksParts:
         releases=tuple(made for part in COMPONENTS for made in part.releases(context)),
         objects=(
             *(made for part in COMPONENTS for made in part.objects(context)),
+            *access_objects(context),
             *storage_objects(context, teams),
         ),
         components=tuple(made for part in COMPONENTS for made in part.components(context)),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mlcluster.plan.eks.access import access_entries, administrators
+from mlcluster.plan.eks.access import access_entries, access_objects, administrators
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.quota import team_plans
 from mlcluster.spec.teams import Team
@@ -48,7 +48,33 @@ def test_admins_ci_and_viewers() -> None:
         CI: "AmazonEKSClusterAdminPolicy",
         VIEWER: "AmazonEKSViewPolicy",
     }
-    assert all("kubernetesGroups" not in entry for entry in found.values())
+    assert {principal: entry.get("kubernetesGroups") for principal, entry in found.items()} == {
+        ADMIN: None,
+        CI: None,
+        VIEWER: ["mlcluster:viewers"],
+    }
+
+
+def test_viewers_also_read_nodes_and_queues_and_never_secrets() -> None:
+    role, binding = (entry.manifest for entry in access_objects(eks_context(access={"viewers": [VIEWER]})))
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+    read = {
+        (group, resource) for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
+    }
+    assert {("", "nodes"), ("kueue.x-k8s.io", "*")} <= read
+    assert not {("", "secrets"), ("", "*"), ("*", "*")} & read
+    (subject,) = binding["subjects"]
+    assert (subject["kind"], subject["name"]) == ("Group", "mlcluster:viewers")
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+
+
+def test_without_viewers_there_is_nothing_to_bind() -> None:
+    assert access_objects(eks_context(access={"admins": [ADMIN]})) == []
+
+
+def test_a_viewer_in_a_team_is_in_both_groups() -> None:
+    found = entries(team("research", view=[MEMBER]), viewers=[MEMBER])
+    assert found[MEMBER]["kubernetesGroups"] == ["mlcluster:viewers", "mlcluster:research:view"]
 
 
 def test_members_are_in_the_groups_of_their_teams_and_have_no_policy() -> None:
