@@ -29,7 +29,7 @@ def context(*volumes: Any, classes: Any = (), target: Any = EKS, pools: Any = (S
     storage = {"volumes": list(volumes), "classes": list(classes)}
     spec = ClusterSpec.model_validate(cluster(*pools, target=target, teams=TEAMS, storage=storage))
     assert isinstance(spec.target, EksTarget)
-    return EksContext(spec, spec.target, resolve_pools(spec, {}))
+    return EksContext(spec, spec.target, resolve_pools(spec))
 
 
 def resources(*volumes: Any, **rest: Any) -> dict[str, PlanResource]:
