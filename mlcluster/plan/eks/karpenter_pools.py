@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.karpenter_classes import KIND as NODE_CLASS
 from mlcluster.plan.eks.scaling_tags import idle_time
@@ -43,7 +44,7 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
     return {
         **({"replicas": pool.max_size} if is_static(pool) else {}),
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": node},
-        "limits": _limits(pool),
+        "limits": _limits(context, pool),
         "disruption": _disruption(context, pool),
     }
 
@@ -77,12 +78,20 @@ def _taints(taints: Sequence[PlanTaint | Taint]) -> list[Manifest]:
     ]
 
 
-def _limits(pool: Pool) -> Manifest:
-    """At most maxSize nodes; the accelerators, as the nodes report them, hold where counting nodes comes late."""
+def _limits(context: EksContext, pool: Pool) -> Manifest:
+    """At most maxSize nodes, and what that many have.
+
+    Karpenter counts nodes only after they are made, some versions of it (kubernetes-sigs/karpenter#2915); CPUs and
+    accelerators it counts before. Static pools may have no other limit than nodes.
+    """
     limits = {"nodes": str(pool.max_size)}
+    if is_static(pool):
+        return limits
+    types = (pool.instance_type, *context.written(pool).capacity.also)
+    limits["cpu"] = str(max(instance_type(name).vcpu for name in types) * pool.max_size)
     accelerator = pool.accelerator
     # Karpenter does not know what a MIG instance is until a node has one.
-    if accelerator is not None and accelerator.resource == "nvidia.com/gpu" and not is_static(pool):
+    if accelerator is not None and accelerator.resource == "nvidia.com/gpu":
         limits[accelerator.resource] = str(accelerator.slices * pool.max_size)
     return limits
 

@@ -177,8 +177,9 @@ def test_only_pools_that_karpenter_provisions_have_objects() -> None:
 
 
 def test_a_pool_never_has_more_nodes_than_its_quota_counts() -> None:
-    assert pool_spec(TRAIN)["limits"] == {"nodes": "8", "nvidia.com/gpu": "64"}
-    assert pool_spec(CPU)["limits"] == {"nodes": "10"}
+    assert pool_spec(TRAIN)["limits"] == {"nodes": "8", "cpu": "1536", "nvidia.com/gpu": "64"}
+    assert pool_spec(CPU)["limits"] == {"nodes": "10", "cpu": "160"}
+    assert pool_spec(SPOT)["limits"]["cpu"] == "384"
     sliced = {**TRAIN, "gpu": {"timeSlicing": {"replicas": 4}}}
     assert pool_spec(sliced)["limits"]["nvidia.com/gpu"] == "256"
 
