@@ -13,9 +13,10 @@ from mlcluster.plan.model import Manifest, PlanObject, PlanResource
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.quota import team_plans
 from mlcluster.plan.values import Ref, references, written
+from mlcluster.rules.storage import kept_by_down
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
-from tests.specs import SYSTEM, TRAIN, cluster
+from tests.specs import SYSTEM, TRAIN, cluster, planned_unchecked
 
 pytestmark = pytest.mark.unit
 
@@ -182,6 +183,16 @@ def test_kept_lustre_keeps_what_it_lives_in_and_nothing_else() -> None:
         "Subnet/private-us-west-2a",
         "Vpc/atlas",
     ]
+
+
+def test_what_down_keeps_is_said_where_the_spec_says_it() -> None:
+    teams = {"teams": TEAMS, "storage": {"volumes": [{**EFS, "retain": False}, LUSTRE]}}
+    found = {finding.place: finding.message for finding in kept_by_down(planned_unchecked(SYSTEM, target=EKS, **teams))}
+    kept = "`down` keeps LustreFileSystem/scratch, SecurityGroup/atlas-volume-scratch, "
+    assert found["storage", "volumes", 1].startswith(kept)
+    assert found["target", "network"].startswith("`down` keeps Subnet/private-us-west-2a, Vpc/atlas, ")
+    assert ("storage", "volumes", 0) not in found
+    assert not list(kept_by_down(planned_unchecked(SYSTEM)))
 
 
 def test_nothing_is_kept_that_the_spec_lets_go() -> None:
