@@ -5,6 +5,7 @@ role that is an admin and a member of two teams becomes one entry with a policy 
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Manifest, PlanObject
@@ -80,6 +81,32 @@ def administrators(context: EksContext) -> tuple[str, ...]:
     """Principals with every right in the cluster, without the one that creates it."""
     access = context.target.access
     return tuple(dict.fromkeys((*access.admins, *([access.ci] if access.ci else []))))
+
+
+def standing(context: EksContext, caller: str) -> Literal["administrator", "other", "unlisted"]:
+    """What the spec says of whoever runs mlcluster.
+
+    EKS gives whoever creates a cluster an entry of its own, unless it is asked not to
+    (bootstrapClusterCreatorAdminPermissions), and then refuses the entry of the spec for the same principal. So a
+    listed creator must not get one, and an unlisted one must.
+
+    Args:
+        caller: the ARN that AWS knows the caller by; of a role that somebody has taken,
+            arn:aws:sts::111122223333:assumed-role/NAME/SESSION, which has lost the role's path.
+    """
+    if _identity(caller) in map(_identity, administrators(context)):
+        return "administrator"
+    listed = (entry["principalArn"] for entry in access_entries(context).values())
+    return "other" if _identity(caller) in map(_identity, listed) else "unlisted"
+
+
+def _identity(arn: str) -> tuple[str, str, str]:
+    """Account, kind and name of a principal, without its path and session."""
+    account, _, rest = arn.split(":", 4)[4].partition(":")
+    kind, *names = rest.split("/")
+    if kind == "assumed-role":
+        return account, "role", names[0]
+    return account, kind, names[-1] if names else ""
 
 
 def _policies(context: EksContext) -> Iterator[tuple[str, str]]:

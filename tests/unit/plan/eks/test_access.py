@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mlcluster.plan.eks.access import access_entries, access_objects, administrators
+from mlcluster.plan.eks.access import access_entries, access_objects, administrators, standing
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.quota import team_plans
 from mlcluster.spec.teams import Team
@@ -118,3 +118,22 @@ def test_groups_are_those_that_the_namespace_binds() -> None:
 
 def test_administrators_are_told_once() -> None:
     assert administrators(eks_context(access={"admins": [ADMIN], "ci": ADMIN})) == (ADMIN,)
+
+
+@pytest.mark.parametrize(
+    ("caller", "expected"),
+    [
+        (ADMIN, "administrator"),
+        ("arn:aws:sts::111122223333:assumed-role/ci/run-7", "administrator"),
+        ("arn:aws:sts::111122223333:assumed-role/ml/me@example.com", "other"),
+        (VIEWER, "other"),
+        ("arn:aws:sts::999900001111:assumed-role/ci/run-7", "unlisted"),
+        ("arn:aws:iam::111122223333:user/ci", "unlisted"),
+        ("arn:aws:iam::111122223333:role/stranger", "unlisted"),
+        ("arn:aws:iam::111122223333:root", "unlisted"),
+    ],
+)
+def test_who_runs_mlcluster_is_found_whatever_the_form_of_the_arn(caller: str, expected: str) -> None:
+    access = {"admins": [ADMIN], "ci": CI, "viewers": [VIEWER]}
+    context = eks_context(rest={"teams": [team("research", edit=[MEMBER])]}, access=access)
+    assert standing(context, caller) == expected
