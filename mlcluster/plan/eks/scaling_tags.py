@@ -17,7 +17,8 @@ UNUSED = "0.001"
 """A share of an accelerator node that is less than one slice of it: such a node does nothing (at most 384 slices)."""
 
 _EFFECT_ORDER = ("PreferNoSchedule", "NoExecute", "NoSchedule")
-_IDLE = {"onDemand": "10m", "spot": "10m", "reservation": "1h", "capacityBlock": "24h"}
+_DEFAULT_IDLE = "10m"
+_IDLE = {"onDemand": _DEFAULT_IDLE, "spot": _DEFAULT_IDLE, "reservation": "1h", "capacityBlock": "24h"}
 """What is paid for anyway may wait: a capacity block to its end, a reservation for the next job."""
 
 
@@ -77,12 +78,17 @@ def _resources(pool: Pool) -> dict[str, str]:
 
 
 def _scale_down(pool: Pool) -> dict[str, str]:
-    """Accelerator nodes go when nothing uses them, and never so that a running pod has to move."""
-    if pool.accelerator is None:
+    """Accelerator nodes go when nothing uses them, and never so that a running pod has to move.
+
+    Of a node with whole GPUs the autoscaler looks at nothing but these; MIG instances it does not know, so there CPU
+    and memory decide, without the daemon sets.
+    """
+    accelerator = pool.accelerator
+    if accelerator is None:
         return {}
-    return {
-        f"{OPTIONS}scaledowngpuutilizationthreshold": UNUSED,
-        f"{OPTIONS}scaledownutilizationthreshold": UNUSED,
-        f"{OPTIONS}ignoredaemonsetsutilization": "true",
-        f"{OPTIONS}scaledownunneededtime": idle_time(pool),
-    }
+    if accelerator.resource == "nvidia.com/gpu":
+        found = {f"{OPTIONS}scaledowngpuutilizationthreshold": UNUSED}
+    else:
+        found = {f"{OPTIONS}scaledownutilizationthreshold": UNUSED, f"{OPTIONS}ignoredaemonsetsutilization": "true"}
+    kept = idle_time(pool)
+    return found if kept == _DEFAULT_IDLE else {**found, f"{OPTIONS}scaledownunneededtime": kept}

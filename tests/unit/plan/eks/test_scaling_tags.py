@@ -48,9 +48,6 @@ def test_a_training_pool_in_full() -> None:
         f"{TEMPLATE}/resources/nvidia.com/gpu": "8",
         f"{TEMPLATE}/resources/vpc.amazonaws.com/efa": "32",
         f"{OPTIONS}/scaledowngpuutilizationthreshold": "0.001",
-        f"{OPTIONS}/scaledownutilizationthreshold": "0.001",
-        f"{OPTIONS}/ignoredaemonsetsutilization": "true",
-        f"{OPTIONS}/scaledownunneededtime": "10m",
     }
 
 
@@ -91,10 +88,18 @@ def test_nodes_without_accelerators_go_by_the_autoscalers_own_rules() -> None:
     assert not [key for key in tags_of(SYSTEM) if key.startswith(OPTIONS)]
 
 
-@pytest.mark.parametrize(("kind", "kept"), [("onDemand", "10m"), ("reservation", "1h"), ("capacityBlock", "24h")])
-def test_what_is_paid_for_anyway_stays_longer(kind: str, kept: str) -> None:
+def test_of_what_the_autoscaler_does_not_know_as_gpus_cpu_and_memory_decide() -> None:
+    tags = tags_of({"name": "mig", "instanceType": "p4d.24xlarge", "maxSize": 2, "gpu": {"mig": "all-1g.5gb"}})
+    assert {key: value for key, value in tags.items() if key.startswith(OPTIONS)} == {
+        f"{OPTIONS}/scaledownutilizationthreshold": "0.001",
+        f"{OPTIONS}/ignoredaemonsetsutilization": "true",
+    }
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("onDemand", None), ("reservation", "1h"), ("capacityBlock", "24h")])
+def test_what_is_paid_for_anyway_stays_longer_than_the_autoscalers_ten_minutes(kind: str, kept: str | None) -> None:
     given = {} if kind == "onDemand" else {"reservationId": "cr-0abc"}
-    assert tags_of({**TRAIN, "capacity": {"type": kind, **given}})[f"{OPTIONS}/scaledownunneededtime"] == kept
+    assert tags_of({**TRAIN, "capacity": {"type": kind, **given}}).get(f"{OPTIONS}/scaledownunneededtime") == kept
 
 
 def test_one_resource_for_each_tag_of_a_pool_that_can_grow() -> None:
