@@ -27,9 +27,10 @@ def node_group_resources(context: EksContext) -> list[PlanResource]:
     What waits for a node group is not here: tags of its Auto Scaling group, add-ons that need a node.
     """
     uses_efa = any(context.written(pool).network.efa for pool in context.managed)
+    before = _before(context)
     return [
         *(efa_security_group_resources(context) if uses_efa else ()),
-        *(made for pool in context.managed for made in _pool_resources(context, pool)),
+        *(made for pool in context.managed for made in _pool_resources(context, pool, before)),
     ]
 
 
@@ -38,16 +39,16 @@ def auto_scaling_group(pool: Pool) -> Ref:
     return Ref(resource_id(NODE_GROUP, pool.name), "resources[0].autoscalingGroups[0].name")
 
 
-def _pool_resources(context: EksContext, pool: Pool) -> list[PlanResource]:
+def _pool_resources(context: EksContext, pool: Pool, before: tuple[str, ...]) -> list[PlanResource]:
     return [
         *placement_group_resources(context, pool),
         launch_template(context, pool),
-        _node_group(context, pool),
+        _node_group(context, pool, before),
         *schedule_resources(context, pool, auto_scaling_group(pool)),
     ]
 
 
-def _node_group(context: EksContext, pool: Pool) -> PlanResource:
+def _node_group(context: EksContext, pool: Pool, before: tuple[str, ...]) -> PlanResource:
     template = resource_id(LAUNCH_TEMPLATE, pool.name)
     inputs: Manifest = {
         "clusterName": context.name,
@@ -68,7 +69,7 @@ def _node_group(context: EksContext, pool: Pool) -> PlanResource:
         inputs["warmPoolConfig"] = warm
     # The autoscaler owns the number of nodes; `up` must not take it back.
     ignored = ("scalingConfig.desiredSize",)
-    return resource(NODE_GROUP, pool.name, inputs, spec_path=pool.spec_path, needs=_before(context), ignore=ignored)
+    return resource(NODE_GROUP, pool.name, inputs, spec_path=pool.spec_path, needs=before, ignore=ignored)
 
 
 def _before(context: EksContext) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 Sources: components.md 3.2; Amazon EKS user guide "Capacity Blocks" (own template, one zone, nothing before the start).
 """
 
+import re
+from calendar import monthrange
 from collections.abc import Iterator
-from datetime import datetime
 
 from mlcluster.catalog.instances import InstanceType, instance_names
 from mlcluster.spec.checks.facts import known_instance, units
@@ -60,11 +61,12 @@ def _instants(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*loc, "endsAt"), f"the block ends before it starts, at {given['startsAt']}", "a later time")
 
 
-def _instant(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+def _instant(text: str) -> tuple[int, ...] | None:
+    """Year to second of an instant in UTC, in that order; None where the calendar or the clock has no such one."""
+    year, month, day, hour, minute, second = (*map(int, re.findall("[0-9]+", text)), 0)[:6]
+    if not (year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
         return None
+    return (year, month, day, hour, minute, second) if hour < 24 and max(minute, second) < 60 else None
 
 
 def _also(loc: Loc, pool: NodePool) -> Iterator[Problem]:

@@ -307,6 +307,26 @@ def test_spec_and_plan_agree_on_what_karpenter_makes(autoscaler: str) -> None:
     assert ours == [pool.name for pool in context.provisioned]
 
 
+@pytest.mark.parametrize(
+    ("instant", "exists"),
+    [
+        ("2028-02-29T23:59:59Z", True),
+        ("2026-12-31T00:00Z", True),
+        ("2027-02-29T11:30Z", False),
+        ("2026-13-01T11:30Z", False),
+        ("2026-00-01T11:30Z", False),
+        ("2026-12-00T11:30Z", False),
+        ("0000-12-01T11:30Z", False),
+        ("2026-12-01T24:00Z", False),
+        ("2026-12-01T11:60Z", False),
+        ("2026-12-01T11:30:60Z", False),
+    ],
+)
+def test_a_block_starts_on_a_day_that_there_is(instant: str, exists: bool) -> None:
+    found = problems({**TRAIN, "capacity": {**BLOCK, "startsAt": instant}, **ONE_ZONE})
+    assert list(found) == ([] if exists else [(*POOL, "capacity", "startsAt")])
+
+
 def test_karpenter_runs_on_nodes_that_it_does_not_make() -> None:
     assert problems(FIXED, SYSTEM, TRAIN, autoscaler="karpenter") == {}
     found = problems(SYSTEM, {**TRAIN, "minSize": 8}, autoscaler="karpenter")
