@@ -60,10 +60,10 @@ _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 REGISTRY: dict[str, FindingKind] = {
     kind.id: kind
     for kind in (
-        FindingKind("AWS001", _E, "Another account or region than the spec wants"),
+        FindingKind("AWS001", _E, "Another account, region or cluster than the spec wants"),
         FindingKind("AWS002", _E, "Kubernetes version that EKS does not offer"),
         FindingKind("AWS003", _E, "Zone or instance type that is not offered"),
-        FindingKind("AWS004", _E, "vCPU quota below the pools' maximum"),
+        FindingKind("AWS004", _E, "Account quota below what the plan needs"),
         FindingKind("AWS005", _E, "Reservation or capacity block that cannot be used"),
         FindingKind("AWS006", _E, "Too few free addresses in a subnet"),
         FindingKind("AWS007", _E, "Key or role that does not exist"),
@@ -71,6 +71,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("AWS009", _E, "EFA interfaces other than the catalogue says"),
         FindingKind("AWS010", _W, "Spot capacity is unlikely"),
         FindingKind("AWS011", _I, "The account does not answer"),
+        FindingKind("AWS012", _E, "Whoever creates the cluster has an access entry already"),
         FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
         FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
         FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),

@@ -43,7 +43,13 @@ THROTTLED = {
 """Error codes that mean "ask less often"; botocore's standard retry mode tries them again."""
 
 _MASKED = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b|(?<![\w/:-])[A-Za-z0-9+/=]{40,}(?![\w/:-])")
-_IAM_PREFIX = {"service-quotas": "servicequotas"}
+_IAM_PREFIX = {
+    "efs": "elasticfilesystem",
+    "elb": "elasticloadbalancing",
+    "elbv2": "elasticloadbalancing",
+    "resourcegroupstaggingapi": "tag",
+    "service-quotas": "servicequotas",
+}
 
 
 class AwsError(MlclusterError):

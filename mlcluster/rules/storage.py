@@ -17,6 +17,6 @@ def kept_by_down(plan: Plan) -> Iterator[Finding]:
         yield found(
             "STO001",
             place(spec_path),
-            f"`down` keeps {', '.join(identifiers)}, and AWS goes on charging for what costs",
+            f"`down` keeps {', '.join(identifiers)}, and what costs money there goes on costing it",
             "`down` names each with the command that deletes it; shared volumes go too with `retain: false`",
         )

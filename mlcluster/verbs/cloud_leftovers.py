@@ -1,11 +1,23 @@
 """The search at the end of `down` on `eks`: what of the cluster is still in the account, and what it costs."""
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mlcluster.aws.session import has_credentials, open_account
+from mlcluster.errors import MlclusterError
 from mlcluster.report.screen import Screen
+from mlcluster.spec.eks import EksTarget
+from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading
+
+if TYPE_CHECKING:
+    from mlcluster.aws.session import Account
+
+ATTEMPTS = 4
+PAUSE_SECONDS = 20.0
+"""AWS lets go of network interfaces and the groups on them a minute after what they belonged to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,34 @@ class Search:
     document: dict[str, Any] = field(default_factory=dict)
 
 
-def search(reading: Reading, vpc_id: str | None, kept: Collection[str], screen: Screen) -> Search:
-    """Asks the account; without credentials nobody is asked, and that is said."""
-    raise NotImplementedError
+def search(
+    reading: Reading,
+    vpc_id: str | None,
+    kept: Collection[str],
+    screen: Screen,
+    opened: "Callable[..., Account]" = open_account,
+) -> Search:
+    """Asks the account; without credentials nobody is asked, and that is said.
+
+    Raises:
+        MlclusterError: there are credentials, and AWS does not take them.
+    """
+    target = reading.spec.target
+    if not isinstance(target, EksTarget):
+        raise MlclusterError("looking for leftovers", f"the target {target.kind} has no account")
+    if opened is open_account and not has_credentials(target.region, target.profile):
+        told = "The account was not searched for leftovers: there are no AWS credentials."
+        return Search(0, told, {"searched": False})
+    from mlcluster.aws.leftovers import leftovers_data, scan
+    from mlcluster.report.leftovers_text import leftovers_text
+
+    account = opened(target.region, target.profile, expected_account=target.account_id, progress=screen.progress)
+    with screen.progress.task("looking for leftovers in the account") as task:
+        for attempt in range(ATTEMPTS):
+            found = scan(account, reading.spec.metadata.name, vpc_id, kept)
+            if not found.left or attempt + 1 == ATTEMPTS:
+                break
+            task.update(f"{len(found.left)} things are still there; AWS may be about to remove them")
+            time.sleep(PAUSE_SECONDS)
+    text = leftovers_text(found, color=use_color())
+    return Search(len(found.left), text, {"searched": True, "leftovers": leftovers_data(found)})

@@ -51,12 +51,6 @@ KINDS: tuple[tuple[str, Finder], ...] = (
 """What is looked for, by the order of removal."""
 
 OWNERSHIP = "whose the VPC and the control plane are"
-_IAM_PREFIXES = {
-    "efs": "elasticfilesystem",
-    "elb": "elasticloadbalancing",
-    "elbv2": "elasticloadbalancing",
-    "resourcegroupstaggingapi": "tag",
-}
 
 
 def scan(account: Account, cluster: str, vpc_id: str | None = None, kept: Collection[str] = ()) -> Leftovers:
@@ -109,10 +103,7 @@ def _namesake(account: Account, cluster: str) -> bool:
 
 
 def _unknown(kind: str, error: AwsError) -> Unknown:
-    permission = ""
-    if isinstance(error, NotAllowedError):
-        service, _, operation = error.permission.partition(":")
-        permission = f"{_IAM_PREFIXES.get(service, service)}:{operation}"
+    permission = error.permission if isinstance(error, NotAllowedError) else ""
     return Unknown(kind, permission, error.happened)
 
 

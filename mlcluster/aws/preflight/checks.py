@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mlcluster.aws.preflight.existing import principals, secrets_key, service_roles
 from mlcluster.aws.preflight.fabric import efa
 from mlcluster.aws.preflight.facts import Facts
-from mlcluster.aws.preflight.identity import account, cluster_name
+from mlcluster.aws.preflight.identity import account, cluster_name, creator
 from mlcluster.aws.preflight.places import instance_types, zones
 from mlcluster.aws.preflight.quotas import elastic_ips, vcpus
 from mlcluster.aws.preflight.report import Outcome
@@ -37,6 +37,7 @@ _ROLES = ("iam:GetRole",)
 CHECKS: tuple[Check, ...] = (
     Check("account", account, ("sts:GetCallerIdentity",)),
     Check("cluster name", cluster_name, (_CLUSTER,)),
+    Check("creator", creator, (_CLUSTER,)),
     Check("Kubernetes version", kubernetes_version, ("eks:DescribeClusterVersions", _CLUSTER)),
     Check("add-ons", addons, ("eks:DescribeAddonVersions",)),
     Check("images", images, ("ssm:GetParameter",)),

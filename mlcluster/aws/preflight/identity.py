@@ -3,6 +3,7 @@
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.findings import found
+from mlcluster.plan.eks.access import access_entries, standing
 
 
 def account(facts: Facts) -> Outcome:
@@ -44,6 +45,27 @@ def cluster_name(facts: Facts) -> Outcome:
                 f"account {facts.account.account_id} has an EKS cluster {name} in {facts.account.region} "
                 f"that does not carry our tags {facts.context.tags}",
                 "choose another metadata.name, or another account or region, or use that cluster as target: existing",
+            ),
+        ),
+    )
+
+
+def creator(facts: Facts) -> Outcome:
+    """AWS012: whoever creates the cluster gets an access entry from EKS, and the plan has another for the same one."""
+    caller = facts.account.caller
+    if facts.cluster() is not None:
+        return Outcome("the cluster is there; its creator has an access entry already")
+    if standing(facts.context, caller) == "unlisted":
+        entries = len(access_entries(facts.context))
+        return Outcome(f"{caller} will create the cluster and is not among its {entries} access entries")
+    return Outcome(
+        f"{caller} will create the cluster",
+        (
+            found(
+                "AWS012",
+                ("target", "access"),
+                f"EKS makes the creator of a cluster an administrator and refuses the plan's second entry for {caller}",
+                "leave it out of target.access and teams[].members, or create the cluster as somebody else",
             ),
         ),
     )

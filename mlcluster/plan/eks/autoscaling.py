@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mlcluster.plan.components import efa_device_plugin as efa
+from mlcluster.plan.components import nvidia_device_plugin as nvidia
 from mlcluster.plan.eks import cluster_autoscaler as ca
-from mlcluster.plan.eks import karpenter
+from mlcluster.plan.eks import headroom, karpenter
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource
 
@@ -33,5 +35,26 @@ COMPONENTS = (
         karpenter.karpenter_objects,
         karpenter.karpenter_pods,
         karpenter.karpenter_components,
+    ),
+    EksComponent(
+        headroom.headroom_resources,
+        headroom.headroom_releases,
+        headroom.headroom_objects,
+        headroom.headroom_pods,
+        headroom.headroom_components,
+    ),
+    EksComponent(
+        efa.efa_device_plugin_resources,
+        efa.efa_device_plugin_releases,
+        efa.efa_device_plugin_objects,
+        efa.efa_device_plugin_pods,
+        efa.efa_device_plugin_components,
+    ),
+    EksComponent(
+        nvidia.nvidia_device_plugin_resources,
+        nvidia.nvidia_device_plugin_releases,
+        nvidia.nvidia_device_plugin_objects,
+        nvidia.nvidia_device_plugin_pods,
+        nvidia.nvidia_device_plugin_components,
     ),
 )

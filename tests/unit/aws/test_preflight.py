@@ -55,7 +55,7 @@ def test_every_result_has_evidence() -> None:
         ("ec2", "DescribeAvailabilityZones", {"zones"}, "ec2:DescribeAvailabilityZones"),
         ("service-quotas", "GetServiceQuota", {"vCPU quotas"}, "servicequotas:GetServiceQuota"),
         ("iam", "GetRole", {"service roles"}, "iam:GetRole"),
-        ("eks", "DescribeCluster", {"cluster name"}, "eks:DescribeCluster"),
+        ("eks", "DescribeCluster", {"cluster name", "creator"}, "eks:DescribeCluster"),
     ],
 )
 def test_a_missing_permission_is_unknown_and_stops_nothing_else(

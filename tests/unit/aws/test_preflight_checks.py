@@ -6,11 +6,11 @@ import pytest
 
 from mlcluster.aws.preflight.existing import principals, secrets_key, service_roles
 from mlcluster.aws.preflight.fabric import efa
-from mlcluster.aws.preflight.identity import account, cluster_name
+from mlcluster.aws.preflight.identity import account, cluster_name, creator
 from mlcluster.aws.preflight.places import instance_types, zones
 from mlcluster.aws.preflight.spot import spot_scores
 from mlcluster.aws.preflight.versions import addons, image_parameter, images, kubernetes_version
-from tests.fakes.aws_answers import ACCOUNT, Answer, Parameters, Refused, no_network, pages
+from tests.fakes.aws_answers import ACCOUNT, CALLER, Answer, Parameters, Refused, no_network, pages
 from tests.fakes.aws_fine import EFA, EKS, NOW, OURS, ZONES, facts_of, fine, made, network_of, zone
 from tests.specs import SYSTEM, Data, planned_unchecked
 
@@ -63,6 +63,30 @@ class TestClusterName:
         there = {"cluster": {"name": "atlas", "status": "ACTIVE", "tags": tags}}
         (finding,) = cluster_name(facts_of(fine().on("eks", "DescribeCluster", there))).findings
         assert (finding.id, finding.place) == ("AWS001", ("metadata", "name"))
+
+
+class TestCreator:
+    ROLE = f"arn:aws:iam::{ACCOUNT}:role/ci/{CALLER.split('/')[1]}"
+
+    def test_somebody_without_an_entry(self) -> None:
+        access = {"admins": [f"arn:aws:iam::{ACCOUNT}:role/oncall"]}
+        outcome = creator(facts_of(fine(), target={"access": access}))
+        assert outcome.findings == ()
+        assert "is not among its 1 access entries" in outcome.evidence
+
+    def test_a_role_with_an_entry_whatever_its_path(self) -> None:
+        (finding,) = creator(facts_of(fine(), target={"access": {"ci": self.ROLE}})).findings
+        assert finding.id == "AWS012"
+        assert CALLER in finding.message
+
+    def test_a_role_of_the_same_name_in_another_account(self) -> None:
+        access = {"ci": self.ROLE.replace(ACCOUNT, "444455556666")}
+        assert creator(facts_of(fine(), target={"access": access})).findings == ()
+
+    def test_once_the_cluster_is_there(self) -> None:
+        there = {"cluster": {"name": "atlas", "status": "ACTIVE", "tags": OURS}}
+        answers = fine().on("eks", "DescribeCluster", there)
+        assert creator(facts_of(answers, target={"access": {"ci": self.ROLE}})).findings == ()
 
 
 class TestKubernetesVersion:
