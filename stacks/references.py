@@ -1,7 +1,7 @@
 """Puts values in the place of a plan's references: outputs of this run, or what another stack has exported."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pulumi
@@ -27,13 +27,18 @@ def sent(value: Any, find: Find) -> Any:
         case Ref():
             return find(value)
         case Joined(parts):
-            return pulumi.Output.concat(*(part if isinstance(part, str) else find(part) for part in parts))
+            known = [part if isinstance(part, str) else find(part) for part in parts]
+            return pulumi.Output.from_input(known).apply(_as_text)
         case JsonText(document):
             return pulumi.Output.from_input(sent(document, find)).apply(_as_json)
         case dict():
             return {key: sent(part, find) for key, part in value.items()}
         case _:
             return [sent(part, find) for part in value]
+
+
+def _as_text(parts: Iterable[Any]) -> str:
+    return "".join(map(str, parts))  # the SDK's concat takes no numbers
 
 
 def _as_json(document: Any) -> str:

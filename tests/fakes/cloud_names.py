@@ -83,7 +83,8 @@ class Naming:
 
     def outputs(self, inputs: Values) -> Values:
         """Every output that always has a value: the inputs, what is known of the type, and stand-ins for the rest."""
-        made = {**inputs, **self._own(inputs)}
+        made = {"region": self.region} if "region" in sdk_types.outputs(self.token) else {}
+        made |= {**inputs, **self._own(inputs)}
         if "tags" in inputs:
             made["tagsAll"] = inputs["tags"]
         for name, found in sdk_types.outputs(self.token).items():

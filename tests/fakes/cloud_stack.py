@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mlcluster.engine import programs
 from mlcluster.engine.engine import Engine
@@ -13,6 +13,7 @@ from mlcluster.engine.settings import StackSettings
 from mlcluster.plan.eks.context import resource
 from mlcluster.plan.model import PlanObject, PlanRelease, PlanResource
 from mlcluster.plan.values import Base64Text, Joined, JsonText, Ref
+from tests.fakes.cloud import Cloud
 
 REGION, ACCOUNT = "us-west-2", "111122223333"
 SETTINGS = StackSettings(cluster_uid="", provider="official", target="eks", spec_name="atlas")
@@ -187,3 +188,17 @@ def cloud_engine(root: Path, attach: Mapping[str, int], plan: CloudPlan, binary:
     given = {"region": REGION, "account_id": ACCOUNT, "profile": None, **arguments}
     program = partial(programs.load("eks").program, plan, **given)
     return Engine(StackHome("atlas", root), "mlcluster-eks", program, SETTINGS, binary, attach)
+
+
+class EngineOf(Protocol):
+    """Makes engines of one stack."""
+
+    def __call__(self, plan: CloudPlan, **arguments: Any) -> Engine: ...
+
+
+@dataclass(frozen=True)
+class Running:
+    """An account in which `cloud_plan()` is up, and engines of its stack; only for tests that change nothing."""
+
+    cloud: Cloud
+    engine_of: EngineOf

@@ -117,12 +117,13 @@ def test_only_releases_that_helm_installs_are_registered() -> None:
 
 def test_what_the_cloud_exported_stands_in_manifests_and_values() -> None:
     volume, role = Ref("FileSystem/data", "id"), Ref("Role/atlas", "arn")
-    objects = [Thing("A", ("FileSystem/data",), {"apiVersion": "v1", "kind": "Secret", "data": {"id": volume}})]
+    objects = [Thing("A", ("FileSystem/data",), {"apiVersion": "v1", "kind": "ConfigMap", "data": {"id": volume}})]
     releases = [Release(values={"role": role, "both": Joined((volume, "/", role)), "text": JsonText({"role": role})})]
     values = {"FileSystem/data": {"id": "fs-1"}, "Role/atlas": {"arn": "arn:x"}}
-    (release, secret), elsewhere = registration.platform_entries(objects, releases, values)
+    (release, volumes), elsewhere = registration.platform_entries(objects, releases, values)
     assert release.inputs["values"] == {"role": "arn:x", "both": "fs-1/arn:x", "text": '{"role": "arn:x"}'}
-    assert [entry.id for entry in registration.in_order([secret], elsewhere)] == ["A"]
+    assert volumes.inputs["data"] == {"id": "fs-1"}
+    assert [entry.id for entry in registration.in_order([volumes], elsewhere)] == ["A"]
 
 
 def test_what_the_cloud_did_not_export_is_named() -> None:

@@ -1,0 +1,56 @@
+"""An account in memory, the stand-ins for the aws and eks plugins, and engines on them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.engine.engine import Engine
+from tests.fakes.aws_provider import serve_aws
+from tests.fakes.cloud import Cloud
+from tests.fakes.cloud_stack import CloudPlan, EngineOf, Running, cloud_engine, cloud_plan
+from tests.fakes.eks_provider import serve_eks
+
+
+@pytest.fixture
+def cloud() -> Cloud:
+    """The account."""
+    return Cloud()
+
+
+@pytest.fixture
+def aws_port(cloud: Cloud) -> Iterator[int]:
+    """Where the stand-in for aws listens."""
+    with serve_aws(cloud) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def eks_port() -> Iterator[int]:
+    """Where the stand-in for eks listens."""
+    with serve_eks() as port:
+        yield port
+
+
+@pytest.fixture
+def cloud_engine_of(pulumi: Path, aws_port: int, eks_port: int, tmp_path: Path) -> EngineOf:
+    """Makes an engine for a plan; all of them share one stack in the test's directory."""
+    return _engines(tmp_path / "atlas", {"aws": aws_port, "eks": eks_port}, pulumi)
+
+
+@pytest.fixture(scope="module")
+def running(pulumi: Path, eks_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A cluster that is up, for all tests of a module that only look."""
+    cloud = Cloud()
+    with serve_aws(cloud) as port:
+        engine_of = _engines(tmp_path_factory.mktemp("running") / "atlas", {"aws": port, "eks": eks_port}, pulumi)
+        engine_of(cloud_plan()).up()
+        yield Running(cloud, engine_of)
+
+
+def _engines(root: Path, attach: dict[str, int], binary: Path) -> EngineOf:
+    def made(plan: CloudPlan, **arguments: Any) -> Engine:
+        return cloud_engine(root, attach, plan, binary, **arguments)
+
+    return made
