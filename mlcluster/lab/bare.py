@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from mlcluster.lab import components, configs, keys, pki, probe
 from mlcluster.lab.failures import NotReady, PortTaken
@@ -45,10 +46,13 @@ def prepare(layout: Layout) -> None:
 
 
 def note_baseline(layout: Layout, ports: Ports) -> None:
-    """Write down what a bare control plane stores, once that stays the same."""
+    """Write down what a bare control plane stores, once its namespaces are whole and all stays the same."""
     known: frozenset[str] = frozenset()
-    since = time.monotonic()
-    while time.monotonic() - since < _SETTLED_SECONDS:
+    since = began = time.monotonic()
+    while not keys.has_whole_namespaces(known) or time.monotonic() - since < _SETTLED_SECONDS:
+        if time.monotonic() - began > READY_SECONDS:
+            log = layout.log("kube-controller-manager")
+            raise NotReady("its namespaces", READY_SECONDS, "something is missing in them", log)
         time.sleep(0.1)
         found = keys.lasting(keys.stored(layout, ports.etcd))
         if found != known:
@@ -101,11 +105,12 @@ def _grant_kwok(layout: Layout) -> None:
 def _await_service_account(layout: Layout, ports: Ports) -> None:
     """Before this service account exists no pod can be created."""
     path = "/api/v1/namespaces/default/serviceaccounts/default"
+    ask = components.trouble_of(partial(probe.https, layout, ports.api, path))
     deadline = time.monotonic() + READY_SECONDS
-    while (status := probe.https(layout, ports.api, path)[0]) != 200:
+    while answer := ask():
         if time.monotonic() > deadline:
             log = layout.log("kube-controller-manager")
-            raise NotReady("the service account default/default", READY_SECONDS, f"HTTP {status}", log)
+            raise NotReady("the service account default/default", READY_SECONDS, answer, log)
         time.sleep(0.05)
 
 

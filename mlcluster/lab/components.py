@@ -48,7 +48,9 @@ def kueue(layout: Layout, record: Record) -> Iterator[Component]:
     if record.kueue is not None:
         argv = (str(record.binaries[KUEUE]), *flags.kueue(layout))
         health = record.kueue.ports.health
-        yield Component(KUEUE, argv, record.kueue.ports.webhook, _trouble(partial(probe.http_plain, health, "/readyz")))
+        yield Component(
+            KUEUE, argv, record.kueue.ports.webhook, trouble_of(partial(probe.http_plain, health, "/readyz"))
+        )
 
 
 def everything(layout: Layout, record: Record) -> list[Component]:
@@ -62,10 +64,12 @@ def _component(  # noqa: PLR0913, PLR0917 - private, called above only
 ) -> Component:
     user = "etcd-client" if name == "etcd" else "admin"
     ask = partial(probe.https, layout, port, path, user=user)
-    return Component(name, (str(record.binaries[name]), *argv), port, _trouble(ask))
+    return Component(name, (str(record.binaries[name]), *argv), port, trouble_of(ask))
 
 
-def _trouble(ask: Callable[[], probe.Answer]) -> Callable[[], str]:
+def trouble_of(ask: Callable[[], probe.Answer]) -> Callable[[], str]:
+    """`ask` as a question for what is wrong: "" for HTTP 200. That nobody answers in time is an answer too."""
+
     def trouble() -> str:
         try:
             status, content = ask()

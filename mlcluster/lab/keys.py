@@ -8,9 +8,10 @@ from mlcluster.errors import MlclusterError
 from mlcluster.lab import probe
 from mlcluster.lab.layout import Layout
 
-IGNORED = ("/registry/events/", "/registry/leases/", "/registry/masterleases/")
+IGNORED = ("/registry/events/", "/registry/leases/", "/registry/masterleases/", "/registry/peerserverleases/")
 """Prefixes of what comes and goes by itself: events end after an hour, leases are heartbeats."""
 
+_IN_EVERY_NAMESPACE = ("/registry/serviceaccounts/{}/default", "/registry/configmaps/{}/kube-root-ca.crt")
 _FIRST, _END = "/registry/", "/registry0"  # "0" follows "/": everything below the prefix
 _PAGE = 5000
 
@@ -35,6 +36,12 @@ def stored(layout: Layout, port: int) -> frozenset[str]:
 def lasting(names: frozenset[str]) -> frozenset[str]:
     """The names without those that come and go by themselves."""
     return frozenset(name for name in names if not name.startswith(IGNORED))
+
+
+def has_whole_namespaces(names: frozenset[str]) -> bool:
+    """Whether there are namespaces, and the controllers have put into each what belongs into every one."""
+    spaces = [name.rpartition("/")[2] for name in names if name.startswith("/registry/namespaces/")]
+    return bool(spaces) and all(place.format(space) in names for space in spaces for place in _IN_EVERY_NAMESPACE)
 
 
 def _range(layout: Layout, port: int, start: str) -> dict[str, Any]:

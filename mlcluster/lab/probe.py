@@ -10,6 +10,8 @@ from mlcluster.lab.ports import LOOPBACK
 
 Answer = tuple[int, bytes]
 
+_SECONDS = 5.0  # 0.02 s on an idle machine
+
 
 def https(  # noqa: PLR0913 - the parts of a request
     layout: Layout,
@@ -18,7 +20,7 @@ def https(  # noqa: PLR0913 - the parts of a request
     *,
     user: str = "admin",
     body: dict[str, Any] | None = None,
-    seconds: float = 2.0,
+    seconds: float = _SECONDS,
 ) -> Answer:
     """GET (POST with a body) `path` as the holder of certificate `user`; status and content.
 
@@ -31,7 +33,7 @@ def https(  # noqa: PLR0913 - the parts of a request
     return _ask(connection, path, body)
 
 
-def http_plain(port: int, path: str, *, seconds: float = 2.0) -> Answer:
+def http_plain(port: int, path: str, *, seconds: float = _SECONDS) -> Answer:
     """GET `path` without TLS: Kueue's health endpoint has none."""
     return _ask(http.client.HTTPConnection(LOOPBACK, port, timeout=seconds), path, None)
 
