@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mlcluster.kube.client import Kube
+from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
@@ -84,6 +85,7 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
         assert error in done.stderr
         return done.stdout
 
+    wait_for("the controllers to be done with Kueue's namespace", lambda: has_whole_namespaces(foreign.keys()))
     before = foreign.keys()
     spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=1), "utf-8")
     run("up", "--yes")
@@ -95,7 +97,7 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
         wait_for("it runs", lambda: team.running("train") == 1)
         assert team.pods_of("train")[0]["spec"]["nodeSelector"] == {"role": "gpu"}
         team.submit(job("more", "vision", pod_spec(gpus=8), pods=1))
-        assert "nvidia.com/gpu" in wait_for("a reason", lambda: team.waits_because("more"))
+        team.must_wait_because("more", "nvidia.com/gpu")
         spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=2), "utf-8")
         run("up", "--yes")
         wait_for("the raised quota lets it in", lambda: team.running("more") == 1)
@@ -107,9 +109,5 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
         assert [entry["ready"] for entry in document["teams"]] == [True]
         run("down", "--yes")
         assert {node["metadata"]["name"] for node in kube.list("v1", "Node")} == set(nodes)
-    assert _lasting(foreign.keys()) - _lasting(before) == set()
+    assert lasting(foreign.keys()) - lasting(before) == set()
     assert not (tmp_path / "state" / "stacks" / "shared").exists()
-
-
-def _lasting(keys: frozenset[str]) -> set[str]:
-    return {key for key in keys if not key.startswith(("/registry/events/", "/registry/leases/"))}

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from mlcluster.lab.kueue_run import KueueInUse
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
+from tests.lab.workloads import wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -50,13 +50,6 @@ def job(namespace: str) -> dict[str, Any]:
 
 def namespace(name: str, **labels: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def pending(kube: Kube, queue: str) -> dict[str, Any]:
@@ -111,9 +104,9 @@ def test_another_configuration_takes_its_place(own: Lab, toolchain: Toolchain) -
     with Kube.from_kubeconfig(own.kubeconfig) as kube:
         assert "mpod.kb.io" not in hooks(kube)
         kube.create({"apiVersion": API, "kind": "ClusterQueue", "metadata": {"name": "seen"}, "spec": {}})
-        wait_until(lambda: "PendingWorkloadsSummary" in str(pending(kube, "seen")))
+        wait_for("what waits in it", lambda: "PendingWorkloadsSummary" in str(pending(kube, "seen")))
         kube.delete(API, "ClusterQueue", "seen")
-        wait_until(lambda: kube.get_object(API, "ClusterQueue", "seen") is None)
+        wait_for("its end", lambda: kube.get_object(API, "ClusterQueue", "seen") is None)
         own.start_kueue(CONFIG, toolchain, Silent())
         assert "mpod.kb.io" in hooks(kube)
         services = [item["metadata"]["name"] for item in kube.list("apiregistration.k8s.io/v1", "APIService")]
@@ -122,7 +115,7 @@ def test_another_configuration_takes_its_place(own: Lab, toolchain: Toolchain) -
 
 def test_a_crashed_kueue_is_told_and_started_again(own: Lab, toolchain: Toolchain) -> None:
     os.kill(kueue_pid(own), signal.SIGKILL)
-    wait_until(lambda: kueue_pid(own) == 0)
+    wait_for("its end", lambda: kueue_pid(own) == 0)
     assert own.status().state == "crashed"
     own.start(toolchain, Silent())
     assert own.status().state == "running"
@@ -145,8 +138,9 @@ def test_it_goes_without_a_trace_but_not_with_objects_in_use(own: Lab) -> None:
         kube.delete(API, "ResourceFlavor", "gpu")
         for name in ("team", "free"):
             kube.delete("v1", "Namespace", name)
-        wait_until(lambda: not any(kube.get_object("v1", "Namespace", name) for name in ("team", "free")))
-        wait_until(lambda: kube.get_object(API, "ResourceFlavor", "gpu") is None)
+        for name in ("team", "free"):
+            wait_for(f"the end of {name}", lambda: kube.get_object("v1", "Namespace", name) is None)  # noqa: B023
+        wait_for("the end of the flavor", lambda: kube.get_object(API, "ResourceFlavor", "gpu") is None)
     own.stop_kueue(Silent())
     assert own.leftovers() == frozenset()
     assert own.baseline_keys() <= own.keys()

@@ -11,7 +11,6 @@ import ssl
 import stat
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.ports import LOOPBACK, Ports
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
+from tests.lab.workloads import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -63,18 +63,13 @@ def kill(lab: Lab, *components: str) -> None:
     found = pids(lab)
     for component in components:
         os.kill(found[component] or 0, signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while any(pids(lab)[component] for component in components):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for("their end", lambda: not any(pids(lab)[component] for component in components), pause=0.01)
 
 
-def wait_for(component: str, lab: Lab) -> None:
+def wait_for_start(component: str, lab: Lab) -> None:
     """Until the record names the component."""
-    deadline = time.monotonic() + 60
-    while component not in (lab.layout.record.read_text() if lab.layout.record.exists() else ""):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    name, path = f'"name": "{component}"', lab.layout.record
+    wait_for(component, lambda: path.exists() and name in path.read_text(), pause=0.01)
 
 
 def config_map(name: str) -> dict[str, Any]:
@@ -185,13 +180,12 @@ def test_pods_run_on_simulated_nodes_and_end_when_they_say(lab: Lab) -> None:
         for item in (node, pod("lasting"), pod("short", **{"mlcluster.dev/run-for": "500ms"})):
             client.create(item)
         wanted = {"lasting": "Running", "short": "Succeeded"}
-        phases: dict[str, str] = {}
-        deadline = time.monotonic() + 60
-        while phases != wanted:
-            assert time.monotonic() < deadline, phases
-            time.sleep(0.1)
+
+        def phases() -> dict[str, str]:
             found = client.list("v1", "Pod", "default")
-            phases = {item["metadata"]["name"]: item["status"]["phase"] for item in found}
+            return {item["metadata"]["name"]: item["status"]["phase"] for item in found}
+
+        wait_for(f"{wanted}", lambda: phases() == wanted)
         for name in wanted:
             client.delete("v1", "Pod", name, "default")
         client.delete("v1", "Node", "simulated")
@@ -292,7 +286,7 @@ def test_reset_leaves_nothing(fresh: Lab, toolchain: Toolchain) -> None:
 @pytest.mark.parametrize("component", ["etcd", "kube-apiserver", "kwok"])
 def test_a_killed_start_is_told_and_done_anew(fresh: Lab, toolchain: Toolchain, component: str) -> None:
     with started(fresh, toolchain) as starter:
-        wait_for(f'"name": "{component}"', fresh)
+        wait_for_start(component, fresh)
         starter.kill()
     found = fresh.status()
     assert (found.state, found.note.partition(";")[0]) == ("crashed", "a start did not end")
@@ -306,16 +300,16 @@ def test_a_killed_start_is_told_and_done_anew(fresh: Lab, toolchain: Toolchain, 
 
 def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None:
     with started(fresh, toolchain) as starter:
-        wait_for('"name": "kube-apiserver"', fresh)
+        wait_for_start("kube-apiserver", fresh)
         starter.send_signal(signal.SIGINT)
-        _, said = starter.communicate(timeout=60)
+        _, said = starter.communicate(timeout=PATIENCE_SECONDS)
     assert b"InterruptedByUserError: starting lab other: what was started is stopped again" in said
     assert process.strays(fresh.layout.root, STOP_ORDER) == []
 
 
 def test_two_starts_at_once_make_one_lab(fresh: Lab, toolchain: Toolchain) -> None:
     with started(fresh, toolchain) as first, started(fresh, toolchain) as second:
-        assert (first.wait(120), second.wait(120)) == (0, 0)
+        assert [start.wait(PATIENCE_SECONDS) for start in (first, second)] == [0, 0]
     assert fresh.status().state == "running"
     assert fresh.status().started_by == "a test"
     assert len(process.strays(fresh.layout.root, STOP_ORDER)) == len(COMPONENTS)
@@ -366,7 +360,7 @@ def test_a_user_without_rights_can_run_a_lab(toolchain: Toolchain, tmp_path: Pat
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert answer.returncode == 0, answer.stderr[-2000:]

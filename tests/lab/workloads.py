@@ -11,7 +11,8 @@ from mlcluster.kube.client import Kube
 GPU = "nvidia.com/gpu"
 GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 KUEUE = "kueue.x-k8s.io/v1beta2"
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
+"""Seconds on an idle machine; only a failing test waits for all of it."""
 QUIET_SECONDS = 2.0
 
 
@@ -92,16 +93,32 @@ def controller(kind: str, name: str, namespace: str, spec: dict[str, Any], repli
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": body}
 
 
-def wait_for(what: str, check: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
+def wait_for(what: str, check: Callable[[], Any], pause: float = 0.1) -> Any:
     """The first true answer of `check`; fails with `what` when none comes."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         found = check()
         if found:
             return found
         if time.monotonic() > deadline:
-            raise AssertionError(f"not seen within {seconds:.0f} s: {what}")
-        time.sleep(0.1)
+            raise AssertionError(f"not seen within {PATIENCE_SECONDS:.0f} s: {what}")
+        time.sleep(pause)
+
+
+def wait_for_words(words: str, say: Callable[[], str]) -> str:
+    """The first text of `say` with these words in it. A controller that has not seen everything yet says others."""
+    said = ""
+
+    def look() -> bool:
+        nonlocal said
+        said = say()
+        return words in said
+
+    try:
+        wait_for(words, look)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; but: {said!r}") from None
+    return said
 
 
 def stays(what: str, check: Callable[[], bool], seconds: float = QUIET_SECONDS) -> None:
@@ -173,6 +190,19 @@ class Tenant:
         """Kueue's own reason why it is not admitted."""
         reserved = condition(self.workload(owner), "QuotaReserved")
         return str(reserved.get("message") or "") if reserved.get("status") == "False" else ""
+
+    def must_wait_because(self, owner: str, words: str) -> str:
+        """Waits until Kueue does not admit it for a reason with these words."""
+        return wait_for_words(words, lambda: self.waits_because(owner))
+
+    def must_pend_because(self, name: str, words: str) -> str:
+        """Waits until the scheduler does not place the pod for a reason with these words."""
+
+        def say() -> str:
+            verdict = condition(self.pod(name), "PodScheduled")
+            return str(verdict.get("message") or "") if verdict.get("status") == "False" else ""
+
+        return wait_for_words(words, say)
 
     def clean(self) -> None:
         """Deletes whatever a test left, and waits until nothing uses quota."""

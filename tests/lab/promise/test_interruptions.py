@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -12,7 +14,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.progress import Silent
-from tests.lab.workloads import environment, wait_for
+from tests.lab.workloads import PATIENCE_SECONDS, environment, wait_for
 
 pytestmark = pytest.mark.lab
 TEAMS = 12
@@ -25,6 +27,19 @@ nodePools:
   - {name: cpu, instanceType: m7i.2xlarge, maxSize: 2}
 teams:
 """
+
+
+@dataclass(frozen=True)
+class HalfDone:
+    """An `up` that has made at least one resource, whose engine stands still: it cannot end before it goes on."""
+
+    process: subprocess.Popen[bytes]
+    engine: psutil.Process
+
+    def goes_on(self) -> int:
+        """Lets the engine go on to the end; the exit code of the command."""
+        self.engine.resume()
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 class Crowd:
@@ -52,15 +67,17 @@ class Crowd:
             check=False, capture_output=True, text=True, env=self.environment, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
-    def start_up(self) -> subprocess.Popen[bytes]:
-        """An `up` that has made at least one resource and is not done."""
+    def start_up(self) -> HalfDone:
+        """An `up` that was stopped in the middle."""
         with self.log.open("wb") as log:
             process = subprocess.Popen(
                 self.command("up", "--yes"), stdout=log, stderr=log, env=self.environment, stdin=subprocess.DEVNULL
             )
-        wait_for("the first resource", lambda: "created Namespace" in self.log.read_text("utf-8"))
+        wait_for("the first resource", lambda: "created Namespace" in self.log.read_text("utf-8"), pause=0.01)
         assert process.poll() is None, self.log.read_text("utf-8")
-        return process
+        (engine,) = (child for child in psutil.Process(process.pid).children() if child.name() == "pulumi")
+        engine.suspend()
+        return HalfDone(process, engine)
 
 
 @pytest.fixture(scope="module")
@@ -96,31 +113,28 @@ def _converges(crowd: Crowd) -> None:
 def test_second_up_is_told_who_holds_the_lock(empty: Crowd) -> None:
     first = empty.start_up()
     second = empty.run("up", "--yes")
-    assert first.wait(120) == 0, empty.log.read_text("utf-8")
+    assert first.goes_on() == 0, empty.log.read_text("utf-8")
     assert second.returncode == 1, second.stdout + second.stderr
     assert "pid" in second.stderr
 
 
 def test_ctrl_c_ends_the_engine_cleanly(empty: Crowd) -> None:
-    process = empty.start_up()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    running = empty.start_up()
+    running.process.send_signal(signal.SIGINT)
+    wait_for("the answer", lambda: "Stopping after the operations that" in empty.log.read_text("utf-8"))
+    assert running.goes_on() == 130
     text = empty.log.read_text("utf-8")
-    assert "Stopping after the operations that are running" in text
     assert "Traceback" not in text
     _converges(empty)
 
 
 def test_killed_up_converges(empty: Crowd) -> None:
     """SIGKILL of the command and of its engine; the lab's own processes live on."""
-    process = empty.start_up()
-    engines = [child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "pulumi"]
-    assert engines
-    process.kill()
-    process.wait()
-    for engine in engines:
-        engine.kill()
-    psutil.wait_procs(engines, timeout=10)
+    running = empty.start_up()
+    running.process.kill()
+    running.process.wait()
+    with suppress(psutil.NoSuchProcess):  # whom the kernel ends when nobody is left to wake it up
+        running.engine.kill()
     _converges(empty)
 
 

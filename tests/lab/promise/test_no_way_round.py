@@ -68,7 +68,7 @@ def _held_back(team: Tenant, name: str) -> None:
 def test_bare_pod_is_counted(full: Tenant) -> None:
     full.submit(pod("bare", "products", pod_spec(gpus=1)))
     _held_back(full, "bare")
-    assert "insufficient unused quota" in wait_for("a reason", lambda: full.waits_because("bare"))
+    full.must_wait_because("bare", "insufficient unused quota")
 
 
 def test_unlabelled_job_is_counted(full: Tenant) -> None:
@@ -80,8 +80,7 @@ def test_unlabelled_job_is_counted(full: Tenant) -> None:
 def test_forged_label_of_another_queue_gets_nowhere(full: Tenant) -> None:
     labels = {names.QUEUE_NAME: "somebody-elses"}
     full.submit(job("forged", "products", pod_spec(gpus=1), labels=labels, suspend=False))
-    reason = wait_for("a reason", lambda: full.waits_because("forged"))
-    assert "doesn't exist" in reason
+    full.must_wait_because("forged", "doesn't exist")
     stays("suspended", lambda: (full.job("forged") or {})["spec"]["suspend"] is True)
 
 
@@ -129,7 +128,7 @@ def test_init_container_is_counted(full: Tenant) -> None:
     spec["initContainers"] = [{**container(gpus=1), "name": "first"}]
     full.submit(pod("init", "products", spec))
     _held_back(full, "init")
-    assert f"{GPU}" in wait_for("a reason", lambda: full.waits_because("init"))
+    full.must_wait_because("init", GPU)
 
 
 def test_resource_claim_is_refused(full: Tenant) -> None:

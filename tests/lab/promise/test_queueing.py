@@ -21,8 +21,7 @@ def test_gang_is_admitted_whole_or_not_at_all(research: Tenant, products: Tenant
     _gpu_job(products, "own", 3)
     wait_for("products runs", lambda: products.running("own") == 3)
     research.submit(job("too-big-now", "research", pod_spec(gpus=6), pods=8))
-    reason = wait_for("Kueue's reason", lambda: research.waits_because("too-big-now"))
-    assert "nvidia.com/gpu in flavor train" in reason
+    research.must_wait_because("too-big-now", "nvidia.com/gpu in flavor train")
     stays("no pod of the gang", lambda: not research.pods_of("too-big-now"))
 
 
@@ -47,7 +46,7 @@ def test_lending_is_limited(research: Tenant, products: Tenant) -> None:
     _gpu_job(research, "most", 7)
     wait_for("seven nodes run", lambda: research.running("most") == 7)
     _gpu_job(research, "one-more", 1)
-    assert "nvidia.com/gpu" in wait_for("Kueue's reason", lambda: research.waits_because("one-more"))
+    research.must_wait_because("one-more", "nvidia.com/gpu")
     del products
 
 
@@ -64,8 +63,7 @@ def test_higher_tier_displaces_a_lower_one_in_the_queue(products: Tenant) -> Non
 
 def test_job_over_quota_waits_with_the_reason(students: Tenant) -> None:
     students.submit(job("greedy", "students", pod_spec(gpus=1)))
-    reason = wait_for("Kueue's reason", lambda: students.waits_because("greedy"))
-    assert "nvidia.com/gpu unavailable in ClusterQueue" in reason
+    students.must_wait_because("greedy", "nvidia.com/gpu unavailable in ClusterQueue")
     assert (students.job("greedy") or {})["spec"]["suspend"] is True
 
 
@@ -78,4 +76,4 @@ def test_mig_slices_are_quota_too(students: Tenant) -> None:
     students.submit(job("slices", "students", spec, pods=4))
     wait_for("28 borrowed slices run", lambda: students.running("slices") == 4)
     students.submit(job("one-more", "students", spec))
-    assert "nvidia.com/mig-1g.5gb" in wait_for("Kueue's reason", lambda: students.waits_because("one-more"))
+    students.must_wait_because("one-more", "nvidia.com/mig-1g.5gb")
