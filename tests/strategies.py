@@ -89,7 +89,7 @@ def _nodes(draw: st.DrawFn, pool: Data, *, with_shape: bool) -> int:
         pool["instanceType"] = draw(st.sampled_from(sorted(_GPU_TYPES)))
         if pool["instanceType"] in _EFA_TYPES:
             pool["network"] = {"efa": draw(st.booleans())}
-        return draw(_sharing(pool))
+        return draw(_sharing(pool, on_eks=not with_shape))
     pool["nodeShape"] = {"cpu": draw(st.sampled_from(["8", "190500m"])), "memory": "64Gi"}
     if kind == "gpu shape":
         pool["nodeShape"]["gpu"] = {"model": draw(st.sampled_from(["h100", "mi300x"])), "count": 4}
@@ -99,7 +99,7 @@ def _nodes(draw: st.DrawFn, pool: Data, *, with_shape: bool) -> int:
 
 
 @st.composite
-def _sharing(draw: st.DrawFn, pool: Data) -> int:
+def _sharing(draw: st.DrawFn, pool: Data, *, on_eks: bool) -> int:
     layouts = _MIG.get(pool["instanceType"], {})
     way = draw(st.sampled_from(["whole", "timeSlicing", *layouts]))
     if way == "whole":
@@ -109,6 +109,8 @@ def _sharing(draw: st.DrawFn, pool: Data) -> int:
         pool["gpu"] = {"timeSlicing": {"replicas": replicas}}
         return replicas
     pool["gpu"] = {"mig": way}
+    if on_eks:
+        pool["ami"] = {"family": "bottlerocket"}
     return layouts[way]
 
 

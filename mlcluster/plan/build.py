@@ -29,7 +29,7 @@ def build(spec: ClusterSpec) -> Plan:
     guards = tuple(entry.id for entry in policies)
     cloud = _cloud(spec, pools, teams)
     objects: list[PlanObject] = [
-        *tier_objects(cluster, tiers, kueue.RELEASE_ID),
+        *tier_objects(cluster, tiers, kueue.RELEASE_ID, headroom=any(pool.warm for pool in spec.node_pools)),
         *policies,
         *queue_objects(cluster, pools, teams, cohorts, kueue.RELEASE_ID),
         *cloud.objects,

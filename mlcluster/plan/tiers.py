@@ -14,7 +14,7 @@ def resolve_tiers(spec: ClusterSpec) -> tuple[Tier, ...]:
     return tuple(sorted(tiers, key=lambda tier: -tier.value))
 
 
-def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str) -> list[PlanObject]:
+def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str, *, headroom: bool) -> list[PlanObject]:
     """Both classes of every tier.
 
     The PriorityClass never preempts unless the tier says so: the scheduler would kill single pods of a gang, Kueue
@@ -22,12 +22,13 @@ def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str) -> list[Plan
 
     Args:
         kueue: id of the release that brings the WorkloadPriorityClass kind.
+        headroom: pods of negative priority hold nodes free, and every tier has to displace them.
     """
     made = []
     for tier in tiers:
         described = {"description": tier.description} if tier.description else {}
-        policy = "PreemptLowerPriority" if tier.preempts_pods else "Never"
-        body = {"value": tier.value, "globalDefault": False, "preemptionPolicy": policy, **described}
+        value, policy = _pod_priority(tier, headroom=headroom)
+        body = {"value": value, "globalDefault": False, "preemptionPolicy": policy, **described}
         made.append(make(cluster, "scheduling.k8s.io/v1", "PriorityClass", tier.name, body, spec_path=tier.spec_path))
         body = {"value": tier.value, "description": tier.description or tier.name}
         made.append(
@@ -42,3 +43,14 @@ def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str) -> list[Plan
             )
         )
     return made
+
+
+def _pod_priority(tier: Tier, *, headroom: bool) -> tuple[int, str]:
+    """Value and preemption policy of the PriorityClass.
+
+    Beside headroom, tiers that do not preempt share the priority 0: none of them is below another, so the only pods
+    that they displace are those of headroom. Kueue keeps the order between tiers.
+    """
+    if tier.preempts_pods:
+        return tier.value, "PreemptLowerPriority"
+    return (0, "PreemptLowerPriority") if headroom else (tier.value, "Never")

@@ -57,12 +57,14 @@ def search(
     from mlcluster.report.leftovers_text import leftovers_text
 
     account = opened(target.region, target.profile, expected_account=target.account_id, progress=screen.progress)
+    name = reading.spec.metadata.name
     with screen.progress.task("looking for leftovers in the account") as task:
-        for attempt in range(ATTEMPTS):
-            found = scan(account, reading.spec.metadata.name, vpc_id, kept)
-            if not found.left or attempt + 1 == ATTEMPTS:
+        found = scan(account, name, vpc_id, kept)
+        for _ in range(ATTEMPTS - 1):
+            if not found.left:
                 break
             task.update(f"{len(found.left)} things are still there; AWS may be about to remove them")
             time.sleep(PAUSE_SECONDS)
+            found = scan(account, name, vpc_id, kept)
     text = leftovers_text(found, color=use_color())
     return Search(len(found.left), text, {"searched": True, "leftovers": leftovers_data(found)})

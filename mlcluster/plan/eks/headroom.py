@@ -4,7 +4,8 @@ Both autoscalers start nodes for such a pod and keep the node that it is on. The
 priority -10 alone (flag expendable-pods-priority-cutoff), so theirs is between that and 0, which is every other pod's
 at least. They wait in no queue: Kueue and our policies look at team namespaces only.
 
-Only a pod whose PriorityClass preempts takes their place; one with preemptionPolicy Never waits behind them.
+Every tier's PriorityClass displaces them where they are (`plan.tiers`); one with preemptionPolicy Never would wait
+behind them.
 """
 
 from mlcluster.plan import names

@@ -6,6 +6,7 @@ once. What is only unwise is not here: that is a finding of `rules/`.
 
 from mlcluster.spec.checks.eks_network import eks_network_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
+from mlcluster.spec.checks.eks_scaling import scaling_problems
 from mlcluster.spec.checks.gpus import gpu_problems
 from mlcluster.spec.checks.instances import instance_problems
 from mlcluster.spec.checks.labels import label_problems
@@ -26,6 +27,7 @@ _CHECKS = (
     pool_problems,
     eks_network_problems,
     eks_pool_problems,
+    scaling_problems,
     storage_problems,
     gpu_problems,
     label_problems,

@@ -13,7 +13,6 @@ from mlcluster.spec.checks.labels import ACCELERATOR_TAINT, key_error
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.eks_nodes import provisioned
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 
@@ -48,8 +47,6 @@ def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from image_problems(here, pool, target)
         yield from capacity_problems(here, pool, target)
         yield from warm_problems(here, pool, target)
-    if target.kind == "eks" and target.autoscaler == "karpenter":
-        yield from _karpenter(spec)
 
 
 def _elsewhere(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
@@ -129,24 +126,3 @@ def _update(here: Loc, pool: NodePool) -> Iterator[Problem]:
     elif update.max_unavailable is not None and update.max_unavailable > pool.max_size:
         message = f"{update.max_unavailable} is more than maxSize, which is {pool.max_size}"
         yield Problem((*loc, "maxUnavailable"), message, f"at most {pool.max_size}")
-
-
-def _karpenter(spec: ClusterSpec) -> Iterator[Problem]:
-    target = spec.target
-    if target.kind != "eks":
-        return
-    for index, pool in enumerate(spec.node_pools):
-        here: Loc = ("nodePools", index)
-        if not provisioned(pool, target):
-            continue
-        if pool.min_size not in {0, pool.max_size}:
-            message = "Karpenter keeps no minimum: a pool that grows starts at 0"
-            hint = f"minSize: 0 with warm: {{nodes: {pool.min_size}}}, or minSize: {pool.max_size} for a fixed size"
-            yield Problem((*here, "minSize"), message, hint)
-        if "update" in pool.model_fields_set:
-            message = "Karpenter makes the nodes of this pool, and replaces them by its own rules"
-            yield Problem((*here, "update"), message, "remove it", key=True)
-    if all(provisioned(pool, target) for pool in spec.node_pools):
-        message = "Karpenter needs nodes that it does not make itself to run on"
-        hint = "add a pool without GPUs and with minSize = maxSize, e.g. {name: system, minSize: 2, maxSize: 2, ...}"
-        yield Problem(("target", "autoscaler"), message, hint)

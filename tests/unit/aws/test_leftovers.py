@@ -837,7 +837,8 @@ def test_tags_of_balancers_are_asked_for_twenty_at_a_time() -> None:
         lambda asked: {"TagDescriptions": [{"ResourceArn": arn, "Tags": [OWNED]} for arn in asked["ResourceArns"]]},
     )
     assert len(searched(answers).left) == 45
-    sizes = [len(asked["ResourceArns"]) for action, asked in answers.calls if action == "elbv2:DescribeTags"]
+    tags = "elasticloadbalancing:DescribeTags"
+    sizes = [len(asked["ResourceArns"]) for action, asked in answers.calls if action == tags]
     assert sizes == [20, 20, 5]
 
 

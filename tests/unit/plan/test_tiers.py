@@ -50,3 +50,14 @@ def test_only_kueues_class_waits_for_kueue() -> None:
     needs = {entry.id: entry.needs for entry in planned(SYSTEM, priorityTiers=OWN).objects}
     assert needs["PriorityClass/low"] == ()
     assert needs["WorkloadPriorityClass/low"] == ("Release/kueue",)
+
+
+def test_beside_headroom_every_tier_displaces_it_and_nothing_else() -> None:
+    target = {"kind": "eks", "region": "us-west-2"}
+    plan = planned({**SYSTEM, "warm": {"nodes": 1}}, target=target, priorityTiers=OWN)
+    classes = manifests(plan, "PriorityClass")
+    assert {entry["preemptionPolicy"] for entry in classes.values()} == {"PreemptLowerPriority", "Never"}
+    assert (classes["low"]["value"], classes["low"]["preemptionPolicy"]) == (0, "PreemptLowerPriority")
+    assert (classes["high"]["value"], classes["high"]["preemptionPolicy"]) == (50, "PreemptLowerPriority")
+    assert classes["mlcluster-headroom"]["value"] < 0
+    assert manifests(plan, "WorkloadPriorityClass")["low"]["value"] == 5

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
+from mlcluster.spec.checks.eks_scaling import scaling_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
 from mlcluster.spec.eks_nodes import provisioned
@@ -23,7 +24,8 @@ FIXED: Data = {**SYSTEM, "name": "fixed", "minSize": 4}
 
 def problems(*pools: Data, **target: Any) -> dict[Loc, str]:
     """Where -> what and what to try; every problem has something to try."""
-    found = list(eks_pool_problems(eks_spec(*pools, **target)))
+    spec = eks_spec(*pools, **target)
+    found = [*eks_pool_problems(spec), *scaling_problems(spec)]
     assert all(problem.message and problem.hint for problem in found)
     assert len({problem.loc for problem in found}) == len(found)
     return {problem.loc: f"{problem.message}; {problem.hint}" for problem in found}
@@ -32,7 +34,6 @@ def problems(*pools: Data, **target: Any) -> dict[Loc, str]:
 GOOD: list[Data] = [
     SYSTEM,
     TRAIN,
-    SHARED,
     {**TRAIN, "network": {"efa": True}},
     {**TRAIN, "network": {"efa": True, "placementGroup": "cluster"}, **ONE_ZONE},
     {**TRAIN, "network": {"efa": True}, "capacity": {"type": "spot"}},
@@ -375,3 +376,36 @@ def test_what_only_eks_has(key: str, value: Any, target: Data) -> None:
 def test_every_pool_is_looked_at() -> None:
     found = problems(SYSTEM, {**TRAIN, "capacity": BLOCK}, {**SHARED, "ami": {"family": "al2"}})
     assert set(found) == {("nodePools", 1), ("nodePools", 2, "ami", "family")}
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"hugepages2Mi": 512}, ("hugepages2Mi",)),
+        ({"network": {"efa": True}}, ("network", "efa")),
+        ({"gpu": {"timeSlicing": {"replicas": 4}}}, ("gpu", "timeSlicing")),
+        ({"gpu": {"mig": "all-1g.10gb"}, **ROCKET}, ("gpu", "mig")),
+    ],
+)
+def test_what_karpenter_does_not_know_before_a_node_is_there(fields: Data, where: Loc) -> None:
+    fixed: Data = {**SYSTEM, "minSize": 4}
+    found = problems({**TRAIN, **fields}, fixed, autoscaler="karpenter")
+    assert list(found) == [(*POOL, *where)]
+    assert "minSize: 8 for a fixed size" in found[(*POOL, *where)]
+    assert problems({**TRAIN, **fields, "minSize": 8}, fixed, autoscaler="karpenter") == {}
+
+
+def test_mig_waits_for_the_gpu_operator_on_al2023() -> None:
+    found = problems(SHARED)
+    assert list(found) == [(*POOL, "gpu", "mig")]
+    assert "bottlerocket" in found[(*POOL, "gpu", "mig")]
+
+
+def test_what_does_not_fit_the_tags_of_a_group() -> None:
+    long, fits = "example.com/" + "k" * 63, "example.com/k"
+    assert problems({**SYSTEM, "labels": {fits: "x", long: "x"}}) == {}
+    longer = "a" * 30 + "." + long
+    assert list(problems({**SYSTEM, "labels": {longer: "x"}})) == [(*POOL, "labels", longer)]
+    many = {f"example.com/k{number}": "x" for number in range(31)}
+    assert list(problems({**SYSTEM, "labels": many})) == [(*POOL, "labels")]
+    assert problems({**SYSTEM, "labels": many}, autoscaler="none") == {}

@@ -14,9 +14,9 @@ from mlcluster.progress import Silent
 from mlcluster.report.status_text import status_text
 from mlcluster.verbs.down import leftovers
 from mlcluster.verbs.live import LiveCluster
-from mlcluster.verbs.stage import Stage
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import Stage
 from mlcluster.verbs.status import look
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.kueue import put_node, put_queue, server_with_kueue

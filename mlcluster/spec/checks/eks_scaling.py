@@ -1,0 +1,87 @@
+"""What the autoscaler of an `eks` cluster cannot know of a pool, or cannot be told.
+
+Sources: components.md 4.14 and 4.15; AWS Auto Scaling quotas (50 tags a group, keys of 128 characters).
+"""
+
+from collections.abc import Iterator
+
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.eks_nodes import provisioned
+from mlcluster.spec.pools import NodePool
+
+_TAG_PREFIX = "k8s.io/cluster-autoscaler/node-template/label/"
+_LONGEST_TAG = 128
+_MOST_TAGS = 50
+_OUR_TAGS = 20
+"""Discovery, resources, scale-down settings and what EKS itself puts on a group, at most."""
+
+
+def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Pools that their autoscaler would never grow, or whose group has no room for what it must know."""
+    target = spec.target
+    if target.kind != "eks":
+        return
+    if target.autoscaler == "karpenter":
+        yield from _karpenter(spec, target)
+    for index, pool in enumerate(spec.node_pools):
+        here: Loc = ("nodePools", index)
+        if target.autoscaler == "clusterAutoscaler" and pool.min_size != pool.max_size:
+            yield from _tags(here, pool)
+        if pool.gpu.mig is not None and pool.ami.family == "al2023":
+            message = "MIG on the al2023 image needs the GPU operator, which is not supported yet"
+            yield Problem((*here, "gpu", "mig"), message, "ami: {family: bottlerocket} partitions GPUs itself")
+
+
+def _karpenter(spec: ClusterSpec, target: EksTarget) -> Iterator[Problem]:
+    for index, pool in enumerate(spec.node_pools):
+        if provisioned(pool, target):
+            yield from _provisioned(("nodePools", index), pool)
+    if all(provisioned(pool, target) for pool in spec.node_pools):
+        message = "Karpenter needs nodes that it does not make itself to run on"
+        hint = "add a pool without GPUs and with minSize = maxSize, e.g. {name: system, minSize: 2, maxSize: 2, ...}"
+        yield Problem(("target", "autoscaler"), message, hint)
+
+
+def _provisioned(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    if pool.min_size not in {0, pool.max_size}:
+        message = "Karpenter keeps no minimum: a pool that grows starts at 0"
+        hint = f"minSize: 0 with warm: {{nodes: {pool.min_size}}}, or minSize: {pool.max_size} for a fixed size"
+        yield Problem((*here, "minSize"), message, hint)
+    if "update" in pool.model_fields_set:
+        message = "Karpenter makes the nodes of this pool, and replaces them by its own rules"
+        yield Problem((*here, "update"), message, "remove it", key=True)
+    if pool.min_size != pool.max_size:
+        yield from _growing(here, pool)
+
+
+def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    """Before a node exists Karpenter knows its GPUs and EFA interfaces by number, and nothing else of it."""
+    unknown: dict[tuple[str, ...], bool] = {
+        ("hugepages2Mi",): bool(pool.hugepages_2mi),
+        ("network", "efa"): pool.network.efa,
+        ("gpu", "mig"): pool.gpu.mig is not None,
+        ("gpu", "timeSlicing"): pool.gpu.time_slicing is not None,
+    }
+    why = {"hugepages2Mi": "huge pages", "efa": "the huge pages that EFA needs"}
+    for path, given in unknown.items():
+        if given:
+            what = why.get(path[-1], "shares of a GPU")
+            message = f"Karpenter does not know {what} before a node is there, and starts none for them"
+            hint = f"minSize: {pool.max_size} for a fixed size, or autoscaler: clusterAutoscaler"
+            yield Problem((*here, *path), message, hint, key=path[-1] != "efa")
+
+
+def _tags(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    """Labels and taints become tags of the Auto Scaling group, so that a pool is known while it has no nodes."""
+    longest = _LONGEST_TAG - len(_TAG_PREFIX)
+    keys = [((*here, "labels", key), key, True) for key in pool.labels]
+    keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
+    for loc, key, about in keys:
+        if len(key) > longest:
+            message = f"a key of {len(key)} characters does not fit the tag by which the autoscaler knows it"
+            yield Problem(loc, message, f"at most {longest} characters", key=about)
+    if len(keys) + _OUR_TAGS > _MOST_TAGS:
+        message = f"{len(keys)} labels and taints do not fit the {_MOST_TAGS} tags of an Auto Scaling group"
+        yield Problem((*here, "labels"), message, f"at most {_MOST_TAGS - _OUR_TAGS} of both", key=True)
