@@ -36,6 +36,8 @@ def program(plan: Plan, *, region: str, account_id: str | None, profile: str | N
     Exports:
         kubeconfig: of the new cluster, as JSON; a secret, though its token is fetched by `aws eks get-token`.
         clusterName: the EKS cluster's name.
+        kubernetesVersion: the minor of the control plane; the next `up` sees which step it takes.
+        deletionProtection: whether AWS refuses to delete the control plane.
         values: for every reference in objects and releases {resource id: {output: value}}, and every resource that
             they need.
 
@@ -50,6 +52,8 @@ def program(plan: Plan, *, region: str, account_id: str | None, profile: str | N
     made = register(resources, aws_provider(region, account_id, profile), [kubeconfig, *asked])
     pulumi.export("kubeconfig", pulumi.Output.secret(made.output(kubeconfig)))
     pulumi.export("clusterName", control_plane.inputs["name"])
+    pulumi.export("kubernetesVersion", control_plane.inputs["version"])
+    pulumi.export("deletionProtection", control_plane.inputs.get("deletionProtection", False))
     pulumi.export("values", _values(plan, made, asked))
 
 
