@@ -26,6 +26,7 @@ _PREFIXES = {
     "aws:ec2/routeTableAssociation:RouteTableAssociation": "rtbassoc-",
     "aws:ec2/securityGroup:SecurityGroup": "sg-",
     "aws:ec2/subnet:Subnet": "subnet-",
+    "aws:ec2/subnetCidrReservation:SubnetCidrReservation": "scr-",
     "aws:ec2/vpc:Vpc": "vpc-",
     "aws:ec2/vpcEndpoint:VpcEndpoint": "vpce-",
     "aws:efs/accessPoint:AccessPoint": "fsap-",

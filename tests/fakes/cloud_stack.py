@@ -11,7 +11,7 @@ from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.settings import StackSettings
 from mlcluster.plan.eks.context import resource
-from mlcluster.plan.model import PlanObject, PlanRelease, PlanResource
+from mlcluster.plan.model import Plan, PlanObject, PlanRelease, PlanResource
 from mlcluster.plan.values import Base64Text, Joined, JsonText, Ref
 from tests.fakes.cloud import Cloud
 
@@ -183,7 +183,9 @@ def storage_class() -> PlanObject:
     return PlanObject("StorageClass/data", manifest, ("FileSystem/data", CLUSTER), "storage.volumes[0]")
 
 
-def cloud_engine(root: Path, attach: Mapping[str, int], plan: CloudPlan, binary: Path, **arguments: Any) -> Engine:
+def cloud_engine(
+    root: Path, attach: Mapping[str, int], plan: CloudPlan | Plan, binary: Path, **arguments: Any
+) -> Engine:
     """An engine whose stack lives in `root`; `arguments` are the program's own."""
     given = {"region": REGION, "account_id": ACCOUNT, "profile": None, **arguments}
     program = partial(programs.load("eks").program, plan, **given)
@@ -193,7 +195,7 @@ def cloud_engine(root: Path, attach: Mapping[str, int], plan: CloudPlan, binary:
 class EngineOf(Protocol):
     """Makes engines of one stack."""
 
-    def __call__(self, plan: CloudPlan, **arguments: Any) -> Engine: ...
+    def __call__(self, plan: CloudPlan | Plan, **arguments: Any) -> Engine: ...
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,9 @@ RULES = {
         "assignIpv6AddressOnCreation enableDns64 enableResourceNameDnsARecordOnLaunch"
         " enableResourceNameDnsAaaaRecordOnLaunch mapPublicIpOnLaunch privateDnsHostnameTypeOnLaunch",
     ),
+    "aws:ec2/subnetCidrReservation:SubnetCidrReservation": _rules(
+        "ec2/vpc_subnet_cidr_reservation.go", "cidrBlock description reservationType subnetId"
+    ),
     "aws:ec2/tag:Tag": _rules("ec2/tag_gen.go", "key resourceId", "value"),
     "aws:ec2/vpc:Vpc": _rules(
         "ec2/vpc_.go",

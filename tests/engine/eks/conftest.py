@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mlcluster.engine.engine import Engine
+from mlcluster.plan.model import Plan
 from tests.fakes.aws_provider import serve_aws
 from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import CloudPlan, EngineOf, Running, cloud_engine, cloud_plan
@@ -50,7 +51,7 @@ def running(pulumi: Path, eks_port: int, tmp_path_factory: pytest.TempPathFactor
 
 
 def _engines(root: Path, attach: dict[str, int], binary: Path) -> EngineOf:
-    def made(plan: CloudPlan, **arguments: Any) -> Engine:
+    def made(plan: CloudPlan | Plan, **arguments: Any) -> Engine:
         return cloud_engine(root, attach, plan, binary, **arguments)
 
     return made
