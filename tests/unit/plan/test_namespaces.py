@@ -127,7 +127,7 @@ def _most(team: TeamPlan, plan: Plan) -> dict[str, int]:
     return total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cluster_data())
 def test_the_resource_quota_never_stands_in_the_way_of_kueue(data: Data) -> None:
     plan = build(checked(data))

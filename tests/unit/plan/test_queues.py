@@ -141,7 +141,7 @@ def _well_formed(plan: Plan) -> None:
         assert names.ACCELERATOR_TAINT not in tolerated
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cluster_data())
 def test_queues_of_any_spec_are_well_formed(data: Data) -> None:
     _well_formed(build(checked(data)))

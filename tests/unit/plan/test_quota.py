@@ -155,7 +155,7 @@ def _conserved(plan: Plan) -> None:
                 assert together == pool.capacity
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cluster_data())
 def test_guarantees_and_remainder_are_the_capacity(data: Data) -> None:
     """For every pool and resource: nothing is promised twice, nothing is lost."""
@@ -167,7 +167,7 @@ def test_guarantees_and_remainder_are_the_capacity(data: Data) -> None:
             assert quota.lending is None or all(quota.lending[name] <= quota.nominal[name] for name in quota.nominal)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8))
 def test_many_small_shares_never_pass_the_capacity(slices: list[int]) -> None:
     """Rounding down leaves something over, never too little: 112 MIG instances among teams."""

@@ -37,7 +37,7 @@ def read_or_refused(content: bytes) -> Loaded | SpecInvalidError:
     return refusal
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster_data())
 def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
     found = read_or_refused(yaml_of(data))
@@ -45,20 +45,20 @@ def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
     assert found.spec.metadata.name == data["metadata"]["name"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cluster_data(targets=("eks",)))
 def test_a_plausible_eks_spec_is_valid(data: dict[str, Any]) -> None:
     found = read_or_refused(yaml_of(data))
     assert isinstance(found, Loaded), found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(broken_data())
 def test_a_mutated_spec_is_read_or_refused(data: dict[str, Any]) -> None:
     read_or_refused(yaml_of(data))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
     content = bytearray(LAB)
@@ -70,7 +70,7 @@ def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
     read_or_refused(bytes(content))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))))
 def test_noise_is_refused(content: bytes) -> None:
     assert isinstance(read_or_refused(content), SpecInvalidError)

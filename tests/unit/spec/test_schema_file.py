@@ -64,7 +64,7 @@ def test_homes_of_anchors_are_allowed(validator: Draft202012Validator) -> None:
     assert list(validator.iter_errors({**data, "y-base": {}}))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(cluster_data(targets=("local", "existing", "eks")))
 def test_random_specs_fit(data: dict[str, Any]) -> None:
     assert not list(Draft202012Validator(json.loads(schema_text())).iter_errors(data))
