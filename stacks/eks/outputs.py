@@ -5,7 +5,7 @@ echo of the inputs for a key that only the finished resource has.
 """
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 
@@ -66,7 +66,7 @@ def _walked(value: Any, path: list[str | int], ref: Ref) -> Any:
 def _part(value: Any, step: str | int) -> Any:
     match value, step:
         case dict(), str():
-            return value.get(step)
+            return value.get(_attribute(type(value), step) or step)
         case list(), int() if step < len(value):
             return value[step]
         case _:
@@ -74,10 +74,18 @@ def _part(value: Any, step: str | int) -> Any:
 
 
 def _property(resource: pulumi.Resource, name: str) -> pulumi.Output[Any]:
-    """An output of a resource that a component returned, by the name that Pulumi gives it."""
+    """An output of a resource that a component returned; ValueError when its type has none of this name."""
     if name == "id":
         return resource.id
-    for attribute, found in vars(type(resource)).items():
-        if isinstance(found, property) and getattr(found.fget, "_pulumi_name", attribute) == name:
-            return pulumi.Output.from_input(getattr(resource, attribute))
-    raise ValueError(f"{type(resource).__name__} has no output {name}")
+    attribute = _attribute(type(resource), name)
+    if attribute is None:
+        raise ValueError(f"{type(resource).__name__} has no output {name}")
+    return cast("pulumi.Output[Any]", getattr(resource, attribute))
+
+
+def _attribute(of: type, name: str) -> str | None:
+    """What a class of an SDK calls a property that Pulumi calls `name`; None for plain dicts."""
+    for attribute, found in vars(of).items():
+        if isinstance(found, property) and (getattr(found.fget, "_pulumi_name", None) or attribute) == name:
+            return attribute
+    return None

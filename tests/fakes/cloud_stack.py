@@ -178,6 +178,8 @@ def storage_class() -> PlanObject:
         "parameters": {
             "fileSystemId": Ref("FileSystem/data", "id"),
             "host": Joined((Ref("FileSystem/data", "dnsName"), ":/")),
+            "group": Ref(CLUSTER, "eksCluster.vpcConfig.clusterSecurityGroupId"),
+            "name": Ref(CLUSTER, "eksCluster.name"),
         },
     }
     return PlanObject("StorageClass/data", manifest, ("FileSystem/data", CLUSTER), "storage.volumes[0]")

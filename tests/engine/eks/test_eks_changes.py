@@ -160,17 +160,19 @@ def test_a_change_that_the_table_does_not_know_reads_unknown_and_never_update(ru
 
 def test_outputs_are_what_the_platform_and_people_need(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     engine = cloud_engine_of(replace(cloud_plan(), objects=(storage_class(),)))
+    engine.preview()
     engine.up()
     outputs = engine.outputs()
-    volume = cloud.one("FileSystem/data")
+    volume, control_plane = cloud.one("FileSystem/data"), cloud.one(CONTROL_PLANE)
     assert outputs["clusterName"] == "atlas"
-    assert cloud.one(CONTROL_PLANE).outputs["endpoint"] in outputs["kubeconfig"]
+    assert control_plane.outputs["endpoint"] in outputs["kubeconfig"]
     assert outputs["values"] == {
-        "Cluster/atlas": {},
+        "Cluster/atlas": {
+            "eksCluster.name": "atlas",
+            "eksCluster.vpcConfig.clusterSecurityGroupId": control_plane.outputs["vpcConfig"]["clusterSecurityGroupId"],
+        },
         "FileSystem/data": {"dnsName": volume.outputs["dnsName"], "id": volume.id},
     }
-    checkpoint = engine.home.checkpoint(engine.project)
-    assert checkpoint is not None
     exported = next(one for one in engine._console.deployment()["resources"] if one["type"] == "pulumi:pulumi:Stack")
     assert "ciphertext" in exported["outputs"]["kubeconfig"]
 
@@ -188,6 +190,7 @@ def test_the_wrong_account_is_refused_before_anything_is_made(cloud_engine_of: E
         (_group(nodeRoleArn=Ref("Role/atlas-nodes", "arms")), r"\$\{Role/atlas-nodes.arms\} has no value"),
         (_group(nodeRoleArn=Ref("Role/atlas-nodes", "arn[")), "is no output"),
         (_group(nodeRoleArn=Ref("Cluster/atlas", "id")), "a component has no id"),
+        (_group(nodeRoleArn=Ref("Cluster/atlas", "eksCluster.roleAm")), "Cluster has no output roleAm"),
     ],
 )
 def test_references_to_nothing_are_named(plan: CloudPlan, said: str, running: Running) -> None:
