@@ -74,7 +74,7 @@ def camel(document: Any) -> None:
                 camel(part)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster_data())
 def test_every_valid_spec_plans_and_its_plan_serialises(data: Data) -> None:
     spec = checked(data)
@@ -95,7 +95,7 @@ def test_other_targets_plan_too(target: Data) -> None:
     assert bool(plan.resources) is (target["kind"] == "eks")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(cluster_data(targets=("eks",)))
 def test_every_eks_plan_is_sound(data: Data) -> None:
     """No cycle, no need that nobody meets, our tags on everything, and the same bytes again."""
@@ -126,7 +126,7 @@ def test_what_the_plan_is_for() -> None:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_order_of_the_spec_changes_no_id(rng: random.Random) -> None:
     pools, teams = [SYSTEM, TRAIN, SHARED], list(TEAMS)
     straight = planned(*pools, teams=teams)
@@ -173,7 +173,7 @@ def test_other_systems_keys_stay_as_they_are() -> None:
     assert node["status"]["allocatable"]["ephemeral-storage"] == "17Gi"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(cluster_data())
 def test_yaml_says_what_json_says(data: Data) -> None:
     """Read back by YAML 1.2, as the next tool in a pipeline will."""
