@@ -12,7 +12,7 @@ from mlcluster.errors import MlclusterError
 from mlcluster.progress import Progress
 from mlcluster.spec.eks import EksTarget
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage, attached, home_of, settings_of
+from mlcluster.verbs.stage import Stage, home_of, settings_of
 
 PROJECT = "mlcluster-eks"
 
@@ -32,7 +32,7 @@ def stage_of(reading: Reading, binary: Path, progress: Progress, cluster_uid: st
         module.program(reading.plan, region=target.region, account_id=target.account_id, profile=target.profile)
 
     settings = settings_of(reading, cluster_uid)
-    engine = Engine(home_of(reading), PROJECT, program, settings, binary, attach=attached(), tell=progress.say)
+    engine = Engine(home_of(reading), PROJECT, program, settings, binary, tell=progress.say)
     return Stage("AWS", engine)
 
 

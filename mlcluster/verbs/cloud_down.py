@@ -119,10 +119,10 @@ def _take_down(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage],
 
 def _conclude(reading: Reading, kept: list[Kept], found: Search, screen: Screen) -> ExitCode:
     name = reading.spec.metadata.name
-    told = {"cluster": name, "kept": [entry.id for entry in kept], **found.document}
+    told = {"cluster": name, "left": list(found.left), "kept": [entry.id for entry in kept], **found.document}
     if found.left:
         screen.result("DownResult", found.text, told)
-        happened = f"{found.left} things of it are left in the account"
+        happened = f"{len(found.left)} things of it are left in the account"
         raise MlclusterError(f"taking {name} down", happened, "run the commands above, or run down again")
     home_of(reading).forget()
     ends = f"{name} is down." + (f" Kept: {', '.join(entry.id for entry in kept)}." if kept else "")

@@ -25,12 +25,12 @@ class Search:
     """What was found.
 
     Attributes:
-        left: how many things are left that nobody keeps on purpose.
+        left: IDs of what is left and nobody keeps on purpose.
         text: for people: "nothing left", or each thing with the command that removes it.
         document: the same as data.
     """
 
-    left: int
+    left: tuple[str, ...]
     text: str
     document: dict[str, Any] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ def search(
         raise MlclusterError("looking for leftovers", f"the target {target.kind} has no account")
     if opened is open_account and not has_credentials(target.region, target.profile):
         told = "The account was not searched for leftovers: there are no AWS credentials."
-        return Search(0, told, {"searched": False})
+        return Search((), told, {"searched": False})
     from mlcluster.aws.leftovers import leftovers_data, scan
     from mlcluster.report.leftovers_text import leftovers_text
 
@@ -67,4 +67,4 @@ def search(
             time.sleep(PAUSE_SECONDS)
             found = scan(account, name, vpc_id, kept)
     text = leftovers_text(found, color=use_color())
-    return Search(len(found.left), text, {"searched": True, "leftovers": leftovers_data(found)})
+    return Search(tuple(thing.id for thing in found.left), text, {"searched": True, "leftovers": leftovers_data(found)})

@@ -17,7 +17,7 @@ from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.targets import ExistingTarget, LocalTarget
 from mlcluster.verbs import cloud
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage, attached, home_of, settings_of
+from mlcluster.verbs.stage import Stage, home_of, settings_of
 from mlcluster.verbs.tools import Tools
 
 if TYPE_CHECKING:
@@ -141,9 +141,7 @@ def stages_of(reading: Reading, live: LiveCluster | None, binary: Path, progress
     projects = [("local", "simulated nodes")] if live.lab is not None else []
     for name, title in (*projects, ("platform", "platform")):
         program = _program(name, reading, live, made[0] if made and name == "platform" else None)
-        engine = Engine(
-            home_of(reading), f"mlcluster-{name}", program, settings, binary, attach=attached(), tell=progress.say
-        )
+        engine = Engine(home_of(reading), f"mlcluster-{name}", program, settings, binary, tell=progress.say)
         made.append(Stage(title, engine))
     return made
 

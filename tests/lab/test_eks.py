@@ -1,0 +1,128 @@
+"""The whole life of an `eks` cluster through the command line, without an account.
+
+AWS is the stand-in of tests/fakes; what it returns as the new cluster is a lab with a real API server, scheduler and
+Kueue, so everything from the kubeconfig on is real but the charts.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mlcluster.kube.client import Kube
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+from tests.fakes.aws_provider import serve_aws
+from tests.fakes.cloud import Cloud
+from tests.fakes.eks_provider import serve_eks
+from tests.fakes.platform_provider import calls, serve_platform
+from tests.lab.conftest import KUEUE_CONFIG
+from tests.lab.workloads import environment
+
+pytestmark = pytest.mark.lab
+EXAMPLES = Path(__file__).parents[2] / "examples"
+KARPENTER = [("karpenter.sh", "NodePool", "nodepools"), ("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclasses")]
+
+
+@dataclass
+class Account:
+    """A made-up account, the lab that it calls a cluster, and where mlcluster keeps its state."""
+
+    lab: Lab
+    root: Path
+    attach: str
+    cloud: Cloud
+    journal: Path
+    said: str = field(default="")
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """What a command prints; what it says goes to `said`."""
+        surroundings = {**environment(self.root / "state"), "PULUMI_DEBUG_PROVIDERS": self.attach}
+        surroundings |= {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/nowhere"}
+        command = [sys.executable, "-m", "mlcluster", *arguments]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings, timeout=600)
+        self.said = done.stderr
+        assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def result(self, *arguments: str, code: int = 0) -> dict[str, Any]:
+        """The last line of a stream of events."""
+        lines = self.run(*arguments, "-o", "jsonl", code=code).splitlines()
+        found: dict[str, Any] = json.loads(lines[-1])
+        return found
+
+
+@pytest.fixture
+def account(
+    make_lab: Callable[..., Lab], toolchain: Toolchain, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Account]:
+    """A fresh account; the "cluster" has a Kueue, which the chart would have brought."""
+    lab = make_lab(f"eks-{request.node.name[:20].strip('_[')}".replace("_", "-").replace("[", "-").lower())
+    lab.start(toolchain, Silent())
+    lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
+    cloud, journal = Cloud(), tmp_path / "releases.jsonl"
+    with serve_aws(cloud) as aws, serve_eks(lab.kubeconfig) as eks, serve_platform(journal) as platform:
+        yield Account(lab, tmp_path, f"aws:{aws},eks:{eks},kubernetes:{platform}", cloud, journal)
+
+
+def written(tmp_path: Path, example: str, change: Callable[[dict[str, Any]], object] = lambda _: None) -> str:
+    """A copy of an example, changed."""
+    data = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text("utf-8"))
+    change(data)
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return str(path)
+
+
+def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
+    """The smallest example: two stacks, a kubeconfig between them, and nothing left at the end."""
+    spec = written(tmp_path, "eks-minimal")
+    first = account.run("preview", spec)
+    assert "planned, not previewed: no cluster yet" in first
+    assert "the AWS account was not asked" in account.said
+    assert account.cloud.ids() == []
+
+    up = account.result("up", spec, "--yes")
+    assert up["cluster"] == "sprout"
+    assert Path(up["kubeconfig"]).stat().st_mode & 0o777 == 0o600
+    installed = [release for call, release in calls(account.journal) if call == "install"]
+    assert {"kueue-system/kueue", "kube-system/cluster-autoscaler"} <= set(installed)
+    with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
+        assert kube.get_object("v1", "Namespace", "research") is not None
+        assert kube.get_object("storage.k8s.io/v1", "StorageClass", "gp3") is not None
+    again = account.result("up", spec, "--yes")
+    assert again["changed"] == 0
+
+    grown = written(tmp_path, "eks-minimal", lambda data: data["nodePools"][1].update(maxSize=6))
+    text = account.run("preview", grown)
+    assert "NodeGroup/gpu" in text
+    assert account.result("up", grown, "--yes")["changed"] > 0
+
+    smaller = written(tmp_path, "eks-minimal", _without_gpus)
+    account.run("up", smaller, "--yes", code=1)
+    assert "--allow-destroy pool/gpu" in account.said
+    jump = written(tmp_path, "eks-minimal", lambda data: data["target"].update(kubernetesVersion="1.33"))
+    account.run("preview", jump, code=1)
+    assert "VER001" in account.said
+
+    shown = account.run("down", spec, "--plan")
+    assert "kept: Key/sprout-secrets" in account.said
+    assert shown == ""
+    down = account.result("down", spec, "--yes")
+    assert down["left"] == []
+    assert account.cloud.ids() == ["Key/sprout-secrets"]
+    assert sorted(release for call, release in calls(account.journal) if call == "uninstall") == sorted(installed)
+    with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
+        assert kube.get_object("v1", "Namespace", "research") is None
+
+
+def _without_gpus(data: dict[str, Any]) -> None:
+    data["nodePools"].pop()
+    data["teams"][0]["guarantee"].pop("gpu")
