@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 
+from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
@@ -24,7 +27,7 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.eks_provider import serve_eks
 from tests.fakes.platform_provider import calls, serve_platform
 from tests.lab.conftest import KUEUE_CONFIG
-from tests.lab.workloads import environment
+from tests.lab.workloads import environment, wait_for
 
 pytestmark = pytest.mark.lab
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -42,12 +45,25 @@ class Account:
     journal: Path
     said: str = field(default="")
 
+    def _surroundings(self) -> dict[str, str]:
+        own = {
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/nowhere",
+            "PULUMI_DEBUG_PROVIDERS": self.attach,
+        }
+        return {**environment(self.root / "state"), **own}
+
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """A command that goes on."""
+        command = [sys.executable, "-m", "mlcluster", *arguments]
+        return subprocess.Popen(command, env=self._surroundings(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def run(self, *arguments: str, code: int = 0) -> str:
         """What a command prints; what it says goes to `said`."""
-        surroundings = {**environment(self.root / "state"), "PULUMI_DEBUG_PROVIDERS": self.attach}
-        surroundings |= {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/nowhere"}
         command = [sys.executable, "-m", "mlcluster", *arguments]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings, timeout=600)
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, env=self._surroundings(), timeout=600
+        )
         self.said = done.stderr
         assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -126,3 +142,97 @@ def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
 def _without_gpus(data: dict[str, Any]) -> None:
     data["nodePools"].pop()
     data["teams"][0]["guarantee"].pop("gpu")
+
+
+def test_karpenter_objects_pass_a_real_api_server(account: Account, tmp_path: Path) -> None:
+    """EC2NodeClasses and Karpenter NodePools with references that AWS has answered, against their CRDs."""
+    spec = written(tmp_path, "eks-karpenter")
+    with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
+        for definition in karpenter_definitions():
+            kube.create(definition)
+        wait_for("the CRDs", lambda: all(_serves(kube, group, kind) for group, kind, _ in KARPENTER))
+        account.run("up", spec, "--yes")
+        node_class = kube.get_object("karpenter.k8s.aws/v1", "EC2NodeClass", "train")
+        assert node_class is not None
+        (subnet,) = node_class["spec"]["subnetSelectorTerms"]
+        assert subnet["id"] == account.cloud.one("Subnet/private-us-east-2b").id
+        assert {pool["metadata"]["name"] for pool in kube.list("karpenter.sh/v1", "NodePool")} == {
+            "cpu",
+            "spot",
+            "train",
+        }
+        assert account.result("up", spec, "--yes")["changed"] == 0
+        fewer = written(tmp_path, "eks-karpenter", _without_spot)
+        account.run("up", fewer, "--yes", code=1)
+        assert "--allow-destroy pool/spot" in account.said
+        account.run("up", fewer, "--yes", "--allow-destroy", "pool/spot")
+        assert _node_pools(kube) == {"cpu", "train"}
+        account.run("down", fewer, "--yes")
+        assert _node_pools(kube) == set()
+    assert account.cloud.ids() == ["Key/comet-secrets"]
+
+
+def _node_pools(kube: Kube) -> set[str]:
+    return {pool["metadata"]["name"] for pool in kube.list("karpenter.sh/v1", "NodePool")}
+
+
+def _without_spot(data: dict[str, Any]) -> None:
+    data["nodePools"] = [pool for pool in data["nodePools"] if pool["name"] != "spot"]
+    for team in data["teams"]:
+        team["guarantee"].pop("spot", None)
+        if isinstance(team["borrow"], dict):
+            team["borrow"] = "all"
+
+
+def karpenter_definitions() -> list[dict[str, Any]]:
+    """Karpenter's own CRDs where the reference is at hand, with their CEL rules; else two that take anything."""
+    reference = Path(__file__).parents[3] / "shared" / "reference" / "crds" / "karpenter"
+    found = [yaml.safe_load(path.read_text("utf-8")) for path in sorted(reference.glob("*.yaml"))]
+    real = [one for one in found if one["spec"]["names"]["plural"] in {plural for *_, plural in KARPENTER}]
+    return real or [_anything(*one) for one in KARPENTER]
+
+
+def _anything(group: str, kind: str, plural: str) -> dict[str, Any]:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"kind": kind, "plural": plural, "singular": kind.lower()}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [version]},
+    }
+
+
+def _serves(kube: Kube, group: str, kind: str) -> bool:
+    try:
+        return kube.list(f"{group}/v1", kind) == []
+    except (ApiError, MlclusterError):
+        return False
+
+
+def test_killed_between_cluster_and_node_groups(account: Account, tmp_path: Path) -> None:
+    """SIGKILL while AWS makes the node groups: the next `up` finds what was made and goes on; so does `down`."""
+    spec = written(tmp_path, "eks-training")
+    account.cloud.slow = frozenset({"aws:eks/nodeGroup:NodeGroup"})
+    account.cloud.gate.close(after=0)
+    process = account.start("up", spec, "--yes")
+    wait_for("three node groups in the making", lambda: account.cloud.gate.held == 3)
+    for child in psutil.Process(process.pid).children(recursive=True):
+        child.kill()
+    process.kill()
+    process.wait()
+    account.cloud.gate.open()
+    account.run("up", spec, "--yes")
+    with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
+        claim = kube.get_object("v1", "PersistentVolumeClaim", "datasets", "pretraining")
+        assert claim is not None
+        volume = kube.get_object("v1", "PersistentVolume", claim["spec"]["volumeName"])
+        assert volume is not None
+        file_system = account.cloud.one("FileSystem/datasets").id
+        assert volume["spec"]["csi"]["volumeHandle"].startswith(f"{file_system}::")
+    assert account.result("up", spec, "--yes")["changed"] == 0
+    kept = json.loads(account.run("plan", spec, "-o", "json"))["resources"]
+    expected = sorted(entry["id"] for entry in kept if entry["retained"])
+    account.run("down", spec, "--yes")
+    assert account.cloud.ids() == expected
