@@ -70,6 +70,11 @@ _SENTENCES = (
     ),
     _known(r"no space left on device", "the disk is full", "Free some space and run the same command again."),
     _known(
+        r"no resource plugin 'pulumi-resource-(?P<name>[a-z-]+)' found .* version (?P<version>v[0-9.]+[0-9])",
+        "the engine has no plugin for {name} {version}",
+        "Run `pulumi plugin install resource {name} {version}`, then the same command again.",
+    ),
+    _known(
         r"no resource plugin|could not find plugin|plugin .* not found",
         "a provider plugin of the engine is missing: {line}",
         "Run `pulumi plugin install resource NAME VERSION`; for Kubernetes there is a built-in provider too.",
@@ -119,8 +124,9 @@ def explain(
     said = "\n".join((failed.stderr, *(f"error: {text}" for text in failed.errors)))
     line = scrub(_last_error(said))
     for known in _SENTENCES:
-        if known.pattern.search(said):
-            return MlclusterError(doing, known.happened.format(line=line), known.hint)
+        if found := known.pattern.search(said):
+            parts = {"line": line, **found.groupdict()}
+            return MlclusterError(doing, known.happened.format(**parts), known.hint.format(**parts))
     told = "\n  ".join(map(scrub, failed.errors)) or line
     return MlclusterError(doing, told or f"{binary} ended with exit {failed.code} and said nothing")
 

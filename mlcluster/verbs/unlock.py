@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.screen import Screen
-from mlcluster.verbs.live import open_cluster, stages_of
+from mlcluster.verbs.live import is_eks, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import read
 from mlcluster.verbs.tools import tools_of
@@ -20,7 +20,7 @@ def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
     reading = read(path)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:
-        if live is None:
+        if live is None and not is_eks(reading):
             raise MlclusterError("opening the cluster", "the lab does not run", "start it with mlcluster lab start")
         cleared = []
         for stage in stages_of(reading, live, tools.pulumi, screen.progress):
