@@ -43,7 +43,7 @@ HELD = (
         ),
         (
             "error: no resource plugin 'pulumi-resource-kubernetes' found in the workspace at version v4.34.2",
-            "a provider plugin of the engine is missing: no resource plugin 'pulumi-resource-kubernetes'",
+            "the engine has no plugin for kubernetes v4.34.2",
         ),
         ("error: no stack named 'nope' found", "there is no such stack in this backend"),
         ("error: open /s/Pulumi.yaml: permission denied", "a file of the stack is not ours"),
