@@ -67,6 +67,10 @@ class Pool:
         allocatable: what pods can use on one node.
         usable: allocatable less the overhead of daemon sets, per node: what quota is made of.
         price: None when unknown.
+        also: other instance types that a spot pool may get.
+        reservation_id: of the capacity reservation or block, "" without one.
+        starts_at: of a capacity block, UTC as the spec has it; "" when it does not say.
+        ends_at: likewise; its nodes go half an hour before.
     """
 
     name: str
@@ -85,6 +89,10 @@ class Pool:
     placement_group: str
     price: Price | None
     spec_path: str
+    also: tuple[str, ...] = ()
+    reservation_id: str = ""
+    starts_at: str = ""
+    ends_at: str = ""
 
     @property
     def capacity(self) -> dict[str, int]:

@@ -49,6 +49,10 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
         placement_group=pool.network.placement_group,
         price=_price(spec, pool),
         spec_path=f"nodePools[{index}]",
+        also=tuple(pool.capacity.also),
+        reservation_id=pool.capacity.reservation_id or "",
+        starts_at=pool.capacity.starts_at or "",
+        ends_at=pool.capacity.ends_at or "",
     )
 
 

@@ -47,6 +47,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     console.print()
     _print(console, _pools(plan))
     _money(console, plan)
+    _capacity(console, plan)
     if plan.teams:
         console.print()
         _print(console, _teams(plan))
@@ -136,6 +137,22 @@ def _money(console: Console, plan: Plan) -> None:
     source = price_source([pool.price for pool in known if pool.price is not None])
     simulated = "; nothing is paid on local" if plan.cluster.target == "local" else ""
     console.print(Text(f"Total {usd(low)} to {usd(high)}{unknown}. {source}{simulated}", "dim"))
+
+
+def _capacity(console: Console, plan: Plan) -> None:
+    """How pools are bought that are not simply on demand; when a capacity block begins and ends."""
+    for pool in plan.pools:
+        if pool.capacity_type == "spot":
+            others = f" or {', '.join(pool.also)}" if pool.also else ""
+            told = f"spot, {pool.instance_type}{others}"
+        elif pool.reservation_id:
+            what = "capacity block" if pool.capacity_type == "capacityBlock" else "reservation"
+            begins = f" from {pool.starts_at}" if pool.starts_at else ""
+            ends = f" to {pool.ends_at} (nodes go 30 min before)" if pool.ends_at else ""
+            told = f"{what} {pool.reservation_id}{begins}{ends}"
+        else:
+            continue
+        console.print(Text.assemble(("Capacity    ", "bold"), f"{pool.name}: {told}"))
 
 
 def _arithmetic(plan: Plan) -> str:
