@@ -96,7 +96,7 @@ def _pools(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
 def _components(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
     found = []
     for component in plan.components:
-        ready, detail = _kueue(live)
+        ready, detail = _kueue(live) if component.name == "kueue" else _installed(plan, live, component.name)
         found.append({"name": component.name, "version": component.version, "ready": ready, "detail": detail})
     return found
 
@@ -113,6 +113,31 @@ def _kueue(live: LiveCluster) -> tuple[bool, str]:
         return False, "Deployment kueue-system/kueue-controller-manager is not there"
     available = condition(deployment, "Available")
     return available.get("status") == "True", str(available.get("message") or "")
+
+
+def _installed(plan: Plan, live: LiveCluster, name: str) -> tuple[bool, str]:
+    """Whether the workloads of a chart run; by Helm's own label, which every chart of ours puts on them."""
+    release = next((release for release in plan.releases if release.name == name), None)
+    if release is None:
+        return True, "its objects are ours"
+    selector = f"app.kubernetes.io/instance={release.name}"
+    deployments = live.kube.list("apps/v1", "Deployment", release.namespace, selector)
+    daemons = live.kube.list("apps/v1", "DaemonSet", release.namespace, selector)
+    waiting = [f"Deployment {_name(one)}" for one in deployments if condition(one, "Available").get("status") != "True"]
+    waiting += [f"DaemonSet {_name(one)}" for one in daemons if not _everywhere(one)]
+    if waiting:
+        return False, f"{', '.join(waiting)} not ready"
+    expected = any(pod.owner == release.id for pod in plan.pods)
+    return (False, "nothing of it runs") if expected and not (deployments or daemons) else (True, "")
+
+
+def _everywhere(daemon_set: dict[str, Any]) -> bool:
+    counts = daemon_set.get("status") or {}
+    return int(counts.get("numberReady") or 0) >= int(counts.get("desiredNumberScheduled") or 0)
+
+
+def _name(found: dict[str, Any]) -> str:
+    return str(found["metadata"]["name"])
 
 
 def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: dict[str, Change]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tests.fakes.kueue import put_node, put_queue, server_with_kueue
 from tests.specs import EXISTING, SYSTEM, checked, cluster, planned
 
 pytestmark = pytest.mark.unit
+EKS = {"kind": "eks", "region": "us-west-2"}
 
 ONE_NODE = {**SYSTEM, "maxSize": 1}
 TEAMS = [{"name": "research", "guarantee": {"system": {"nodes": 1}}}]
@@ -169,6 +170,36 @@ class TestStatus:
         })  # fmt: skip
         (component,) = status_of(plan, server, FakeEngine([]))["components"]
         assert (component["ready"], component["detail"]) == (True, "has minimum availability")
+
+    @pytest.mark.parametrize(
+        ("available", "nodes", "ready", "detail"),
+        [
+            ("True", 3, True, ""),
+            ("False", 3, False, "Deployment ca not ready"),
+            ("True", 2, False, "DaemonSet ca not ready"),
+        ],
+    )
+    def test_other_charts_are_known_by_their_workloads(
+        self, available: str, nodes: int, ready: bool, detail: str
+    ) -> None:
+        plan = planned(SYSTEM, target=EKS)
+        server = server_with_kueue()
+        labels = {"app.kubernetes.io/instance": "cluster-autoscaler"}
+        metadata = {"name": "ca", "namespace": "kube-system", "labels": labels}
+        server.put({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+            "status": {"conditions": [{"type": "Available", "status": available}]},
+        })  # fmt: skip
+        server.put({
+            "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+            "status": {"desiredNumberScheduled": 3, "numberReady": nodes},
+        })  # fmt: skip
+        found = {part["name"]: part for part in status_of(plan, server, FakeEngine([]))["components"]}
+        assert (found["cluster-autoscaler"]["ready"], found["cluster-autoscaler"]["detail"]) == (ready, detail)
+
+    def test_a_chart_of_which_nothing_runs(self) -> None:
+        found = status_of(planned(SYSTEM, target=EKS), server_with_kueue(), FakeEngine([]))["components"]
+        assert found[1]["detail"] == "nothing of it runs"
 
 
 class TestLeftovers:
