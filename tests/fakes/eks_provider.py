@@ -185,7 +185,8 @@ class EksProvider(Provider):  # type: ignore[misc] # the SDK is not followed by 
         cluster = Cluster(name, inputs, options)
         made = cluster.control_plane
         kubeconfig = pulumi.Output.all(made.endpoint, made.name).apply(lambda known: self._text(*known))
-        group = made.vpc_config.apply(lambda config: config["cluster_security_group_id"])
+        # In a preview with every input known the real component, which is JavaScript, finds it undefined.
+        group = made.vpc_config.apply(lambda config: config.get("cluster_security_group_id"))
         state = {
             "eksCluster": made,
             "clusterSecurityGroupId": group,

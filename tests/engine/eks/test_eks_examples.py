@@ -1,14 +1,17 @@
 """Every example of the eks target as a stack: up, up again, down, with every property checked against the SDK."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.load import load
+from mlcluster.spec.load import load, parse
 from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import EngineOf
 
@@ -25,6 +28,13 @@ def _unprotected(plan: Plan) -> Plan:
     return replace(plan, resources=tuple(changed))
 
 
+def _labelled(path: Path) -> Plan:
+    """The plan with one more label on the first pool."""
+    data: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    data["nodePools"][0].setdefault("labels", {})["changed"] = "yes"
+    return build(parse(json.dumps(data).encode(), path.name).spec)
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_comes_up_stays_and_goes(path: Path, cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     spec = load(path).spec
@@ -33,12 +43,19 @@ def test_an_example_comes_up_stays_and_goes(path: Path, cloud_engine_of: EngineO
     arguments = {"region": spec.target.region, "account_id": spec.target.account_id, "profile": spec.target.profile}
     cloud.account, cloud.region = spec.target.account_id or cloud.account, spec.target.region
     engine = cloud_engine_of(plan, **arguments)
+    previewed = engine.preview()
     made = engine.up().changes
+    assert {change.id for change in previewed.items} == {change.id for change in made.items}
     assert made.counts.keys() == {"create"}
     assert {one.id for one in plan.resources} <= {change.id for change in made.items}
     assert not engine.up().changes
     assert engine.outputs()["values"].keys() <= {one.id for one in plan.resources}
-    engine.destroy()
+    changed = cloud_engine_of(_unprotected(_labelled(path)), **arguments)
+    expected = {change.id: change.op for change in changed.preview().effective}
+    assert expected["NodeGroup/system"] == "update"
+    assert set(expected.values()) <= {"create", "update"}
+    assert {change.id: change.op for change in changed.up().changes.effective} == expected
+    changed.destroy()
     assert cloud.ids() == sorted(one.id for one in plan.resources if one.retained)
 
 
