@@ -15,6 +15,8 @@ from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import Stage, home_of, settings_of
 
 PROJECT = "mlcluster-eks"
+CONTROL_PLANE = "aws:eks/cluster:Cluster"
+"""Type of the control plane in the state, which the component of `eks` makes."""
 
 
 def stage_of(reading: Reading, binary: Path, progress: Progress, cluster_uid: str = "") -> Stage:
@@ -37,8 +39,15 @@ def stage_of(reading: Reading, binary: Path, progress: Progress, cluster_uid: st
 
 
 def outputs_of(stage: Stage) -> dict[str, Any]:
-    """What the stack tells of the cluster; {} before the first `up`."""
-    return stage.engine.outputs() if stage.engine.exists() else {}
+    """What the stack tells of the cluster; {} before there is a control plane, and after it is gone.
+
+    The engine keeps a stack's outputs until the stack is empty: after a `down` that failed at the VPC they would lead
+    to an API server that is no more.
+    """
+    if not stage.engine.exists():
+        return {}
+    standing = any(entry.type == CONTROL_PLANE for entry in stage.engine.resources())
+    return stage.engine.outputs() if standing else {}
 
 
 def values_of(stage: Stage) -> Mapping[str, Mapping[str, str]]:

@@ -5,10 +5,11 @@ while their CSI driver runs, the AWS stack, and at last a look into the account 
 finds what is left of it, so an interrupted `down` is run again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlcluster.engine.engine import Engine
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.screen import Screen
 from mlcluster.spec.eks import EksTarget
@@ -46,40 +47,75 @@ class Kept:
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is to take down.
+
+    Attributes:
+        live: None where there is no control plane (any more).
+        stages: the cloud's stack, then the platform's where there is a cluster.
+        platform: the platform's stack, for when its cluster is gone.
+    """
+
+    live: LiveCluster | None
+    stages: list[Stage]
+    platform: Engine
+
+
 def cloud_down(wanted: CloudDown, screen: Screen) -> ExitCode:
     """Takes the whole cluster out of the account, and proves it."""
     reading = wanted.reading
     name = reading.spec.metadata.name
-    tools = tools_of(reading, screen.progress)
     if home_of(reading).settings() is None and home_of(reading).owns_backend:
         screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
         return ExitCode.OK
+    tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:
         if live is not None:
             ownership.check_owner(live.kube, name, home_of(reading))
         stages = stages_of(reading, live, tools.pulumi, screen.progress)
-        kept = kept_by(reading, stages[0], wanted.delete_retained)
-        vpc_id = vpc_of(reading, stages[0])
-        show(screen, None if live is None else live.kube, stages)
-        for entry in kept:
-            screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
-        if wanted.plan:
-            screen.result("DownPlan", "", {"cluster": name, "kept": [entry.plan_id for entry in kept]})
-            return ExitCode.OK
-        refuse_protected(reading, cloud.outputs_of(stages[0]))
-        if not agreed_to_destroy(name, yes=wanted.yes):
-            screen.say("nothing was changed")
-            return ExitCode.OK
-        _take_down(wanted, live, stages, screen)
-        platform_without_cluster(reading, tools.pulumi, screen.progress).abandon()
-    return _conclude(reading, kept, search(reading, vpc_id, [entry.id for entry in kept], screen), screen)
+        platform = platform_without_cluster(reading, tools.pulumi, screen.progress)
+        return take_down(wanted, Found(live, stages, platform), screen)
+
+
+def take_down(wanted: CloudDown, found: Found, screen: Screen, looked: Callable[..., Search] = search) -> ExitCode:
+    """Shows what goes, asks, deletes it, and has `looked` search the account for the rest.
+
+    Raises:
+        MlclusterError: the control plane is protected, a name is unknown, a step failed, or something is left.
+    """
+    reading, cloud_stage = wanted.reading, found.stages[0]
+    name = reading.spec.metadata.name
+    kept = kept_by(reading, cloud_stage, wanted.delete_retained)
+    vpc_id = vpc_of(reading, cloud_stage)
+    show(screen, None if found.live is None else found.live.kube, found.stages)
+    for entry in kept:
+        screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
+    if wanted.plan:
+        screen.result("DownPlan", "", {"cluster": name, "kept": [entry.plan_id for entry in kept]})
+        return ExitCode.OK
+    refuse_protected(reading, cloud.outputs_of(cloud_stage))
+    if not agreed_to_destroy(name, yes=wanted.yes):
+        screen.say("nothing was changed")
+        return ExitCode.OK
+    _delete(wanted, found.live, found.stages, screen)
+    found.platform.abandon()
+    return _conclude(reading, kept, looked(reading, vpc_id, [entry.id for entry in kept], screen), screen)
 
 
 def kept_by(reading: Reading, stage: Stage, asked: tuple[str, ...]) -> list[Kept]:
-    """What the state holds, the plan marks as retained, and nobody asked to delete."""
-    retained = {entry.id for entry in reading.plan.resources if entry.retained} - set(asked)
+    """What the state holds, the plan marks as retained, and nobody asked to delete.
+
+    Raises:
+        MlclusterError: something is asked for that neither the plan nor the state has.
+    """
+    retained = {entry.id for entry in reading.plan.resources if entry.retained}
     held = stage.engine.resources() if stage.engine.exists() else []
-    return [Kept(entry.plan_id, entry.id) for entry in held if entry.plan_id in retained]
+    unknown = sorted(set(asked) - retained - {entry.plan_id for entry in held})
+    if unknown:
+        hint = f"retained are: {', '.join(sorted(retained)) or 'none'}"
+        raise MlclusterError("reading --delete-retained", f"there is no {', '.join(unknown)} to delete", hint)
+    return [Kept(entry.plan_id, entry.id) for entry in held if entry.plan_id in retained - set(asked)]
 
 
 def vpc_of(reading: Reading, stage: Stage) -> str | None:
@@ -105,14 +141,14 @@ def refuse_protected(reading: Reading, outputs: Mapping[str, Any]) -> None:
         )
 
 
-def _take_down(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], screen: Screen) -> None:
+def _delete(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], screen: Screen) -> None:
     if live is not None:
         drain(live.kube, stages[-1], screen)
         delete_load_balancers(live.kube, screen.progress)
         destroy(stages[-1], screen)
         delete_volumes(live.kube, screen.progress)
         ownership.release(live.kube)
-    if wanted.delete_retained:
+    if wanted.delete_retained and stages[0].engine.exists():
         stages[0].engine.stop_retaining(wanted.delete_retained)
     destroy(stages[0], screen)
 

@@ -35,14 +35,21 @@ class Search:
     document: dict[str, Any] = field(default_factory=dict)
 
 
-def search(
+def search(  # noqa: PLR0913 -- what is looked for, and how
     reading: Reading,
     vpc_id: str | None,
     kept: Collection[str],
     screen: Screen,
+    *,
     opened: "Callable[..., Account]" = open_account,
+    pause: Callable[[float], object] = time.sleep,
 ) -> Search:
     """Asks the account; without credentials nobody is asked, and that is said.
+
+    Args:
+        vpc_id: of the VPC that we made, None where we made none.
+        kept: IDs of what is left on purpose.
+        pause: waits this many seconds before it looks again for what AWS may be about to remove.
 
     Raises:
         MlclusterError: there are credentials, and AWS does not take them.
@@ -64,7 +71,7 @@ def search(
             if not found.left:
                 break
             task.update(f"{len(found.left)} things are still there; AWS may be about to remove them")
-            time.sleep(PAUSE_SECONDS)
+            pause(PAUSE_SECONDS)
             found = scan(account, name, vpc_id, kept)
     text = leftovers_text(found, color=use_color())
     return Search(tuple(thing.id for thing in found.left), text, {"searched": True, "leftovers": leftovers_data(found)})
