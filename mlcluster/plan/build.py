@@ -1,11 +1,11 @@
 """ClusterSpec in, Plan out."""
 
+from typing import TYPE_CHECKING
+
 from mlcluster.catalog.pins import LAB_KUBERNETES
 from mlcluster.plan.admission import policy_objects
 from mlcluster.plan.components import kueue
-from mlcluster.plan.eks.context import EksContext
-from mlcluster.plan.eks.parts import EksParts, eks_parts, eks_pods
-from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, Pool, TeamPlan
+from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
@@ -17,6 +17,9 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.targets import ExistingTarget, LocalTarget
 
+if TYPE_CHECKING:
+    from mlcluster.plan.eks.parts import EksParts
+
 
 def build(spec: ClusterSpec) -> Plan:
     """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
@@ -27,12 +30,12 @@ def build(spec: ClusterSpec) -> Plan:
     tiers = resolve_tiers(spec)
     policies = policy_objects(cluster, pools)
     guards = tuple(entry.id for entry in policies)
-    cloud = _cloud(spec, pools, teams)
+    cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, kueue.RELEASE_ID, headroom=any(pool.warm for pool in spec.node_pools)),
         *policies,
         *queue_objects(cluster, pools, teams, cohorts, kueue.RELEASE_ID),
-        *cloud.objects,
+        *(cloud.objects if cloud else ()),
     ]
     for written, team in zip(spec.teams, teams, strict=True):
         objects += namespace_objects(cluster, written, team, pools, guards)
@@ -42,9 +45,9 @@ def build(spec: ClusterSpec) -> Plan:
         teams=teams,
         cohorts=cohorts,
         tiers=tiers,
-        components=(kueue.kueue_component(spec), *cloud.components),
-        resources=simulated_nodes(cluster, spec.target, pools) if spec.target.kind == "local" else cloud.resources,
-        releases=(kueue.kueue_release(spec), *cloud.releases),
+        components=(kueue.kueue_component(spec), *(cloud.components if cloud else ())),
+        resources=cloud.resources if cloud else _nodes(spec, pools),
+        releases=(kueue.kueue_release(spec), *(cloud.releases if cloud else ())),
         objects=tuple(sorted(objects, key=lambda entry: entry.id)),
         pods=pods,
     )
@@ -57,14 +60,25 @@ def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod,
     """
     pools, pods = resolve_pools(spec), kueue.kueue_pods(spec)
     if isinstance(spec.target, EksTarget):
+        from mlcluster.plan.eks.context import EksContext
+        from mlcluster.plan.eks.parts import eks_pods
+
         pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
     return with_daemon_sets(pools, pods), pods
 
 
-def _cloud(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPlan, ...]) -> EksParts:
-    if not isinstance(spec.target, EksTarget):
-        return EksParts((), (), (), ())
-    return eks_parts(EksContext(spec, spec.target, pools), teams)
+def _cloud(spec: ClusterSpec, target: EksTarget, pools: tuple[Pool, ...], teams: tuple[TeamPlan, ...]) -> "EksParts":
+    """What comes with AWS; its modules are loaded only here, so that other targets do not wait for them."""
+    from mlcluster.plan.eks.context import EksContext
+    from mlcluster.plan.eks.parts import eks_parts
+
+    return eks_parts(EksContext(spec, target, pools), teams)
+
+
+def _nodes(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[PlanResource, ...]:
+    if not isinstance(spec.target, LocalTarget):
+        return ()
+    return simulated_nodes(spec.metadata.name, spec.target, pools)
 
 
 def _facts(spec: ClusterSpec) -> ClusterFacts:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 
 from mlcluster.findings import Finding
 from mlcluster.plan.model import Plan
-from mlcluster.rules import capacity, cost, network, placement, sharing, storage
+from mlcluster.rules import capacity, cost, placement, sharing, storage
 from mlcluster.spec.cluster import ClusterSpec
 
 Rule = Callable[[Plan], Iterator[Finding]]
-SpecRule = Callable[[Plan, ClusterSpec], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     capacity.kueue_limits,
     capacity.resources_of_one_queue,
@@ -23,19 +22,21 @@ RULES: tuple[Rule, ...] = (
     cost.unknown_prices,
     storage.kept_by_down,
 )
-SPEC_RULES: tuple[SpecRule, ...] = (
-    network.public_endpoint,
-    network.addresses,
-    network.nodes_reach_aws,
-    network.private_api,
-)
-"""Rules on what the plan does not hold apart: how the network was asked for."""
 
 
 def findings(plan: Plan, spec: ClusterSpec) -> tuple[Finding, ...]:
     """Every finding on the plan, worst first; those that the spec allows carry the reason."""
     reasons = {allowed.id: allowed.reason for allowed in spec.allow}
     made = [*(finding for rule in RULES for finding in rule(plan))]
-    made += [finding for spec_rule in SPEC_RULES for finding in spec_rule(plan, spec)]
+    if plan.cluster.target == "eks":
+        made += _of_the_network(plan, spec)
     found = [finding.allow(reasons.get(finding.id, "")) for finding in made]
     return tuple(sorted(found, key=lambda finding: (-finding.severity.rank, finding.id, str(finding.place))))
+
+
+def _of_the_network(plan: Plan, spec: ClusterSpec) -> list[Finding]:
+    """Rules on how the network was asked for; loaded only for the target that makes one."""
+    from mlcluster.rules import network
+
+    rules = (network.public_endpoint, network.addresses, network.nodes_reach_aws, network.private_api)
+    return [finding for rule in rules for finding in rule(plan, spec)]
