@@ -1,0 +1,85 @@
+"""Stacks that only remember what was asked of them, and readings of small `eks` specs: for verbs, without Pulumi."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from mlcluster.engine.engine import Engine
+from mlcluster.engine.state import Resource
+from mlcluster.errors import MlclusterError
+from mlcluster.plan import build
+from mlcluster.plan.model import Plan
+from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import Stage
+from tests.specs import SYSTEM, Data, checked, cluster
+
+CONTROL_PLANE = Resource("urn:pulumi:atlas::p::aws:eks/cluster:Cluster::c", "atlas", "aws:eks/cluster:Cluster", "c")
+EKS: Data = {"kind": "eks", "region": "us-west-2", "kubernetesVersion": "1.34", "deletionProtection": False}
+
+
+@dataclass
+class RememberingEngine:
+    """A stack that holds these resources and tells these outputs.
+
+    Attributes:
+        log: gets "title: operation"; shared by the stacks of a test, so that it tells their order.
+        there: whether the backend has the stack.
+        fails: what `destroy` raises, after it has deleted everything but the first resource.
+    """
+
+    title: str
+    log: list[str]
+    held: list[Resource] = field(default_factory=list)
+    told: dict[str, Any] = field(default_factory=dict)
+    there: bool = True
+    fails: MlclusterError | None = None
+
+    def exists(self) -> bool:
+        return self.there
+
+    def resources(self) -> list[Resource]:
+        return list(self.held)
+
+    def outputs(self) -> dict[str, Any]:
+        return self.told
+
+    def stop_retaining(self, plan_ids: tuple[str, ...]) -> None:
+        self.log.append(f"{self.title}: stop retaining {', '.join(plan_ids)}")
+
+    def destroy(self, _on_event: object) -> None:
+        self.log.append(f"{self.title}: destroy")
+        if self.fails is not None:
+            del self.held[1:]
+            raise self.fails
+        self.held.clear()
+
+    def remove_stack(self) -> None:
+        self.log.append(f"{self.title}: remove")
+        assert not self.held, "the engine refuses to remove a stack that holds something"
+        self.there = False
+
+    def abandon(self) -> None:
+        if self.there:
+            self.log.append(f"{self.title}: abandon")
+        self.there = False
+
+    @property
+    def stage(self) -> Stage:
+        """As the verbs have it."""
+        return Stage(self.title, cast("Engine", self))
+
+
+def held(plan_id: str, identifier: str = "", type_: str = "") -> Resource:
+    """A resource in a state; the cloud's ID is its plan id's last part where none is given."""
+    token = type_ or plan_id.partition("/")[0]
+    return Resource(
+        f"urn:pulumi:atlas::p::{token}::{plan_id}", identifier or plan_id.rpartition("/")[2], token, plan_id
+    )
+
+
+def reading_of(*pools: Data, target: Data | None = None, path: Path = Path("cluster.yaml"), **rest: Any) -> Reading:
+    """What every verb begins with, of a spec of these pools (default: two CPU nodes) on `eks`; no findings."""
+    given = target if target and "kind" in target else {**EKS, **(target or {})}
+    spec = checked(cluster(*(pools or ({**SYSTEM, "minSize": 2},)), target=given, **rest))
+    plan: Plan = build(spec)
+    return Reading(path, spec, cast("Any", None), plan, ())

@@ -1,0 +1,90 @@
+"""The cloud's stack: what it tells while there is a control plane, and the kubeconfig that comes of it."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from mlcluster.errors import MlclusterError
+from mlcluster.progress import Silent
+from mlcluster.verbs import cloud
+from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import home_of
+from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, reading_of
+from tests.specs import LOCAL
+
+pytestmark = pytest.mark.unit
+
+KUBECONFIG = {"apiVersion": "v1", "kind": "Config", "clusters": []}
+TOLD: dict[str, Any] = {"kubeconfig": json.dumps(KUBECONFIG), "values": {"FileSystem/data": {"id": "fs-1"}}}
+
+
+@pytest.fixture(scope="module")
+def reading() -> Reading:
+    """One pool of CPU nodes."""
+    return reading_of()
+
+
+@pytest.fixture
+def root(reading: Reading) -> Path:
+    """The stack's own directory, as an engine has made it."""
+    made = home_of(reading).root
+    made.mkdir(parents=True)
+    return made
+
+
+def test_the_stage_is_the_eks_project_of_this_cluster(reading: Reading) -> None:
+    stage = cloud.stage_of(reading, Path("pulumi"), Silent(), "uid-7")
+    assert (stage.title, stage.engine.project, stage.engine.home.name) == ("AWS", "mlcluster-eks", "atlas")
+    assert (stage.engine.settings.cluster_uid, stage.engine.settings.target) == ("uid-7", "eks")
+
+
+def test_other_targets_have_no_cloud_stack() -> None:
+    with pytest.raises(MlclusterError, match="the target local has none"):
+        cloud.stage_of(reading_of(target=LOCAL), Path("pulumi"), Silent())
+
+
+def test_outputs_are_told_while_there_is_a_control_plane() -> None:
+    engine = RememberingEngine("AWS", [], [held("Vpc/atlas"), CONTROL_PLANE], TOLD)
+    assert cloud.outputs_of(engine.stage) == TOLD
+    assert cloud.values_of(engine.stage) == {"FileSystem/data": {"id": "fs-1"}}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_stack_without_control_plane_tells_nothing(there: bool) -> None:
+    """After a `down` that failed at the VPC the outputs still stand in the state, and lead to nothing."""
+    engine = RememberingEngine("AWS", [], [held("Vpc/atlas")], TOLD, there=there)
+    assert cloud.outputs_of(engine.stage) == {}
+    assert cloud.values_of(engine.stage) == {}
+
+
+def test_a_stack_of_before_there_were_values() -> None:
+    engine = RememberingEngine("AWS", [], [CONTROL_PLANE], {"kubeconfig": "{}"})
+    assert cloud.values_of(engine.stage) == {}
+
+
+@pytest.mark.parametrize("outputs", [{}, {"kubeconfig": None}, {"kubeconfig": ""}])
+def test_without_a_kubeconfig_none_is_written(reading: Reading, root: Path, outputs: dict[str, Any]) -> None:
+    assert cloud.write_kubeconfig(reading, outputs) is None
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("told", [KUBECONFIG, json.dumps(KUBECONFIG)])
+def test_the_kubeconfig_is_for_the_owners_eyes_alone(reading: Reading, root: Path, told: object) -> None:
+    path = cloud.write_kubeconfig(reading, {"kubeconfig": told})
+    assert path == root / "kubeconfig"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text("utf-8")) == KUBECONFIG
+
+
+def test_it_is_written_only_when_it_has_changed(reading: Reading, root: Path) -> None:
+    path = cast("Path", cloud.write_kubeconfig(reading, {"kubeconfig": KUBECONFIG}))
+    first = path.stat()
+    cloud.write_kubeconfig(reading, {"kubeconfig": KUBECONFIG})
+    assert path.stat().st_ino == first.st_ino
+    assert path.stat().st_mtime_ns == first.st_mtime_ns
+    cloud.write_kubeconfig(reading, {"kubeconfig": {**KUBECONFIG, "clusters": [{"name": "new"}]}})
+    assert json.loads(path.read_text("utf-8"))["clusters"] == [{"name": "new"}]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in root.iterdir()] == ["kubeconfig"]
