@@ -34,11 +34,12 @@ pytestmark = pytest.mark.lab
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 START = """
-import sys
+import signal, sys
 from pathlib import Path
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it, and so would we
 root, chart, *programs = map(Path, sys.argv[1:])
 toolchain = Toolchain({program.name: program for program in programs}, chart)
 Lab("other", root).start(toolchain, Silent(), started_by="a test")
