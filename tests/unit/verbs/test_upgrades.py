@@ -57,7 +57,7 @@ class TestSteps:
     def test_a_jump_is_refused_with_the_way(self, running: str, wanted: str, steps: str) -> None:
         (found,) = found_by(reading_for(wanted), running)
         assert (found.id, found.severity, found.blocks) == ("VER001", Severity.ERROR, True)
-        assert found.where == ("target", "kubernetesVersion")
+        assert found.place == ("target", "kubernetesVersion")
         assert found.message.startswith(f"from {running} to {wanted} are ")
         assert found.hint == f"run `mlcluster up` with {steps}"
 
@@ -131,7 +131,7 @@ class TestCapacityBlocks:
         put_node(server, "system-0", "v1.34.1")
         (found,) = found_by(reading_for("1.35", BLOCK), "1.34", server)
         assert (found.id, found.severity) == ("VER003", Severity.ERROR)
-        assert found.where == ("nodePools", 1, "capacity")
+        assert found.place == ("nodePools", 1, "capacity")
         assert found.message.startswith("pool train has 2 nodes of a capacity block")
 
     def test_without_nodes_of_the_block_the_step_is_fine(self) -> None:
