@@ -7,7 +7,7 @@ export PATH
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
 TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); $(2) && printf '== %s: %s s\n' "$(1)" "$$(($$(date +%s) - began))"
 
-.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench clean
+.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench eks-smoke clean
 
 install: .venv/.installed
 
@@ -60,6 +60,11 @@ test: check engine labtests
 
 bench: toolchain
 	python -m benchmarks.run
+
+# A real EKS cluster in a real account, which costs money: make eks-smoke SPEC=my-cluster.yaml. No other target runs it;
+# docs/eks-first-run.md says what it needs.
+eks-smoke: install
+	@sh examples/eks-smoke.sh $(SPEC)
 
 clean:
 	rm -rf .venv .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
