@@ -9,6 +9,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -68,10 +69,17 @@ def resource_class(token: str) -> type:
 
 
 def _from(module: str, name: str) -> Any:
-    """Something in a module of an SDK. They load when the first thing is taken, and warn of deprecated types in them."""
+    """Something in a module of an SDK."""
+    with _loading():
+        return getattr(importlib.import_module(module), name)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Modules of an SDK load when the first thing is taken from them, and warn of the deprecated types inside."""
     with _LOADING, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return getattr(importlib.import_module(module), name)
+        yield
 
 
 @cache
@@ -93,7 +101,8 @@ def members(of: type) -> Mapping[str, Property]:
     """The properties of an argument class or a resource class, by their names on the wire."""
     found: dict[str, Property] = {}
     for attribute, getter in _getters(of):
-        hint = get_type_hints(getter, localns=_NAMES)["return"]
+        with _loading():  # a type may stand in a module that nothing was taken from yet
+            hint = get_type_hints(getter, localns=_NAMES)["return"]
         hint = get_args(hint)[0] if get_origin(hint) is pulumi.Output else hint
         kinds = tuple(_kinds(hint))
         found[getter._pulumi_name or attribute] = Property(kinds, _always(of, attribute, hint))

@@ -1,0 +1,127 @@
+"""What daemon sets take of a node: only where they land, and no more than there is."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mlcluster.plan.model import PlanPod, Pool, Taint
+from mlcluster.plan.overhead import lands_on, tolerates, with_daemon_sets
+from tests.specs import LOCAL, SYSTEM, TRAIN, planned
+
+pytestmark = pytest.mark.unit
+
+GPU = Taint("nvidia.com/gpu", "present", "NoSchedule")
+DEDICATED = Taint("dedicated", "training", "NoExecute")
+SOFT = Taint("dedicated", "training", "PreferNoSchedule")
+EVERYTHING = ({"operator": "Exists"},)
+
+
+def pod(*tolerations: dict[str, str], selector: dict[str, str] | None = None, **fields: Any) -> PlanPod:
+    made = PlanPod(
+        owner="daemon", kind="DaemonSet", namespace="kube-system", node_selector=selector or {},
+        tolerations=tolerations, requests={"cpu": 100, "memory": 200, "pods": 1}, priority_class="",
+        evidence="declared", source="here", spec_path="target",
+    )  # fmt: skip
+    return replace(made, **fields)
+
+
+@pytest.fixture(scope="module")
+def system() -> Pool:
+    """CPU nodes without taints."""
+    return replace(planned(SYSTEM, TRAIN, target=LOCAL).pools[0], taints=(), overhead={})
+
+
+class TestTolerates:
+    @pytest.mark.parametrize(
+        ("toleration", "tolerated"),
+        [
+            ({"operator": "Exists"}, True),
+            ({"key": "nvidia.com/gpu", "operator": "Exists"}, True),
+            ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, True),
+            ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute"}, False),
+            ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": ""}, True),
+            ({"operator": "Exists", "effect": "NoSchedule"}, True),
+            ({"operator": "Exists", "effect": "NoExecute"}, False),
+            ({"key": "amd.com/gpu", "operator": "Exists"}, False),
+            ({"key": "nvidia.com/gpu", "value": "present"}, True),
+            ({"key": "nvidia.com/gpu", "operator": "Equal", "value": "present"}, True),
+            ({"key": "nvidia.com/gpu", "operator": "Equal", "value": "absent"}, False),
+            ({"key": "nvidia.com/gpu"}, False),
+            ({"key": "nvidia.com/gpu", "value": "present", "effect": "NoExecute"}, False),
+        ],
+    )
+    def test_a_taint_with_a_value(self, toleration: dict[str, str], tolerated: bool) -> None:
+        assert tolerates(toleration, GPU) is tolerated
+
+    def test_a_taint_without_a_value(self) -> None:
+        bare = Taint("spot", "", "NoSchedule")
+        assert tolerates({"key": "spot"}, bare)
+        assert not tolerates({"key": "spot", "value": "true"}, bare)
+
+
+class TestLandsOn:
+    def test_a_node_without_taints_takes_every_pod(self, system: Pool) -> None:
+        assert lands_on(pod(), system)
+
+    @pytest.mark.parametrize("taint", [GPU, DEDICATED])
+    def test_a_hard_taint_has_to_be_tolerated(self, taint: Taint, system: Pool) -> None:
+        tainted = replace(system, taints=(taint,))
+        assert not lands_on(pod(), tainted)
+        assert lands_on(pod({"key": taint.key, "operator": "Exists"}), tainted)
+        assert lands_on(pod(*EVERYTHING), tainted)
+
+    def test_every_hard_taint_has_to_be(self, system: Pool) -> None:
+        tainted = replace(system, taints=(GPU, DEDICATED))
+        assert not lands_on(pod({"key": GPU.key, "operator": "Exists"}), tainted)
+        assert lands_on(pod({"key": GPU.key, "operator": "Exists"}, {"key": "dedicated", "value": "training"}), tainted)
+
+    def test_a_soft_taint_keeps_nobody_away(self, system: Pool) -> None:
+        assert lands_on(pod(), replace(system, taints=(SOFT,)))
+
+    def test_every_label_of_the_selector_is_needed(self, system: Pool) -> None:
+        labelled = replace(system, labels={"mlcluster.dev/efa": "true", "zone": "a"})
+        assert lands_on(pod(selector={"mlcluster.dev/efa": "true"}), labelled)
+        assert lands_on(pod(selector={"mlcluster.dev/efa": "true", "zone": "a"}), labelled)
+        assert not lands_on(pod(selector={"mlcluster.dev/efa": "false"}), labelled)
+        assert not lands_on(pod(selector={"mlcluster.dev/efa": "true", "zone": "b"}), labelled)
+        assert not lands_on(pod(*EVERYTHING, selector={"absent": ""}), labelled)
+
+
+class TestWithDaemonSets:
+    def test_what_lands_is_taken_from_every_node(self, system: Pool) -> None:
+        (found,) = with_daemon_sets([system], [pod(), pod(*EVERYTHING, requests={"cpu": 50})])
+        assert found.overhead == {"cpu": 150, "memory": 200, "pods": 1}
+        for name, amount in system.allocatable.items():
+            assert found.usable[name] == amount - found.overhead.get(name, 0)
+        assert found.allocatable == system.allocatable
+
+    def test_what_the_spec_reserves_is_taken_too(self, system: Pool) -> None:
+        (found,) = with_daemon_sets([replace(system, overhead={"cpu": 1000, "pods": 2})], [pod()])
+        assert found.overhead == {"cpu": 1100, "memory": 200, "pods": 3}
+
+    def test_it_takes_only_where_it_lands(self, system: Pool) -> None:
+        labelled = replace(system, name="efa", labels={**system.labels, "mlcluster.dev/efa": "true"})
+        tainted = replace(system, name="gpu", taints=(GPU,))
+        plugin = pod(*EVERYTHING, selector={"mlcluster.dev/efa": "true"}, requests={"cpu": 7})
+        agent = pod(requests={"cpu": 11})
+        found = {pool.name: pool.overhead for pool in with_daemon_sets([system, labelled, tainted], [plugin, agent])}
+        assert found == {"system": {"cpu": 11}, "efa": {"cpu": 18}, "gpu": {}}
+
+    @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+    def test_other_pods_are_not_on_every_node(self, kind: str, system: Pool) -> None:
+        (found,) = with_daemon_sets([system], [pod(kind=kind)])
+        assert found.overhead == {}
+        assert found.usable == system.allocatable
+
+    def test_what_nobody_asks_for_is_not_written(self, system: Pool) -> None:
+        (found,) = with_daemon_sets([system], [pod(requests={"cpu": 0, "memory": 5})])
+        assert found.overhead == {"memory": 5}
+
+    def test_the_order_of_pools_stays(self, system: Pool) -> None:
+        named = [replace(system, name=name) for name in ("b", "a", "c")]
+        assert [pool.name for pool in with_daemon_sets(iter(named), iter([pod()]))] == ["b", "a", "c"]
+
+    def test_nobody_gets_less_than_nothing(self, system: Pool) -> None:
+        (found,) = with_daemon_sets([system], [pod(requests={"cpu": system.allocatable["cpu"] + 1})])
+        assert found.usable["cpu"] == 0
