@@ -84,9 +84,10 @@ def system_pool(context: EksContext) -> Pool:
 
     Where there is none such, the one that comes nearest.
     """
+    managed = {pool.name for pool in context.managed}
     return min(
         context.pools,
-        key=lambda pool: (pool not in context.managed, pool.accelerator is not None, pool.min_size == 0),
+        key=lambda pool: (pool.name not in managed, pool.accelerator is not None, pool.min_size == 0),
     )
 
 
