@@ -25,6 +25,10 @@ class Timing:
     def median(self) -> float:
         return statistics.median(self.seconds)
 
+    @property
+    def best(self) -> float:
+        return min(self.seconds)
+
 
 def timed(command: Sequence[str], *, runs: int = 1, environment: dict[str, str] | None = None) -> Timing:
     """Runs a command `runs` times; it has to succeed."""

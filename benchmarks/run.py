@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks import eks
 from benchmarks.measure import ROOT, events, ratio, timed
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
@@ -152,6 +153,7 @@ def main() -> None:
         cold_start(kubectl)
         large_spec(Path(name))
         first_job(Path(name), kubectl)
+    eks.main()
 
 
 if __name__ == "__main__":
