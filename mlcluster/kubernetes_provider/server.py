@@ -7,8 +7,7 @@ from typing import Any
 
 import grpc
 from google.protobuf import any_pb2, empty_pb2
-from google.rpc import status_pb2  # type: ignore[import-untyped] # no stubs are published
-from pulumi.runtime.proto import plugin_pb2
+from pulumi.runtime.proto import plugin_pb2, status_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
 
 from mlcluster.errors import MlclusterError

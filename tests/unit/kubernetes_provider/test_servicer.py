@@ -7,9 +7,8 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf import empty_pb2
-from google.rpc import status_pb2  # type: ignore[import-untyped] # no stubs are published
 from pulumi.runtime.proto import provider_pb2 as pb
-from pulumi.runtime.proto import provider_pb2_grpc
+from pulumi.runtime.proto import provider_pb2_grpc, status_pb2
 
 from mlcluster.kubernetes_provider.faults import Fault, Faults
 from mlcluster.kubernetes_provider.server import serve
