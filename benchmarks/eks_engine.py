@@ -72,10 +72,10 @@ def _engine_mib(process: psutil.Process) -> float:
         return 0.0
 
 
-def _cpu() -> float:
-    """Seconds of CPU of this process and of every child that has ended; the stand-ins have not."""
+def _cpu() -> tuple[float, float]:
+    """Seconds of CPU of this process, and of its children that have ended: the engine's; the stand-ins have not."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return time.process_time(), children.ru_utime + children.ru_stime
 
 
 def _serve(account: str, region: str, pipe: Connection) -> None:
@@ -108,13 +108,17 @@ def labelled(path: Path) -> Plan:
 def step(name: str, run: Callable[[], int], resources: int) -> None:
     """One line; `run` says how many resources would change or did."""
     python = timed([sys.executable, "-c", "pass"], runs=3).median
-    began, cpu = time.perf_counter(), _cpu()
+    began, (python_before, engine_before) = time.perf_counter(), _cpu()
     with Memory() as memory:
         changes = run()
-    seconds, cpu = time.perf_counter() - began, _cpu() - cpu
-    each = f"{1000 * seconds / resources:5.1f} ms each, CPU {cpu:5.1f} s, changes {changes:4}"
+    seconds, (python_after, engine_after) = time.perf_counter() - began, _cpu()
     ratio(f"    {name}", seconds, "python -c pass", python)
-    print(f"        {each}, Python {memory.python:.0f} MiB, engine {memory.engine:.0f} MiB", flush=True)
+    print(
+        f"        {1000 * seconds / resources:.0f} ms each, {changes} changes;"
+        f" Python: CPU {python_after - python_before:.1f} s, {memory.python:.0f} MiB;"
+        f" engine: CPU {engine_after - engine_before:.1f} s, {memory.engine:.0f} MiB; load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
 
 
 def measure(path: Path) -> None:
