@@ -13,6 +13,8 @@ import pytest
 from mlcluster.lab.toolchain import find_tool
 
 pytestmark = pytest.mark.lab
+PAGES = ("docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md")
+"""Those of eks need no lab: tests/golden/test_eks_documentation.py runs them."""
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SET_UP = ("make ", ". .venv/")
 """What this very test run has done already."""
@@ -62,9 +64,7 @@ def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[st
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "page", ["docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md"]
-)
+@pytest.mark.parametrize("page", PAGES)
 def test_commands_of_a_page_run(project_root: Path, shell: dict[str, str], page: str) -> None:
     found = commands((project_root / page).read_text("utf-8"))
     for command in found:
