@@ -217,6 +217,16 @@ def test_versions_of_the_first_run(project_root: Path) -> None:
     assert f"Pulumi CLI, {least} up to below {below}" in page
 
 
+def test_names_of_the_first_run(project_root: Path) -> None:
+    page = (project_root / "docs" / "eks-first-run.md").read_text("utf-8")
+    plan = (project_root / "tests" / "golden" / "eks-minimal.plan.json").read_text("utf-8")
+    (autoscaler,) = [entry for entry in json.loads(plan)["releases"] if entry["name"] == "cluster-autoscaler"]
+    assert f"deploy/{autoscaler['values']['fullnameOverride']}`" in page
+    named = set(re.findall(r"sprout-[a-z]+", page))
+    assert named >= {"sprout-system", "sprout-gpu", "sprout-secrets"}
+    assert [name for name in named if name not in plan] == []
+
+
 def test_prices_of_the_first_run(project_root: Path) -> None:
     page = (project_root / "docs" / "eks-first-run.md").read_text("utf-8")
     plan = json.loads((project_root / "tests" / "golden" / "eks-minimal.plan.json").read_text("utf-8"))
