@@ -19,9 +19,9 @@ def cold(name: str, spec: Path) -> None:
     python = timed([sys.executable, "-c", "pass"], runs=_RUNS)
     for verb in ("validate", "plan"):
         found = timed([sys.executable, "-m", "mlcluster", verb, str(spec)], runs=_RUNS)
-        memory = f"memory {found.memory_mib:.0f} MiB"
-        ratio(f"mlcluster {verb}, eks {name}, median of {_RUNS}", found.median, "python -c pass", python.median, memory)
-        ratio("    best", found.best, "python -c pass, best", python.best)
+        title = f"mlcluster {verb}, eks {name}, {found.memory_mib:.0f} MiB"
+        ratio(title, found.median, f"python -c pass, median of {_RUNS}", python.median)
+        ratio(f"    best of {_RUNS}", found.best, "python -c pass, best", python.best)
 
 
 def main() -> None:
