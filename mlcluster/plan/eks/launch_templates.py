@@ -10,7 +10,6 @@ from mlcluster.plan.eks.context import EksContext, resource
 from mlcluster.plan.eks.control_plane import cluster_security_group
 from mlcluster.plan.eks.interfaces import launch_interfaces
 from mlcluster.plan.eks.user_data import user_data
-from mlcluster.plan.eks.warm_pools import hibernation
 from mlcluster.plan.model import Manifest, PlanResource, Pool
 from mlcluster.plan.quantities import parse
 from mlcluster.spec.pools import RootVolume
@@ -42,7 +41,6 @@ def launch_template(context: EksContext, pool: Pool) -> PlanResource:
         "userData": user_data(context, pool),
         **_network(context, pool),
         **template_capacity(context, pool),
-        **hibernation(context, pool),
         "tags": tags,
     }
     return resource(LAUNCH_TEMPLATE, pool.name, inputs, spec_path=pool.spec_path)

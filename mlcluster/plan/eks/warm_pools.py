@@ -23,10 +23,3 @@ def warm_pool_config(context: EksContext, pool: Pool) -> Manifest:
         "poolState": warm.state.upper(),
         "reuseOnScaleIn": reuse,
     }
-
-
-def hibernation(context: EksContext, pool: Pool) -> Manifest:
-    """What a launch template needs so that its instances can hibernate."""
-    warm = context.written(pool).warm_pool
-    hibernates = warm is not None and warm.state == "hibernated"
-    return {"hibernationOptions": {"configured": True}} if hibernates else {}

@@ -3,8 +3,10 @@
 Sources: components.md 3.1, 3.2 and 4.15; Amazon EKS user guide "Managed node groups" and API reference CreateNodegroup.
 """
 
+import re
 from collections.abc import Iterator
 
+from mlcluster.catalog.eks import known_zones
 from mlcluster.spec.checks.eks_capacity import capacity_problems
 from mlcluster.spec.checks.eks_images import image_problems
 from mlcluster.spec.checks.eks_network import cluster_zones
@@ -28,6 +30,10 @@ _EKS_ONLY = {
     "warm": "warm",
     "warm_pool": "warmPool",
 }
+_EFA = "vpc.amazonaws.com/efa"
+_NEVER_CLOSE = re.compile(r"t[0-9]|mac|m7i-flex\.")
+"""Types outside cluster placement groups: burstable ones and these (EC2 user guide, "Placement strategies")."""
+
 _AWS_DOMAINS = ("eks.amazonaws.com", "k8s.amazonaws.com", "karpenter.sh", "karpenter.k8s.aws")
 
 
@@ -44,6 +50,7 @@ def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _labels(here, pool)
         yield from _startup_taints(here, pool)
         yield from _update(here, pool)
+        yield from _fast_networks((*here, "network"), pool)
         yield from image_problems(here, pool, target)
         yield from capacity_problems(here, pool, target)
         yield from warm_problems(here, pool, target)
@@ -72,7 +79,9 @@ def _zones(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     for index, zone in enumerate(pool.zones):
         loc = (*here, "zones", index)
         if known and zone not in known:
-            hint = did_you_mean(zone, known, otherwise=f"the cluster is in {listed(known)}")
+            where = f"the cluster is in {listed(known)}"
+            real = zone in known_zones(target.region)
+            hint = f"{where}; or add it to target.zones" if real else did_you_mean(zone, known, otherwise=where)
             yield Problem(loc, f"the cluster has no subnets in {zone}", hint)
         elif zone in pool.zones[:index]:
             yield Problem(loc, f"{zone} is in the list already", "remove it")
@@ -90,6 +99,17 @@ def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     if reason is not None:
         message = f"{reason}; these are {len(set(pool.zones))}"
         yield Problem(loc, message, f"keep one, e.g. [{pool.zones[0]}]; a pool per zone uses several", key=True)
+
+
+def _fast_networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+    for name in pool.network.rdma:
+        if name != _EFA:
+            message = f"nothing on EKS offers {name}: pods would start nodes and wait for ever"
+            yield Problem((*loc, "rdma", name), message, "use network.efa: true, on a type that has EFA", key=True)
+    name = pool.instance_type or ""
+    if pool.network.placement_group == "cluster" and _NEVER_CLOSE.match(name):
+        message = f"EC2 takes no {name} in a cluster placement group"
+        yield Problem((*loc, "placementGroup"), message, "remove it, or choose another family")
 
 
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:

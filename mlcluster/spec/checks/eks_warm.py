@@ -1,21 +1,17 @@
 """Nodes that wait: free nodes behind pause pods, and warm pools of stopped instances.
 
 Sources: Amazon EKS user guide "warm pools with managed node groups" (no custom images; on Bottlerocket neither
-hibernated nor reused instances), Amazon EC2 Auto Scaling user guide "Warm pools" (no spot, one instance type), Amazon
-EC2 user guide "Hibernation prerequisites" (less than 150 GiB of memory, no bare metal, no GPUs, a root volume that
-holds the memory; it is encrypted here always).
+hibernated nor reused instances), "Customize managed nodes with launch templates" (a template must not set hibernation,
+without which an instance does not hibernate), Amazon EC2 Auto Scaling user guide "Warm pools" (no spot, one instance
+type).
 """
 
 from collections.abc import Iterator
 
-from mlcluster.spec.checks.facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import provisioned
 from mlcluster.spec.pools import NodePool, WarmPool
-
-_HIBERNATED_MIB = 150 * 1024
-_SYSTEM_MIB = 10 * 1024
 
 
 def warm_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
@@ -62,22 +58,5 @@ def _state(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
         message = "Bottlerocket nodes cannot go back to a warm pool"
         yield Problem((*loc, "reuseOnScaleIn"), message, "remove it, or ami: {family: al2023}")
     if warm.state == "hibernated":
-        why = "Bottlerocket does not hibernate" if bottlerocket else _cannot_hibernate(pool)
-        if why:
-            yield Problem((*loc, "state"), why, "use stopped or running")
-
-
-def _cannot_hibernate(pool: NodePool) -> str:
-    """Why instances of the pool cannot hibernate; "" when they can."""
-    instance = known_instance(pool.instance_type or "")
-    if instance is None:
-        return ""
-    if instance.accelerator or ".metal" in instance.name:
-        return f"{instance.name} does not hibernate: EC2 hibernates neither accelerators nor bare metal"
-    if instance.memory_mib >= _HIBERNATED_MIB:
-        return f"{instance.name} has {instance.memory_mib // 1024} GiB of memory; EC2 hibernates less than 150"
-    root = units("ephemeralStorage", pool.root_volume.size)
-    if root < instance.memory_mib + _SYSTEM_MIB:
-        need = (instance.memory_mib + _SYSTEM_MIB) // 1024
-        return f"a root volume of {pool.root_volume.size} does not hold the memory; it takes {need} GiB"
-    return ""
+        message = "EKS takes no launch template that lets instances hibernate, and every pool has a template"
+        yield Problem((*loc, "state"), message, "use stopped or running")

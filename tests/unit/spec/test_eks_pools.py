@@ -45,7 +45,7 @@ GOOD: list[Data] = [
     {**SYSTEM, "rootVolume": {"size": "20Gi", "iops": 10_000, "throughputMib": 2000}},
     {**SYSTEM, "ami": {"release": "1.34.3-20260818"}, "hugepages2Mi": 1024},
     {**SYSTEM, "update": {"maxUnavailable": 4}, "repair": False, "warm": {"nodes": 4}},
-    {**SYSTEM, "warmPool": {"minSize": 4, "state": "hibernated"}},
+    {**SYSTEM, "warmPool": {"minSize": 4, "state": "running"}},
     {**SYSTEM, "warmPool": {}, **ROCKET},
     {**SHARED, **ROCKET},
     {**TRAIN, "gpu": {"timeSlicing": {"replicas": 4}}, **ROCKET},
@@ -243,30 +243,17 @@ BAD: list[tuple[Data, Loc, str]] = [
         ("warmPool", "reuseOnScaleIn"),
         "Bottlerocket nodes cannot go back",
     ),
+    ({**SYSTEM, "warmPool": {"state": "hibernated"}}, ("warmPool", "state"), "EKS takes no launch template that"),
+    # fast networks
     (
-        {**SYSTEM, **ROCKET, "warmPool": {"state": "hibernated"}},
-        ("warmPool", "state"),
-        "Bottlerocket does not hibernate",
+        {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}},
+        ("network", "rdma", "rdma/hca"),
+        "nothing on EKS offers rdma/hca",
     ),
     (
-        {**SYSTEM, "instanceType": "g6.2xlarge", "warmPool": {"state": "hibernated"}},
-        ("warmPool", "state"),
-        "g6.2xlarge does not hibernate",
-    ),
-    (
-        {**SYSTEM, "instanceType": "m7i.metal-24xl", "warmPool": {"state": "hibernated"}},
-        ("warmPool", "state"),
-        "m7i.metal-24xl does not hibernate",
-    ),
-    (
-        {**SYSTEM, "instanceType": "m7i.12xlarge", "warmPool": {"state": "hibernated"}},
-        ("warmPool", "state"),
-        "m7i.12xlarge has 192 GiB of memory; EC2 hibernates less than 150",
-    ),
-    (
-        {**SYSTEM, "rootVolume": {"size": "40Gi"}, "warmPool": {"state": "hibernated"}},
-        ("warmPool", "state"),
-        "a root volume of 40Gi does not hold the memory; it takes 42 GiB",
+        {**SYSTEM, "instanceType": "t3.2xlarge", "network": {"placementGroup": "cluster"}, **ONE_ZONE},
+        ("network", "placementGroup"),
+        "EC2 takes no t3.2xlarge in a cluster placement group",
     ),
 ]
 

@@ -103,15 +103,10 @@ def test_a_capacity_block_is_never_in_a_placement_group() -> None:
     assert "placement" not in template_of({**TRAIN, "capacity": BLOCK, "network": {"placementGroup": "cluster"}})
 
 
-@pytest.mark.parametrize(("state", "configured"), [("hibernated", True), ("stopped", False)])
-def test_only_pools_that_hibernate_say_so(state: str, configured: bool) -> None:
-    made = template_of({**SYSTEM, "warmPool": {"state": state}})
-    assert ("hibernationOptions" in made) is configured
-
-
 def test_what_must_not_stand_in_a_template_of_a_node_group() -> None:
     for pool in (SYSTEM, {**TRAIN, "network": {"efa": True}}, {**TRAIN, "capacity": BLOCK}):
         made = template_of(pool)
         assert not {"imageId", "iamInstanceProfile", "securityGroupNames", "keyName"} & set(made)
+        assert not {"hibernationOptions", "instanceInitiatedShutdownBehavior"} & set(made)
         for interface in made.get("networkInterfaces", []):
             assert not {"subnetId", "associatePublicIpAddress"} & set(interface)

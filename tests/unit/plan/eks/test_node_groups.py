@@ -33,7 +33,7 @@ EVERYTHING: tuple[Data, ...] = (
         "name": "rocket",
         "ami": {"family": "bottlerocket"},
         "rootVolume": {"size": "200Gi", "iops": 4000, "throughputMib": 500},
-        "warmPool": {"state": "hibernated"},
+        "warmPool": {"state": "running"},
     },
     {**SYSTEM, "name": "spot", "capacity": {"type": "spot", "also": ["m7a.2xlarge"]}},
     {**SYSTEM, "name": "tainted", "startupTaints": [{"key": "example.com/starting", "effect": "NoExecute"}]},
