@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
     capacity.shares_rounded_to_nothing,
     sharing.guarantees_on_time_slices,
     placement.component_pods_schedule,
+    placement.first_nodes,
     placement.untainted_accelerators,
     placement.nowhere_for_cpu_work,
     placement.network_policies_enforced,

@@ -7,6 +7,7 @@ from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.rules.places import place
+from mlcluster.spec.suggestions import listed
 
 
 def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
@@ -20,6 +21,24 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
                 f"the {pod.kind} of {pod.owner.removeprefix('Release/')} fits no pool: {'; '.join(reasons)}",
                 "add a pool without taints; where other nodes of the cluster take it, allow this with that reason",
             )
+
+
+def first_nodes(plan: Plan) -> Iterator[Finding]:
+    """SCH001: on EKS, nodes for what starts other nodes, and for CoreDNS, which `up` waits twenty minutes for."""
+    if plan.cluster.target != "eks":
+        return
+    pods = [pod for pod in plan.pods if pod.kind == "Deployment" and pod.priority_class == "system-cluster-critical"]
+    homes = {pod.owner: [pool for pool in plan.pools if not _refuses(pool, pod)] for pod in pods}
+    waiting = {owner: pools for owner, pools in homes.items() if pools and not any(pool.min_size for pool in pools)}
+    if waiting:
+        pool = next(iter(waiting.values()))[0]
+        names = listed(dict.fromkeys(owner.partition("/")[2] for owner in waiting))
+        yield found(
+            "SCH001",
+            place(pool.spec_path),
+            f"no pool that takes {names} has a node from the start, and nothing starts one without them",
+            f"minSize: {min(2, pool.max_size)} for {pool.name}",
+        )
 
 
 def _refuses(pool: Pool, pod: PlanPod) -> str:

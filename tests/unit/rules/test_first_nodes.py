@@ -1,0 +1,33 @@
+"""Clusters of which no node starts, because whatever starts nodes waits for one."""
+
+import pytest
+
+from mlcluster.plan.build import build
+from mlcluster.rules.placement import first_nodes
+from tests.eks_contexts import eks_spec
+from tests.specs import SYSTEM, TRAIN, Data
+
+pytestmark = pytest.mark.unit
+
+
+def said(*pools: Data, autoscaler: str = "clusterAutoscaler") -> list[tuple[str, object, str, str]]:
+    plan = build(eks_spec(*pools, autoscaler=autoscaler))
+    return [(found.id, found.place, found.message, found.hint) for found in first_nodes(plan)]
+
+
+@pytest.mark.parametrize(("autoscaler", "who"), [("clusterAutoscaler", "cluster-autoscaler"), ("none", "coredns")])
+def test_a_cluster_that_begins_without_nodes(autoscaler: str, who: str) -> None:
+    ((identifier, place, message, hint),) = said(
+        {**SYSTEM, "minSize": 0}, {**TRAIN, "minSize": 1}, autoscaler=autoscaler
+    )
+    assert (identifier, place, hint) == ("SCH001", ("nodePools", 0), "minSize: 2 for system")
+    assert who in message
+    assert "has a node from the start" in message
+
+
+def test_one_node_is_enough() -> None:
+    assert said({**SYSTEM, "minSize": 0}, {**SYSTEM, "name": "other", "minSize": 1}, TRAIN) == []
+
+
+def test_a_pod_that_fits_nowhere_is_said_elsewhere() -> None:
+    assert [hint for *_, hint in said({**TRAIN, "minSize": 1})] == []
