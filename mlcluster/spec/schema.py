@@ -46,7 +46,7 @@ def allowed_words(loc: Loc, data: Any) -> list[str]:
     """The words that `loc` may be; empty when it is not a choice of words."""
     words: list[str] = []
     for branch in _branches_at(loc, data):
-        words += branch.get("enum", []) or ([branch["const"]] if "const" in branch else [])
+        words += map(str, branch.get("enum", []) or ([branch["const"]] if "const" in branch else []))
     return words
 
 

@@ -121,6 +121,9 @@ def _unknown_key(error: _Error) -> Problem:
 
 def _not_a_choice(error: _Error) -> Problem:
     words = allowed_words(error.loc, error.document.data)
+    if isinstance(error.value, int) and not isinstance(error.value, bool) and all(map(str.isdecimal, words)):
+        larger = min((number for number in map(int, words) if number > error.value), default=int(words[-1]))
+        return Problem(error.loc, f"{error.shown()} is not one of {listed(words, 20)}", f"for example {larger}")
     if not isinstance(error.value, str):
         return _wrong_type(error)
     if len(words) == 1 and not error.about_key:
@@ -205,7 +208,8 @@ def _too_short(error: _Error) -> Problem:
     least = error.ctx["min_length"]
     if not error.value:
         return Problem(error.loc, "is empty", _at_least(least, error.value), key=error.about_key)
-    return Problem(error.loc, f"is too short: {len(error.value)} of at least {least}", key=error.about_key)
+    message = f"is too short: {len(error.value)} of at least {least}"
+    return Problem(error.loc, message, _at_least(least, error.value), key=error.about_key)
 
 
 def _at_least(least: int, value: object) -> str:

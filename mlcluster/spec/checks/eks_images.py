@@ -6,6 +6,7 @@ IOPS, 64 TiB); bottlerocket-core-kit sources/nvidia-migmanager (GPUs and layouts
 
 from collections.abc import Iterator
 
+from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import why_no_layout
 from mlcluster.spec.checks.facts import known_instance, units
@@ -81,7 +82,10 @@ def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Pr
 def _mig(loc: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     if pool.gpu.mig is None or pool.ami.family != "bottlerocket" or not instance.accelerator_count:
         return
+    facts = gpu(instance.accelerator, instance.accelerator_memory_mib)
+    if facts is None or pool.gpu.mig.removeprefix("all-") not in facts.mig_profiles:
+        return  # no GPU of the type does that: said already
     known = bottlerocket_mig_key(instance.accelerator, instance.accelerator_memory_mib)
     if not known or pool.gpu.mig.startswith("all-4g."):
-        message = f"Bottlerocket cannot make {pool.gpu.mig} of {instance.accelerator}"
-        yield Problem(loc, message, "ami: {family: al2023}, or another layout" if known else "ami: {family: al2023}")
+        message = f"Bottlerocket cannot make {pool.gpu.mig} of {instance.accelerator}, and al2023 makes no MIG at all"
+        yield Problem(loc, message, "another layout" if known else "gpu.timeSlicing shares any GPU")

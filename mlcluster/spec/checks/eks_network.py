@@ -16,6 +16,9 @@ _PRIVATE = tuple(
     ipaddress.IPv4Network(block) for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 )
 _FEWEST_ZONES = 2
+_LAST_ZONE = "f"
+"""No region has a zone after it. Within it, an account may have zones that the catalogue has not; preflight asks."""
+
 _NEW_VPC_ONLY = {"cidr": "cidr", "nat": "nat", "endpoints": "endpoints"}
 
 
@@ -56,7 +59,7 @@ def _zones(target: EksTarget) -> Iterator[Problem]:
         *(((*_NETWORK, "publicSubnets", zone), zone) for zone in network.public_subnets),
     ]
     for loc, zone in places:
-        if zone[:-1] != target.region:
+        if zone[:-1] != target.region or zone[-1] > _LAST_ZONE:
             key = "network" in loc
             yield Problem(loc, f"{zone} is not a zone of {target.region}", _zone_hint(target, zone), key=key)
     yield from _twice(("target", "zones"), zones)

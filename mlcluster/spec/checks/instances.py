@@ -54,7 +54,8 @@ def _instance(loc: Loc, name: str) -> Iterator[Problem]:
         return
     if maker != "nvidia":
         what = f"{_BUNDLES[model]} ({model})" if model in _BUNDLES else model
-        yield Problem(loc, f"{name} has {what} accelerators, which are not supported: only NVIDIA GPUs are")
+        message = f"{name} has {what} accelerators, which are not supported: only NVIDIA GPUs are"
+        yield Problem(loc, message, "choose a type with NVIDIA GPUs, e.g. g6.2xlarge or p5.48xlarge")
     elif not instance.accelerator_count:
         message = f"{name} has a fraction of one {model} GPU, which is not supported: only whole GPUs are"
         yield Problem(loc, message, "gpu.mig or gpu.timeSlicing share a whole GPU")
