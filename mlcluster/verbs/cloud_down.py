@@ -67,8 +67,8 @@ def cloud_down(wanted: CloudDown, screen: Screen) -> ExitCode:
     reading = wanted.reading
     name = reading.spec.metadata.name
     if home_of(reading).settings() is None and home_of(reading).owns_backend:
-        screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
-        return ExitCode.OK
+        screen.say(f"{name} is not there: this machine has no state of it")
+        return _conclude(reading, [], search(reading, None, [], screen), screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:
         if live is not None:

@@ -11,15 +11,18 @@ from mlcluster.plan.objects import KUEUE_API
 from mlcluster.progress import Progress
 
 PATIENCE_SECONDS = 120.0
+CLOUD_PATIENCE_SECONDS = 900.0
+"""On `eks` the first nodes may still be pulling images."""
 
 
 def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
     """Returns when every simulated node is Ready and every queue of ours is Active.
 
     Raises:
-        MlclusterError: something is not after two minutes; says what and why.
+        MlclusterError: something is not after two minutes, fifteen in the cloud; says what and why.
     """
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    patience = CLOUD_PATIENCE_SECONDS if plan.cluster.target == "eks" else PATIENCE_SECONDS
+    deadline = time.monotonic() + patience
     with progress.task("waiting for nodes and queues") as task:
         while waiting := unsettled(plan, kube):
             if time.monotonic() > deadline:

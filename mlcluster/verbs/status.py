@@ -42,7 +42,8 @@ def look(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress)
     """The status document: `{apiVersion, kind: Status, state, pools, components, teams, missing, drifted, foreign}`."""
     with progress.task("reading state and cluster"):
         held = {entry.plan_id for stage in stages if stage.engine.exists() for entry in stage.engine.resources()}
-        drift = [change for stage in stages if stage.engine.exists() for change in stage.engine.drift().effective]
+        seen = [change for stage in stages if stage.engine.exists() for change in stage.engine.drift().effective]
+        drift = [change for change in seen if not _is_expected(plan, change)]
     planned = {entry.id for entry in plan.objects} | {entry.id for entry in plan.resources}
     drifted = {change.id: change for change in drift}
     document = {
@@ -57,6 +58,12 @@ def look(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress)
         "drifted": [_drift(change) for change in drift],
     }
     return {**document, "state": _state(document)}
+
+
+def _is_expected(plan: Plan, change: Change) -> bool:
+    """Whether only that has changed which the plan leaves to others, e.g. how many nodes an autoscaler wants."""
+    left = next((entry.ignore for entry in plan.resources if entry.id == change.id), ())
+    return change.op == "update" and bool(change.paths) and set(change.paths) <= set(left)
 
 
 def _state(document: dict[str, Any]) -> str:

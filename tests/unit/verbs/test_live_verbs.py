@@ -197,6 +197,14 @@ class TestStatus:
         found = {part["name"]: part for part in status_of(plan, server, FakeEngine([]))["components"]}
         assert (found["cluster-autoscaler"]["ready"], found["cluster-autoscaler"]["detail"]) == (ready, detail)
 
+    def test_what_an_autoscaler_changes_is_no_drift(self) -> None:
+        plan = planned(SYSTEM, target=EKS)
+        size = Change("NodeGroup/system", "aws:eks/nodeGroup:NodeGroup", "update", ("scalingConfig.desiredSize",))
+        label = Change("NodeGroup/system", "aws:eks/nodeGroup:NodeGroup", "update", (*size.paths, "labels.x"))
+        for change, told in ((size, []), (label, ["NodeGroup/system"])):
+            engine = FakeEngine(everything(plan), Changes((change,)))
+            assert [one["id"] for one in status_of(plan, server_with_kueue(), engine)["drifted"]] == told
+
     def test_a_chart_of_which_nothing_runs(self) -> None:
         found = status_of(planned(SYSTEM, target=EKS), server_with_kueue(), FakeEngine([]))["components"]
         assert found[1]["detail"] == "nothing of it runs"
