@@ -44,10 +44,10 @@ contracts: install
 	lint-imports
 
 unit: install
-	$(call TIER,unit,pytest -q -m unit -n 2)
+	$(call TIER,unit,pytest -q -m unit -n 2 tests/unit)
 
 golden: install
-	$(call TIER,golden,pytest -q -m golden)
+	$(call TIER,golden,pytest -q -m golden tests/golden)
 
 engine: toolchain
 	$(call TIER,engine,pytest -q -m engine -n 4)

@@ -7,6 +7,8 @@ model, and the request is built and checked by botocore as always.
 
 import os
 from collections.abc import Callable, Iterator
+from copy import copy
+from functools import cache
 from io import BytesIO
 from typing import Any
 
@@ -25,6 +27,12 @@ Parameters = dict[str, Any]
 REGION = "us-west-2"
 ACCOUNT = "111122223333"
 CALLER = f"arn:aws:sts::{ACCOUNT}:assumed-role/platform/alice"
+
+
+@cache
+def _template(service: str) -> Any:
+    """The client that every other one of the service is a copy of: making one takes botocore a while."""
+    return boto3.client(service, region_name=REGION, aws_access_key_id="testing", aws_secret_access_key="testing")
 
 
 class Refused:
@@ -73,7 +81,11 @@ class Answers:
 
     def client(self, service: str) -> Any:
         """A boto3 client with credentials that were made up, whose calls are answered here."""
-        client = boto3.client(service, region_name=REGION, aws_access_key_id="testing", aws_secret_access_key="testing")
+        template = _template(service)
+        client = object.__new__(type(template))  # copy() asks a client for its parts before it has any
+        vars(client).update(vars(template))
+        client.meta = copy(template.meta)
+        client.meta.events = copy(template.meta.events)
 
         def keep(params: Parameters, context: dict[str, Any], **_rest: Any) -> None:
             context["asked"] = params

@@ -74,7 +74,7 @@ def camel(document: Any) -> None:
                 camel(part)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(cluster_data())
 def test_every_valid_spec_plans_and_its_plan_serialises(data: Data) -> None:
     spec = checked(data)
@@ -173,7 +173,7 @@ def test_other_systems_keys_stay_as_they_are() -> None:
     assert node["status"]["allocatable"]["ephemeral-storage"] == "17Gi"
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(cluster_data())
 def test_yaml_says_what_json_says(data: Data) -> None:
     """Read back by YAML 1.2, as the next tool in a pipeline will."""

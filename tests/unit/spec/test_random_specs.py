@@ -37,7 +37,7 @@ def read_or_refused(content: bytes) -> Loaded | SpecInvalidError:
     return refusal
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)  # tests of the whole plan check as many again
 @given(cluster_data())
 def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
     found = read_or_refused(yaml_of(data))
@@ -45,7 +45,7 @@ def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
     assert found.spec.metadata.name == data["metadata"]["name"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(cluster_data(targets=("eks",)))
 def test_a_plausible_eks_spec_is_valid(data: dict[str, Any]) -> None:
     found = read_or_refused(yaml_of(data))
