@@ -4,7 +4,7 @@
 
 A process of its own for each spec, because memory that Python has had once it seldom gives back. The stand-in for aws
 runs in another process, so that neither its time nor its memory counts as ours. What is measured is the whole way of
-the real engine: the program, the previews, the state. What is not there is AWS, which takes a quarter of an hour.
+the real engine: the program, the previews, the state. What is not there is AWS, and the waiting for it.
 """
 
 import json
