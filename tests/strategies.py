@@ -45,7 +45,7 @@ def _target(draw: st.DrawFn, kind: str) -> Data:
         "existing": {"kubeconfig": st.just("./kubeconfig"), "context": _names},
         "eks": {
             "accountId": st.just("111122223333"),
-            "autoscaler": st.sampled_from(["clusterAutoscaler", "none"]),
+            "autoscaler": st.just("clusterAutoscaler"),
             "kubernetesVersion": st.sampled_from(["1.33", "1.34", "1.35", "1.36"]),
             "endpoint": st.sampled_from([{"public": False}, {"publicCidrs": ["203.0.113.0/24"]}]),
             "network": st.sampled_from([{"cidr": "10.1.0.0/16"}, {"nat": "perZone", "endpoints": ["s3", "ecr"]}]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mlcluster.plan.eks.access import access_objects
 from mlcluster.plan.eks.addons import addon_pods, addon_resources
 from mlcluster.plan.eks.autoscaling import COMPONENTS
-from mlcluster.plan.eks.context import EksContext
+from mlcluster.plan.eks.context import EksContext, resource_id
 from mlcluster.plan.eks.control_plane import control_plane_resources
 from mlcluster.plan.eks.identity import node_role_resources
 from mlcluster.plan.eks.network import network_resources
@@ -48,7 +48,9 @@ def eks_pods(context: EksContext) -> tuple[PlanPod, ...]:
 
 def _resources(context: EksContext) -> tuple[PlanResource, ...]:
     groups = node_group_resources(context)
-    group_ids = tuple(made.id for made in groups if made.type == NODE_GROUP)
+    # A GPU group that finds no capacity must not leave the cluster without DNS.
+    homes = [pool for pool in context.managed if pool.accelerator is None] or context.managed
+    group_ids = tuple(resource_id(NODE_GROUP, pool.name) for pool in homes)
     made = [
         *network_resources(context),
         *control_plane_resources(context),

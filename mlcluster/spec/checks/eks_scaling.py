@@ -29,6 +29,9 @@ def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
         here: Loc = ("nodePools", index)
         if target.autoscaler == "clusterAutoscaler" and pool.min_size != pool.max_size:
             yield from _tags(here, pool)
+        if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
+            message = f"quotas count {pool.max_size} nodes, and with autoscaler none nobody starts more than minSize"
+            yield Problem((*here, "maxSize"), message, f"minSize: {pool.max_size}, or an autoscaler")
         if pool.gpu.mig is not None and pool.ami.family == "al2023":
             message = "MIG on the al2023 image needs the GPU operator, which is not supported yet"
             yield Problem((*here, "gpu", "mig"), message, "ami: {family: bottlerocket} partitions GPUs itself")

@@ -39,7 +39,7 @@ def test_control_plane_then_what_nodes_need_then_nodes_then_the_rest(cloud_engin
     last = [order.index(name) for name in ("Addon/coredns", "Addon/aws-ebs-csi-driver") if name in order]
     assert first
     assert control_plane < min(first) <= max(first) < min(groups)
-    assert all(max(groups) < one for one in last)
+    assert all(groups[0] < one for one in last)  # where they run; a GPU group may take hours
     assert engine.outputs()["kubernetesVersion"] == "1.35"
     assert cloud.called("Delete") == []
 

@@ -395,4 +395,12 @@ def test_what_does_not_fit_the_tags_of_a_group() -> None:
     assert list(problems({**SYSTEM, "labels": {longer: "x"}})) == [(*POOL, "labels", longer)]
     many = {f"example.com/k{number}": "x" for number in range(31)}
     assert list(problems({**SYSTEM, "labels": many})) == [(*POOL, "labels")]
-    assert problems({**SYSTEM, "labels": many}, autoscaler="none") == {}
+    assert problems({**SYSTEM, "minSize": 4, "labels": many}, autoscaler="none") == {}
+
+
+def test_without_an_autoscaler_every_node_is_there_from_the_start() -> None:
+    found = problems({**SYSTEM, "minSize": 2}, autoscaler="none")
+    assert list(found) == [(*POOL, "maxSize")]
+    assert "quotas count 4 nodes" in found[(*POOL, "maxSize")]
+    block = {"capacity": {**BLOCK, "startsAt": "2026-12-01T11:30Z"}, **ONE_ZONE}
+    assert problems({**TRAIN, **block}, autoscaler="none") == {}

@@ -157,7 +157,8 @@ class TestLongNames:
     def data(self, autoscaler: str, cluster_name: int, pool_name: int) -> Data:
         """A spec whose names have so many characters."""
         efa = {} if autoscaler == "karpenter" else {"network": {"efa": True}}
-        pools: list[Data] = [{**SYSTEM, "minSize": 4}, {**TRAIN, "name": "t" * pool_name, "minSize": 0, **efa}]
+        fewest = TRAIN["maxSize"] if autoscaler == "none" else 0
+        pools: list[Data] = [{**SYSTEM, "minSize": 4}, {**TRAIN, "name": "t" * pool_name, "minSize": fewest, **efa}]
         volumes = {"volumes": [{"name": "v" * 40, "kind": "efs"}]}
         target = {"kind": "eks", "region": "us-west-2", "autoscaler": autoscaler}
         data = cluster(*pools, target=target, storage=volumes, teams=[{"name": "research", "borrow": "all"}])
