@@ -67,8 +67,8 @@ def cloud_down(wanted: CloudDown, screen: Screen) -> ExitCode:
     reading = wanted.reading
     name = reading.spec.metadata.name
     if home_of(reading).settings() is None and home_of(reading).owns_backend:
-        screen.say(f"{name} is not there: this machine has no state of it")
-        return _conclude(reading, [], search(reading, None, [], screen), screen)
+        ends = f"{name} is not there: this machine has no state of it."
+        return _conclude(reading, [], search(reading, None, [], screen), screen, ends)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:
         if live is not None:
@@ -100,7 +100,9 @@ def take_down(wanted: CloudDown, found: Found, screen: Screen, looked: Callable[
         return ExitCode.OK
     _delete(wanted, found.live, found.stages, screen)
     found.platform.abandon()
-    return _conclude(reading, kept, looked(reading, vpc_id, [entry.id for entry in kept], screen), screen)
+    kept_ids = [entry.id for entry in kept]
+    ends = f"{name} is down." + (f" Kept: {', '.join(kept_ids)}." if kept else "")
+    return _conclude(reading, kept, looked(reading, vpc_id, kept_ids, screen), screen, ends)
 
 
 def kept_by(reading: Reading, stage: Stage, asked: tuple[str, ...]) -> list[Kept]:
@@ -153,7 +155,7 @@ def _delete(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], sc
     destroy(stages[0], screen)
 
 
-def _conclude(reading: Reading, kept: list[Kept], found: Search, screen: Screen) -> ExitCode:
+def _conclude(reading: Reading, kept: list[Kept], found: Search, screen: Screen, ends: str) -> ExitCode:
     name = reading.spec.metadata.name
     told = {"cluster": name, "left": list(found.left), "kept": [entry.id for entry in kept], **found.document}
     if found.left:
@@ -161,6 +163,5 @@ def _conclude(reading: Reading, kept: list[Kept], found: Search, screen: Screen)
         happened = f"{len(found.left)} things of it are left in the account"
         raise MlclusterError(f"taking {name} down", happened, "run the commands above, or run down again")
     home_of(reading).forget()
-    ends = f"{name} is down." + (f" Kept: {', '.join(entry.id for entry in kept)}." if kept else "")
     screen.result("DownResult", f"{ends} {found.text}", told)
     return ExitCode.OK
