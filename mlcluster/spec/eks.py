@@ -49,7 +49,7 @@ class EksAccess(SpecModel):
     viewers: list[IamArn] = []
     """Roles and users that may read everything but secrets."""
     ci: IamArn | None = None
-    """The role of the pipeline that runs mlcluster."""
+    """The role of the pipeline that runs mlcluster; leave it out where the pipeline itself creates the cluster."""
 
 
 class EksTarget(SpecModel):

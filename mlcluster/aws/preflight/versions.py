@@ -8,6 +8,7 @@ from mlcluster.aws.preflight.facts import Facts, joined
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.aws.refusals import AwsError
 from mlcluster.findings import Finding, found
+from mlcluster.plan.eks.images import ami_release, ami_type_of
 
 _UNSUPPORTED, _EXTENDED = "UNSUPPORTED", "EXTENDED_SUPPORT"
 _HERE = ("target", "kubernetesVersion")
@@ -102,18 +103,10 @@ def _releases(facts: Facts) -> Iterator[tuple[str, str, int]]:
 
 def _catalogued(facts: Facts, index: int) -> Iterator[tuple[str, str, int]]:
     """What a pool that Karpenter provisions starts from: the spec's release, else the catalogue's."""
-    from mlcluster.catalog.eks import eks_version
-
     pool = facts.pools[index]
-    ami = facts.context.written(pool).ami
-    arch = {"amd64": "x86_64", "arm64": "ARM_64"}[pool.arch]
-    family = ami.family.upper()
-    plain = "STANDARD" if family == "AL2023" else ""
-    ami_type = "_".join(part for part in (family, arch, "NVIDIA" if pool.accelerator else plain) if part)
-    pins = eks_version(facts.target.kubernetes_version)
-    release = ami.release or (pins.ami_releases.get(ami_type) if pins else None)
+    release = ami_release(facts.context, pool)
     if release:
-        yield ami_type, release, index
+        yield ami_type_of(facts.context, pool), release, index
 
 
 def image_parameter(ami_type: str, minor: str, release: str) -> str:

@@ -86,9 +86,8 @@ def administrators(context: EksContext) -> tuple[str, ...]:
 def standing(context: EksContext, caller: str) -> Literal["administrator", "other", "unlisted"]:
     """What the spec says of whoever runs mlcluster.
 
-    EKS gives whoever creates a cluster an entry of its own, unless it is asked not to
-    (bootstrapClusterCreatorAdminPermissions), and then refuses the entry of the spec for the same principal. So a
-    listed creator must not get one, and an unlisted one must.
+    EKS gives whoever creates a cluster an entry of its own, because the component always asks for it, and then refuses
+    the entry of the spec for the same principal. So whoever creates it must not be listed: preflight tells (AWS012).
 
     Args:
         caller: the ARN that AWS knows the caller by; of a role that somebody has taken,

@@ -35,7 +35,7 @@ def role_arn(context: EksContext, name: str) -> Ref:
 
 
 def node_role_arn(context: EksContext) -> Ref:
-    """The ARN of the role of every node, Karpenter's too."""
+    """The ARN of the role of every managed node; Karpenter's nodes have their own."""
     return role_arn(context, NODES)
 
 

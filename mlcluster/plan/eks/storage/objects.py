@@ -63,37 +63,10 @@ def _class(context: EksContext, one: StorageClass, spec_path: str) -> PlanObject
 def _claim(context: EksContext, volume: Volume, team: str, namespace: str) -> tuple[PlanObject, PlanObject]:
     """A volume that only this claim can have, and the claim; neither name can be mistaken: labels have no dots."""
     persistent = f"{team}.{volume.name}"
-    modes = ["ReadOnlyMany" if volume.written.read_only else "ReadWriteMany"]
-    size = EFS_CAPACITY if volume.written.kind == "efs" else f"{volume.capacity_gib}Gi"
-    label = {names.TEAM: team}
-    spec: Manifest = {
-        "capacity": {"storage": size},
-        "accessModes": modes,
-        "volumeMode": "Filesystem",
-        "persistentVolumeReclaimPolicy": "Retain",
-        "storageClassName": "",
-        "claimRef": {"namespace": namespace, "name": volume.name},
-        "csi": _source(volume, team),
-    }
-    if volume.written.kind == "fsxLustre":
-        spec["mountOptions"] = ["flock"]
-    wanted: Manifest = {
-        "accessModes": modes,
-        "storageClassName": "",
-        "volumeMode": "Filesystem",
-        "volumeName": persistent,
-        "resources": {"requests": {"storage": size}},
-    }
+    label, path = {names.TEAM: team}, volume.spec_path
+    offered, wanted = _offered(volume, team, namespace), _wanted(volume, persistent)
     return (
-        make(
-            context.name,
-            "v1",
-            "PersistentVolume",
-            persistent,
-            {"spec": spec},
-            labels=label,
-            spec_path=volume.spec_path,
-        ),
+        make(context.name, "v1", "PersistentVolume", persistent, {"spec": offered}, labels=label, spec_path=path),
         make(
             context.name,
             "v1",
@@ -103,9 +76,40 @@ def _claim(context: EksContext, volume: Volume, team: str, namespace: str) -> tu
             namespace=namespace,
             labels=label,
             needs=(object_id("PersistentVolume", persistent),),
-            spec_path=volume.spec_path,
+            spec_path=path,
         ),
     )
+
+
+def _offered(volume: Volume, team: str, namespace: str) -> Manifest:
+    spec: Manifest = {
+        "capacity": {"storage": _size(volume)},
+        "accessModes": _modes(volume),
+        "volumeMode": "Filesystem",
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "claimRef": {"namespace": namespace, "name": volume.name},
+        "csi": _source(volume, team),
+    }
+    return {**spec, "mountOptions": ["flock"]} if volume.written.kind == "fsxLustre" else spec
+
+
+def _wanted(volume: Volume, persistent: str) -> Manifest:
+    return {
+        "accessModes": _modes(volume),
+        "storageClassName": "",
+        "volumeMode": "Filesystem",
+        "volumeName": persistent,
+        "resources": {"requests": {"storage": _size(volume)}},
+    }
+
+
+def _modes(volume: Volume) -> list[str]:
+    return ["ReadOnlyMany" if volume.written.read_only else "ReadWriteMany"]
+
+
+def _size(volume: Volume) -> str:
+    return EFS_CAPACITY if volume.written.kind == "efs" else f"{volume.capacity_gib}Gi"
 
 
 def _source(volume: Volume, team: str) -> Manifest:
