@@ -4,7 +4,7 @@ from mlcluster.catalog.pins import EFA_DEVICE_PLUGIN
 from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import CRITICAL, device_plugin_tolerations
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.quantities import parse
 
 RELEASE_ID = "Release/aws-efa-k8s-device-plugin"
@@ -30,11 +30,6 @@ _ACCOUNTS = {
 """Whose registry has EKS's images in a region, where it is another (EKS user guide, "add-ons-images")."""
 
 
-def efa_device_plugin_resources(context: EksContext) -> list[PlanResource]:  # noqa: ARG001 -- the shape of a component
-    """None: it asks nothing of AWS."""
-    return []
-
-
 def efa_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
     """The release, where a pool has EFA."""
     pools = _pools(context)
@@ -54,11 +49,6 @@ def efa_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
             spec_path=_spec_path(pools[0]),
         )
     ]
-
-
-def efa_device_plugin_objects(context: EksContext) -> list[PlanObject]:  # noqa: ARG001 -- the shape of a component
-    """None: the chart has all there is."""
-    return []
 
 
 def efa_device_plugin_pods(context: EksContext) -> tuple[PlanPod, ...]:

@@ -11,16 +11,11 @@ from mlcluster.catalog.pins import NVIDIA_DEVICE_PLUGIN
 from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import CRITICAL, device_plugin_tolerations
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.quantities import parse
 
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 """The chart asks for nothing."""
-
-
-def nvidia_device_plugin_resources(context: EksContext) -> list[PlanResource]:  # noqa: ARG001 -- the shape of a component
-    """None: it asks nothing of AWS."""
-    return []
 
 
 def nvidia_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
@@ -40,11 +35,6 @@ def nvidia_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
         )
         for replicas, pools in _by_sharing(context).items()
     ]
-
-
-def nvidia_device_plugin_objects(context: EksContext) -> list[PlanObject]:  # noqa: ARG001 -- the shape of a component
-    """None: the chart has all there is."""
-    return []
 
 
 def nvidia_device_plugin_pods(context: EksContext) -> tuple[PlanPod, ...]:

@@ -9,7 +9,7 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.identity import pod_role
 from mlcluster.plan.eks.scaling_tags import discovery_tags
 from mlcluster.plan.eks.tolerations import CRITICAL
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
+from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
 
 RELEASE_ID = "Release/cluster-autoscaler"
@@ -50,11 +50,6 @@ def cluster_autoscaler_releases(context: EksContext) -> list[PlanRelease]:
             spec_path=SPEC_PATH,
         )
     ]
-
-
-def cluster_autoscaler_objects(context: EksContext) -> list[PlanObject]:  # noqa: ARG001 -- the shape of a component
-    """None: the chart has all there is."""
-    return []
 
 
 def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:

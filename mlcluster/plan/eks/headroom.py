@@ -13,12 +13,9 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import pool_tolerations
 from mlcluster.plan.model import (
     Amounts,
-    ComponentPlan,
     Manifest,
     PlanObject,
     PlanPod,
-    PlanRelease,
-    PlanResource,
     Pool,
 )
 from mlcluster.plan.objects import make, object_id
@@ -38,21 +35,6 @@ _SECURITY = {
     "runAsUser": 65_535,
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-
-
-def headroom_resources(context: EksContext) -> list[PlanResource]:  # noqa: ARG001 -- the shape of a component
-    """None: it asks nothing of AWS."""
-    return []
-
-
-def headroom_releases(context: EksContext) -> list[PlanRelease]:  # noqa: ARG001 -- the shape of a component
-    """None: the objects are ours."""
-    return []
-
-
-def headroom_components(context: EksContext) -> list[ComponentPlan]:  # noqa: ARG001 -- the shape of a component
-    """None: nothing is installed."""
-    return []
 
 
 def headroom_objects(context: EksContext) -> list[PlanObject]:

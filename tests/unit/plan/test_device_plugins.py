@@ -9,17 +9,13 @@ import yaml
 
 from mlcluster.plan.components.efa_device_plugin import (
     efa_device_plugin_components,
-    efa_device_plugin_objects,
     efa_device_plugin_pods,
     efa_device_plugin_releases,
-    efa_device_plugin_resources,
 )
 from mlcluster.plan.components.nvidia_device_plugin import (
     nvidia_device_plugin_components,
-    nvidia_device_plugin_objects,
     nvidia_device_plugin_pods,
     nvidia_device_plugin_releases,
-    nvidia_device_plugin_resources,
 )
 from mlcluster.plan.model import Manifest, PlanRelease
 from mlcluster.plan.overhead import lands_on
@@ -156,14 +152,6 @@ def test_what_the_plan_lists() -> None:
     here = eks_context(*EVERY)
     listed = [*efa_device_plugin_components(here), *nvidia_device_plugin_components(here)]
     assert [component.name for component in listed] == ["aws-efa-k8s-device-plugin", "nvidia-device-plugin"]
-
-
-def test_they_are_charts_and_nothing_else() -> None:
-    here = eks_context(*EVERY)
-    assert efa_device_plugin_resources(here) == []
-    assert efa_device_plugin_objects(here) == []
-    assert nvidia_device_plugin_resources(here) == []
-    assert nvidia_device_plugin_objects(here) == []
 
 
 @needs_charts

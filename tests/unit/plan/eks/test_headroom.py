@@ -6,11 +6,8 @@ import pytest
 
 from mlcluster.plan.eks.headroom import (
     NAMESPACE,
-    headroom_components,
     headroom_objects,
     headroom_pods,
-    headroom_releases,
-    headroom_resources,
 )
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.names import TEAM
@@ -135,10 +132,3 @@ def test_nothing_where_nobody_scales_or_nobody_asks() -> None:
     assert manifests(SYSTEM, warm(TRAIN), autoscaler="none") == {}
     assert headroom_pods(eks_context(warm(TRAIN), autoscaler="none")) == ()
     assert manifests(SYSTEM, TRAIN) == {}
-
-
-def test_it_is_objects_and_nothing_else() -> None:
-    here = eks_context(warm(TRAIN))
-    assert headroom_resources(here) == []
-    assert headroom_releases(here) == []
-    assert headroom_components(here) == []
