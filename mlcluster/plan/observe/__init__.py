@@ -1,0 +1,1 @@
+"""Observation: counters, rules and dashboards, as data built in Python."""

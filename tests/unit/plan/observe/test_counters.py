@@ -1,0 +1,54 @@
+"""The exporter's file: every field is one that the exporter knows (its own files, read beside the checkout)."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from mlcluster.plan.observe.counters import COUNTERS, FIELDS, dcgm_counters_csv
+
+REFERENCE = Path(__file__).parents[4].parent / "shared" / "reference" / "charts" / "dcgm-exporter"
+KINDS = {"gauge", "counter", "label"}
+
+pytestmark = pytest.mark.unit
+
+
+def lines() -> list[list[str]]:
+    """The file as the exporter reads it: comma separated, comments left out."""
+    text = [line for line in dcgm_counters_csv().splitlines() if not line.startswith("#")]
+    return [[part.strip() for part in row] for row in csv.reader(text)]
+
+
+def known() -> dict[str, tuple[str, bool]]:
+    """Field -> (kind, whether it is on) in the exporter's own files."""
+    found: dict[str, tuple[str, bool]] = {}
+    for path in sorted(REFERENCE.glob("*.csv")):
+        for line in path.read_text().splitlines():
+            parts = [part.strip() for part in line.lstrip("# ").split(",")]
+            if len(parts) >= 3 and parts[0].startswith("DCGM_"):
+                on = not line.startswith("#") or found.get(parts[0], ("", False))[1]
+                found[parts[0]] = (parts[1], on)
+    return found
+
+
+def test_every_line_has_a_field_a_kind_and_a_text() -> None:
+    rows = lines()
+    assert len(rows) == len(COUNTERS) == len(FIELDS)
+    for row in rows:
+        assert len(row) == 3, row
+        assert row[1] in KINDS
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="DCGM exporter's files are not in ../shared/reference")
+def test_every_field_is_one_that_the_exporter_knows() -> None:
+    fields = known()
+    assert not FIELDS - set(fields)
+    for counter in COUNTERS:
+        # The counts of a window go up and down: the exporter's README calls them gauges, its file says counter.
+        expected = "gauge" if counter.field.startswith("DCGM_EXP_") else fields[counter.field][0]
+        assert counter.kind == expected, counter.field
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="DCGM exporter's files are not in ../shared/reference")
+def test_nothing_that_the_exporter_reports_by_itself_is_lost() -> None:
+    assert not {field for field, (_, on) in known().items() if on} - FIELDS
