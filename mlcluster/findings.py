@@ -75,6 +75,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
         FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
         FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),
+        FindingKind("CMP001", _E, "Chart value that follows from the spec"),
         FindingKind("CST001", _E, "Over budget"),
         FindingKind("CST002", _W, "Budget not proven"),
         FindingKind("CST003", _I, "Price unknown"),

@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING
 
 from mlcluster.catalog.pins import LAB_KUBERNETES
 from mlcluster.plan.admission import policy_objects
-from mlcluster.plan.components import kueue
+from mlcluster.plan.components.assembly import component_parts, contributions, labelled
+from mlcluster.plan.components.charts import release_id
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.index import selected
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
@@ -20,21 +23,25 @@ from mlcluster.spec.targets import ExistingTarget, LocalTarget
 if TYPE_CHECKING:
     from mlcluster.plan.eks.parts import EksParts
 
+KUEUE_RELEASE = release_id("kueue")
+
 
 def build(spec: ClusterSpec) -> Plan:
     """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
     cluster = spec.metadata.name
-    pools, pods = _pools_and_pods(spec)
+    pools, pods, chosen = _pools_and_pods(spec)
     teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
     policies = policy_objects(cluster, pools)
     guards = tuple(entry.id for entry in policies)
-    cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams)
+    parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
+    cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)
     objects: list[PlanObject] = [
-        *tier_objects(cluster, tiers, kueue.RELEASE_ID, headroom=any(pool.warm for pool in spec.node_pools)),
+        *tier_objects(cluster, tiers, KUEUE_RELEASE, headroom=any(pool.warm for pool in spec.node_pools)),
         *policies,
-        *queue_objects(cluster, pools, teams, cohorts, kueue.RELEASE_ID),
+        *queue_objects(cluster, pools, teams, cohorts, KUEUE_RELEASE),
+        *parts.objects,
         *(cloud.objects if cloud else ()),
     ]
     for written, team in zip(spec.teams, teams, strict=True):
@@ -45,34 +52,45 @@ def build(spec: ClusterSpec) -> Plan:
         teams=teams,
         cohorts=cohorts,
         tiers=tiers,
-        components=(kueue.kueue_component(spec), *(cloud.components if cloud else ())),
+        components=parts.components,
         resources=cloud.resources if cloud else _nodes(spec, pools),
-        releases=(kueue.kueue_release(spec), *(cloud.releases if cloud else ())),
+        releases=parts.releases,
         objects=tuple(sorted(objects, key=lambda entry: entry.id)),
         pods=pods,
+        findings=parts.findings,
     )
 
 
-def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...]]:
-    """Pools, less what daemon sets take of their nodes, and every pod of ours.
+def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
+    """Pools, less what daemon sets take of their nodes; every pod of ours; the components, and what brought them.
 
-    Which daemon set lands on which pool follows from the pools' labels and taints, so they are resolved first.
+    Which daemon set lands on which pool follows from the pools' labels and taints, so components are asked twice.
     """
-    pools, pods = resolve_pools(spec), kueue.kueue_pods(spec)
+    pools = resolve_pools(spec)
+    chosen = selected(spec, pools)
+    made = contributions(ComponentContext(spec, pools, chosen))
+    pools = labelled(pools, made)
+    pods = tuple(pod for one in made.values() for pod in one.pods)
     if isinstance(spec.target, EksTarget):
         from mlcluster.plan.eks.context import EksContext
         from mlcluster.plan.eks.parts import eks_pods
 
         pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
-    return with_daemon_sets(pools, pods), pods
+    return with_daemon_sets(pools, pods), pods, chosen
 
 
-def _cloud(spec: ClusterSpec, target: EksTarget, pools: tuple[Pool, ...], teams: tuple[TeamPlan, ...]) -> "EksParts":
+def _cloud(
+    spec: ClusterSpec,
+    target: EksTarget,
+    pools: tuple[Pool, ...],
+    teams: tuple[TeamPlan, ...],
+    of_components: tuple[PlanResource, ...],
+) -> "EksParts":
     """What comes with AWS; its modules are loaded only here, so that other targets do not wait for them."""
     from mlcluster.plan.eks.context import EksContext
     from mlcluster.plan.eks.parts import eks_parts
 
-    return eks_parts(EksContext(spec, target, pools), teams)
+    return eks_parts(EksContext(spec, target, pools), teams, of_components)
 
 
 def _nodes(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[PlanResource, ...]:

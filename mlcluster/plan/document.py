@@ -9,8 +9,11 @@ from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanRes
 from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
-_OPAQUE = {PlanObject: "manifest", PlanRelease: "values", PlanResource: "inputs"}
+_OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "answers"), PlanResource: ("inputs",)}
 """Fields that hold another system's document: their keys stay as they are."""
+
+_LEFT_OUT = frozenset({"findings"})
+"""`validate` tells them, with what the spec allows."""
 
 
 def to_document(plan: Plan) -> dict[str, Any]:
@@ -25,12 +28,13 @@ def to_json(plan: Plan) -> str:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        opaque = _OPAQUE.get(type(value))
+        opaque = _OPAQUE.get(type(value), ())
         entry = {
             _camel(field.name): written(getattr(value, field.name))
-            if field.name == opaque
+            if field.name in opaque
             else _plain(getattr(value, field.name))
             for field in fields(value)
+            if field.name not in _LEFT_OUT
         }
         if isinstance(value, Pool):
             entry["usdPerHourAtMin"] = value.usd_per_hour_at_min

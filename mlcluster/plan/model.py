@@ -9,10 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mlcluster.findings import Finding
+
 Amounts = Mapping[str, int]
 Manifest = dict[str, Any]
-Realisation = Literal["helm", "process", "present"]
-"""How a release comes to be: by Helm, as a host process of the lab, or it is there already."""
+Realisation = Literal["helm", "process", "simulated", "present"]
+"""How a component comes to be.
+
+By Helm (or as objects of ours), as a host process of the lab, on the lab without its controller (only its pods are
+simulated), or it is there already.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,10 @@ class Accelerator:
         model: e.g. "h100".
         gpus: physical devices per node.
         memory_mib: memory per device, MiB; None when unknown.
-        resource: what pods request, e.g. nvidia.com/gpu or nvidia.com/mig-1g.5gb.
-        slices: how many of `resource` a node offers.
+        resource: what pods request, e.g. nvidia.com/gpu or nvidia.com/mig-1g.5gb; the first of `shares`.
+        slices: how many of all `shares` a node offers.
         sharing: how devices become slices.
+        shares: everything that pods can request of them -> how many of it a node offers.
     """
 
     model: str
@@ -53,7 +60,8 @@ class Accelerator:
     memory_mib: int | None
     resource: str
     slices: int
-    sharing: Literal["whole", "mig", "timeSlicing"]
+    sharing: Literal["whole", "mig", "timeSlicing", "mps"]
+    shares: Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +199,13 @@ class PlanResource:
 
 @dataclass(frozen=True, slots=True)
 class PlanRelease:
-    """A Helm release: exact version, whole values."""
+    """A Helm release: exact version, whole values.
+
+    Attributes:
+        definitions: names of its custom resource definitions; what needs the release waits until they are Established.
+        answers: objects that its webhooks look at: what needs the release waits until a dry run of each is answered.
+        overrides: paths in `values` that the spec has given, e.g. "operator.logLevel".
+    """
 
     id: str
     name: str
@@ -203,6 +217,9 @@ class PlanRelease:
     needs: tuple[str, ...]
     realisation: Realisation
     spec_path: str
+    definitions: tuple[str, ...] = ()
+    answers: tuple[Manifest, ...] = ()
+    overrides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +234,13 @@ class PlanObject:
 
 @dataclass(frozen=True, slots=True)
 class PlanPod:
-    """The shape of pods that a component will create, and how we know it."""
+    """The shape of pods that a component will create, and how we know it.
+
+    Attributes:
+        owner: id of the release or object that creates them.
+        name: of the workload; "" for the release's own name.
+        replicas: pods of a Deployment or StatefulSet.
+    """
 
     owner: str
     kind: Literal["Deployment", "DaemonSet", "StatefulSet"]
@@ -229,6 +252,8 @@ class PlanPod:
     evidence: Literal["rendered", "declared"]
     source: str
     spec_path: str
+    name: str = ""
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +270,11 @@ class ClusterFacts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that `up` makes true."""
+    """Everything that `up` makes true.
+
+    Attributes:
+        findings: what components have to say of how they are used; `rules.findings` tells them with its own.
+    """
 
     cluster: ClusterFacts
     pools: tuple[Pool, ...]
@@ -257,3 +286,4 @@ class Plan:
     releases: tuple[PlanRelease, ...]
     objects: tuple[PlanObject, ...]
     pods: tuple[PlanPod, ...]
+    findings: tuple[Finding, ...] = ()

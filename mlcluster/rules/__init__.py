@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = (
 def findings(plan: Plan, spec: ClusterSpec) -> tuple[Finding, ...]:
     """Every finding on the plan, worst first; those that the spec allows carry the reason."""
     reasons = {allowed.id: allowed.reason for allowed in spec.allow}
-    made = [*(finding for rule in RULES for finding in rule(plan))]
+    made = [*plan.findings, *(finding for rule in RULES for finding in rule(plan))]
     if plan.cluster.target == "eks":
         made += _of_the_network(plan, spec)
     found = [finding.allow(reasons.get(finding.id, "")) for finding in made]

@@ -6,7 +6,7 @@ from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
-from mlcluster.rules.places import place
+from mlcluster.plan.places import place
 from mlcluster.spec.suggestions import listed
 
 

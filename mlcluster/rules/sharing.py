@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan
-from mlcluster.rules.places import place
+from mlcluster.plan.places import place
 
 
 def guarantees_on_time_slices(plan: Plan) -> Iterator[Finding]:

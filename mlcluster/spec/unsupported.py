@@ -10,22 +10,9 @@ _LATER = "not supported yet"
 
 def unsupported_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Each part of the spec that waits for a later version."""
-    yield from _components(spec)
     if len(spec.cohorts) > 1:
         yield Problem(("cohorts", 1), f"more than one cohort is {_LATER}", "keep one; its teams borrow from each other")
     for index, pool in enumerate(spec.node_pools):
         if spec.target.kind != "eks" and pool.capacity.type != "onDemand":
             message = f"capacity type {pool.capacity.type} on target {spec.target.kind} is {_LATER}"
             yield Problem(("nodePools", index, "capacity", "type"), message, "remove capacity")
-
-
-def _components(spec: ClusterSpec) -> Iterator[Problem]:
-    later = {
-        "gpuOperator": spec.components.gpu_operator,
-        "dcgmExporter": spec.components.dcgm_exporter,
-        "rdmaDevicePlugin": spec.components.rdma_device_plugin,
-        "multus": spec.components.multus,
-    }
-    for name, component in later.items():
-        if component is not None:
-            yield Problem(("components", name), f"the component {name} is {_LATER}", "remove it", key=True)

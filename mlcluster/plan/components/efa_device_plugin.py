@@ -2,9 +2,11 @@
 
 from mlcluster.catalog.pins import EFA_DEVICE_PLUGIN
 from mlcluster.plan import names
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import CRITICAL, device_plugin_tolerations
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, Pool
+from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.quantities import parse
 
 RELEASE_ID = "Release/aws-efa-k8s-device-plugin"
@@ -28,6 +30,12 @@ _ACCOUNTS = {
     "us-gov-west-1": "013241004608",
 }
 """Whose registry has EKS's images in a region, where it is another (EKS user guide, "add-ons-images")."""
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release and its pods."""
+    on = context.eks()
+    return Contribution(releases=tuple(efa_device_plugin_releases(on)), pods=efa_device_plugin_pods(on))
 
 
 def efa_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
@@ -69,14 +77,6 @@ def efa_device_plugin_pods(context: EksContext) -> tuple[PlanPod, ...]:
         )
         for pool in pools
     )
-
-
-def efa_device_plugin_components(context: EksContext) -> list[ComponentPlan]:
-    """What `plan` lists."""
-    pools = _pools(context)
-    if not pools:
-        return []
-    return [ComponentPlan(EFA_DEVICE_PLUGIN.name, EFA_DEVICE_PLUGIN.version, "helm", _spec_path(pools[0]))]
 
 
 def _values(context: EksContext, pools: list[Pool]) -> Manifest:

@@ -4,7 +4,10 @@ import json
 
 from mlcluster.catalog.pins import KUEUE
 from mlcluster.plan import names
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, Realisation
+from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
 from mlcluster.spec.cluster import ClusterSpec
 
 RELEASE_ID = "Release/kueue"
@@ -34,59 +37,41 @@ def kueue_configuration(spec: ClusterSpec) -> Manifest:
     }
 
 
-def kueue_release(spec: ClusterSpec) -> PlanRelease:
-    """The release: by Helm, as a process of the lab, or there already."""
+def contribute(context: ComponentContext) -> Contribution:
+    """The release and the controller's pod."""
+    return Contribution(releases=(_release(context),), pods=_pods(context))
+
+
+def _release(context: ComponentContext) -> PlanRelease:
+    """By Helm, as a process of the lab, or there already."""
     in_cluster = {
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
     }
-    configuration = kueue_configuration(spec)
-    whole = configuration if spec.target.kind == "local" else {**configuration, **in_cluster}
-    return PlanRelease(
-        id=RELEASE_ID,
-        name=KUEUE.name,
-        chart=KUEUE.chart,
-        version=KUEUE.version,
-        repository=KUEUE.repository,
-        namespace=KUEUE.namespace,
-        values={
-            "controllerManager": {"manager": {"priorityClassName": "system-cluster-critical"}},
-            "managerConfig": {"controllerManagerConfigYaml": json.dumps(whole, indent=2)},
-        },
-        needs=(),
-        realisation=_realisation(spec),
-        spec_path=SPEC_PATH,
-    )
+    configuration = kueue_configuration(context.spec)
+    whole = configuration if context.target == "local" else {**configuration, **in_cluster}
+    values = {
+        "controllerManager": {"manager": {"priorityClassName": "system-cluster-critical"}},
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(whole, indent=2)},
+    }
+    return chart_release(context, "kueue", values)
 
 
-def kueue_component(spec: ClusterSpec) -> ComponentPlan:
-    """What `plan` lists."""
-    return ComponentPlan(KUEUE.name, KUEUE.version, _realisation(spec), SPEC_PATH)
-
-
-def kueue_pods(spec: ClusterSpec) -> tuple[PlanPod, ...]:
+def _pods(context: ComponentContext) -> tuple[PlanPod, ...]:
     """The controller's pod, where it is one (chart values v0.18.3: 500m CPU, 512Mi)."""
-    if _realisation(spec) != "helm":
+    if realisation(context, "kueue") != "helm":
         return ()
     return (
-        PlanPod(
-            owner=RELEASE_ID,
-            kind="Deployment",
+        deployment_pod(
+            context,
+            RELEASE_ID,
+            "kueue-controller-manager",
+            {"cpu": "500m", "memory": "512Mi"},
             namespace=KUEUE.namespace,
-            node_selector={},
-            tolerations=(),
-            requests={"cpu": 500, "memory": 512, "pods": 1},
-            priority_class="system-cluster-critical",
-            evidence="declared",
             source=f"values.yaml of {KUEUE.source}",
             spec_path=SPEC_PATH,
+            tolerations=(),
         ),
     )
-
-
-def _realisation(spec: ClusterSpec) -> Realisation:
-    if spec.target.kind == "local":
-        return "process"
-    return "helm" if spec.components.kueue.install else "present"

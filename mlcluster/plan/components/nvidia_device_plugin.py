@@ -9,13 +9,21 @@ import json
 
 from mlcluster.catalog.pins import NVIDIA_DEVICE_PLUGIN
 from mlcluster.plan import names
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import CRITICAL, device_plugin_tolerations
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, Pool
+from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.quantities import parse
 
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 """The chart asks for nothing."""
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The releases and their pods."""
+    on = context.eks()
+    return Contribution(releases=tuple(nvidia_device_plugin_releases(on)), pods=nvidia_device_plugin_pods(on))
 
 
 def nvidia_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
@@ -55,14 +63,6 @@ def nvidia_device_plugin_pods(context: EksContext) -> tuple[PlanPod, ...]:
         for replicas, pools in _by_sharing(context).items()
         for pool in pools
     )
-
-
-def nvidia_device_plugin_components(context: EksContext) -> list[ComponentPlan]:
-    """What `plan` lists: one line, however many releases."""
-    pools = [pool for pools in _by_sharing(context).values() for pool in pools]
-    if not pools:
-        return []
-    return [ComponentPlan(NVIDIA_DEVICE_PLUGIN.name, NVIDIA_DEVICE_PLUGIN.version, "helm", pools[0].spec_path)]
 
 
 def _by_sharing(context: EksContext) -> dict[int, list[Pool]]:

@@ -9,7 +9,7 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.identity import pod_role
 from mlcluster.plan.eks.scaling_tags import discovery_tags
 from mlcluster.plan.eks.tolerations import CRITICAL
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanPod, PlanRelease, PlanResource
+from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
 
 RELEASE_ID = "Release/cluster-autoscaler"
@@ -70,13 +70,6 @@ def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:
             spec_path=SPEC_PATH,
         ),
     )
-
-
-def cluster_autoscaler_components(context: EksContext) -> list[ComponentPlan]:
-    """What `plan` lists."""
-    if not _installed(context):
-        return []
-    return [ComponentPlan(CLUSTER_AUTOSCALER.name, CLUSTER_AUTOSCALER.version, "helm", SPEC_PATH)]
 
 
 def cluster_autoscaler_statements(context: EksContext) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from mlcluster.plan.eks.karpenter_classes import node_class
 from mlcluster.plan.eks.karpenter_events import interruption_resources, queue_arn, queue_name
 from mlcluster.plan.eks.karpenter_pools import is_static, node_pool
 from mlcluster.plan.eks.tolerations import CRITICAL
-from mlcluster.plan.model import ComponentPlan, Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
 
 CRD_RELEASE_ID = "Release/karpenter-crd"
@@ -76,13 +76,6 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
             spec_path=SPEC_PATH,
         ),
     )
-
-
-def karpenter_components(context: EksContext) -> list[ComponentPlan]:
-    """What `plan` lists."""
-    if not _installed(context):
-        return []
-    return [ComponentPlan(pin.name, pin.version, "helm", SPEC_PATH) for pin in (KARPENTER_CRD, KARPENTER)]
 
 
 def _release(pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...]) -> PlanRelease:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from mlcluster.catalog.components import pins
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 
-_SYSTEM_NAMESPACES = frozenset({"default", "kueue-system", "mlcluster", "gpu-operator"})
+_SYSTEM_NAMESPACES = frozenset({"default", "mlcluster", *(pin.namespace for pin in pins().values())})
 _SYSTEM_PREFIXES = ("kube-", "mlcluster-")
 
 

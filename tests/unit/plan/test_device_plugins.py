@@ -8,12 +8,10 @@ import pytest
 import yaml
 
 from mlcluster.plan.components.efa_device_plugin import (
-    efa_device_plugin_components,
     efa_device_plugin_pods,
     efa_device_plugin_releases,
 )
 from mlcluster.plan.components.nvidia_device_plugin import (
-    nvidia_device_plugin_components,
     nvidia_device_plugin_pods,
     nvidia_device_plugin_releases,
 )
@@ -122,14 +120,12 @@ def test_no_second_plugin_where_the_image_has_one_and_none_without_partitions(po
     here = eks_context(pool)
     assert nvidia_device_plugin_releases(here) == []
     assert nvidia_device_plugin_pods(here) == ()
-    assert nvidia_device_plugin_components(here) == []
 
 
 def test_nothing_without_efa() -> None:
     here = eks_context(SYSTEM, TRAIN)
     assert efa_device_plugin_releases(here) == []
     assert efa_device_plugin_pods(here) == ()
-    assert efa_device_plugin_components(here) == []
 
 
 def test_pods_land_on_the_pools_that_need_them_and_on_no_others() -> None:
@@ -146,12 +142,6 @@ def test_pods_belong_to_releases_of_the_plan() -> None:
     here = eks_context(*EVERY)
     owners = {pod.owner for pod in (*efa_device_plugin_pods(here), *nvidia_device_plugin_pods(here))}
     assert owners == {efa().id, *nvidia()}
-
-
-def test_what_the_plan_lists() -> None:
-    here = eks_context(*EVERY)
-    listed = [*efa_device_plugin_components(here), *nvidia_device_plugin_components(here)]
-    assert [component.name for component in listed] == ["aws-efa-k8s-device-plugin", "nvidia-device-plugin"]
 
 
 @needs_charts

@@ -9,7 +9,6 @@ import yaml
 from mlcluster.catalog.eks import eks_version
 from mlcluster.plan.eks.cluster_autoscaler import (
     REQUESTS,
-    cluster_autoscaler_components,
     cluster_autoscaler_pods,
     cluster_autoscaler_releases,
     cluster_autoscaler_resources,
@@ -116,12 +115,6 @@ def test_nothing_where_something_else_scales(autoscaler: str) -> None:
     assert cluster_autoscaler_resources(here) == []
     assert cluster_autoscaler_releases(here) == []
     assert cluster_autoscaler_pods(here) == ()
-    assert cluster_autoscaler_components(here) == []
-
-
-def test_what_the_plan_lists() -> None:
-    (component,) = cluster_autoscaler_components(eks_context())
-    assert (component.name, component.realisation) == ("cluster-autoscaler", "helm")
 
 
 @pytest.mark.skipif(not VALUES.is_file(), reason="the chart's values are not in ../shared/reference: not compared")

@@ -13,7 +13,6 @@ from mlcluster.plan.eks.headroom import headroom_objects
 from mlcluster.plan.eks.karpenter import (
     CRD_RELEASE_ID,
     RELEASE_ID,
-    karpenter_components,
     karpenter_objects,
     karpenter_pods,
     karpenter_releases,
@@ -513,9 +512,3 @@ def test_nothing_where_something_else_scales(autoscaler: str) -> None:
     assert karpenter_releases(here) == []
     assert karpenter_objects(here) == []
     assert karpenter_pods(here) == ()
-    assert karpenter_components(here) == []
-
-
-def test_what_the_plan_lists() -> None:
-    here = eks_context(FIXED, CPU, autoscaler="karpenter")
-    assert [component.name for component in karpenter_components(here)] == ["karpenter-crd", "karpenter"]

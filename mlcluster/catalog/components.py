@@ -1,0 +1,78 @@
+"""Components: the exact version of each, where it comes from, and what is known about it (components.json).
+
+Bump a version there and nowhere else. `docs/components.md` is made from the same file.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentPin:
+    """One component at one exact version.
+
+    Attributes:
+        name: key of the catalogue; the Helm release is called so too.
+        chart: name of the chart, or the whole reference of an OCI chart; "" where we write the objects ourselves.
+        version: of the chart, else of the images.
+        repository: URL of the chart repository; "" for OCI.
+        oldest: first minor version of Kubernetes that it is made for, "" when upstream does not say.
+        newest: last one that it is known to work with, "" likewise.
+        images: by path in the chart's values, or by a name of ours where there is no chart: the image, or the
+            registry that the path takes.
+        source: where the facts were read, and `date` as of when (YYYY-MM-DD).
+        confirmed: read in the source itself, or second-hand.
+        why: why somebody wants it.
+        sets: path in the values -> why we set it.
+        checks: what is checked about it, and by whom.
+        removal: how it goes away.
+        records: what is known about steps between versions (`rules.upgrades`).
+        signs: how an installed one is recognised (`rules.installed`).
+        leaves: what stays behind when its chart is uninstalled.
+    """
+
+    name: str
+    title: str
+    chart: str
+    version: str
+    repository: str
+    namespace: str
+    oldest: str
+    newest: str
+    source: str
+    date: str
+    confirmed: Literal["source", "second-hand"]
+    images: Mapping[str, str]
+    why: str
+    sets: Mapping[str, str]
+    checks: tuple[str, ...]
+    removal: str
+    records: tuple[Mapping[str, Any], ...]
+    signs: Mapping[str, Any]
+    leaves: Mapping[str, Any]
+
+
+@cache
+def pins() -> Mapping[str, ComponentPin]:
+    """Every pin by name, in the order of the file."""
+    text = Path(__file__).with_name("components.json").read_text("utf-8")
+    return {name: _pin(name, entry) for name, entry in json.loads(text).items()}
+
+
+def pin(name: str) -> ComponentPin:
+    """The pin of one component.
+
+    Raises:
+        KeyError: the catalogue has no such component.
+    """
+    return pins()[name]
+
+
+def _pin(name: str, entry: dict[str, Any]) -> ComponentPin:
+    kubernetes = entry.pop("kubernetes")
+    entry["checks"], entry["records"] = tuple(entry["checks"]), tuple(entry["records"])
+    return ComponentPin(name=name, oldest=kubernetes["oldest"], newest=kubernetes["newest"], **entry)

@@ -1,0 +1,163 @@
+"""Puts what components contribute together: order, namespaces, values of the spec, the mirror, stand-ins on `local`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from mlcluster.catalog.components import pin
+from mlcluster.findings import Finding
+from mlcluster.plan.components.charts import realisation
+from mlcluster.plan.components.component import Contribution, Labels
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.index import COMPONENTS
+from mlcluster.plan.components.mirror import mirrored_object, mirrored_release
+from mlcluster.plan.components.overrides import with_overrides
+from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
+from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.objects import make, object_id
+
+Contributions = Mapping[str, Contribution]
+
+_FIRST = ("cluster-autoscaler", "karpenter")
+"""Whatever starts nodes: everything else may need one, and outlives none of them."""
+
+_WORKLOADS = frozenset({"DaemonSet", "Deployment"})
+_SYSTEM_NAMESPACES = frozenset({"default", "kube-system"})
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentParts:
+    """What all components add to a plan."""
+
+    releases: tuple[PlanRelease, ...]
+    objects: tuple[PlanObject, ...]
+    resources: tuple[PlanResource, ...]
+    pods: tuple[PlanPod, ...]
+    components: tuple[ComponentPlan, ...]
+    findings: tuple[Finding, ...]
+
+
+def contributions(context: ComponentContext) -> Contributions:
+    """What every component of the plan contributes, by name, in the order of the index."""
+    return {name: COMPONENTS[name].contribute(context) for name in context.selected}
+
+
+def labelled(pools: Iterable[Pool], made: Contributions) -> tuple[Pool, ...]:
+    """The pools with the labels that components put on their nodes."""
+    return tuple(
+        replace(pool, labels={**pool.labels, **_merged(one.node_labels.get(pool.name, {}) for one in made.values())})
+        for pool in pools
+    )
+
+
+def component_parts(context: ComponentContext) -> ComponentParts:
+    """Everything that components add, ready for the plan."""
+    made = contributions(context)
+    releases, findings = _releases(context, made)
+    objects = [*_namespaces(context, made, releases), *(entry for one in made.values() for entry in one.objects)]
+    objects = _without_foreign_namespaces(objects, releases)
+    pods = tuple(pod for one in made.values() for pod in one.pods)
+    if context.target == "local":
+        objects = [
+            *_with_definitions(context.cluster, objects, releases),
+            *stand_in_pods(context.cluster, pods, releases),
+        ]
+    registry = context.spec.components.registry
+    if registry:
+        objects = [mirrored_object(entry, registry) for entry in objects]
+    return ComponentParts(
+        releases=releases,
+        objects=tuple(objects),
+        resources=tuple(entry for one in made.values() for entry in one.resources),
+        pods=pods,
+        components=tuple(_listed(context, name) for name in made),
+        findings=(*findings, *(finding for one in made.values() for finding in one.findings)),
+    )
+
+
+def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[PlanRelease, ...], list[Finding]]:
+    registry, done, findings = context.spec.components.registry, [], []
+    for name, one in made.items():
+        before, settings = _before(context, name, made), context.settings(name)
+        for release in one.releases:
+            home = (object_id("Namespace", release.namespace),) if _is_made(release) else ()
+            final = replace(release, needs=tuple(dict.fromkeys((*home, *before, *release.needs))))
+            if registry and final.realisation in {"helm", "simulated"}:
+                final = mirrored_release(final, registry)
+            if settings is not None and settings.values and release.name == name:
+                final, refused = with_overrides(final, settings.values, f"components.{COMPONENTS[name].key}.values")
+                findings += refused
+            done.append(final)
+    return tuple(done), findings
+
+
+def _before(context: ComponentContext, name: str, made: Contributions) -> list[str]:
+    """Ids of what a component comes after: the releases of others, or their workloads where they have no release."""
+    entry = COMPONENTS[name]
+    first = () if name in _FIRST else _FIRST
+    wanted = {*first, *entry.after, *entry.requires(context.spec)}
+    others = [other for other in made if other != name and other in wanted]
+    return [identifier for other in others for identifier in _anchors(made[other])]
+
+
+def _anchors(one: Contribution) -> list[str]:
+    if one.releases:
+        return [release.id for release in one.releases]
+    return [entry.id for entry in one.objects if entry.manifest["kind"] in _WORKLOADS]
+
+
+def _is_made(release: PlanRelease) -> bool:
+    """Whether the release's namespace is ours to make."""
+    return release.realisation in {"helm", "simulated"} and release.namespace not in _SYSTEM_NAMESPACES
+
+
+def _namespaces(context: ComponentContext, made: Contributions, releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
+    paths = {release.namespace: release.spec_path for release in reversed(releases) if _is_made(release)}
+    for name, one in made.items():
+        for namespace in one.namespaces:
+            if realisation(context, name) in {"helm", "simulated"}:
+                paths.setdefault(namespace, context.spec_path(name))
+    return [
+        make(
+            context.cluster,
+            "v1",
+            "Namespace",
+            namespace,
+            {},
+            labels=dict(_merged(one.namespaces.get(namespace, {}) for one in made.values())),
+            spec_path=path,
+        )
+        for namespace, path in sorted(paths.items())
+        if namespace not in _SYSTEM_NAMESPACES
+    ]
+
+
+def _without_foreign_namespaces(objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
+    """Objects need no namespace that somebody else makes: the system's, or that of a component which is there."""
+    foreign = {object_id("Namespace", name) for name in _SYSTEM_NAMESPACES}
+    foreign |= {object_id("Namespace", release.namespace) for release in releases if not _is_made(release)}
+    foreign -= {entry.id for entry in objects}
+    return [replace(entry, needs=tuple(need for need in entry.needs if need not in foreign)) for entry in objects]
+
+
+def _with_definitions(cluster: str, objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
+    """The objects, each custom one after the definition that stands in for its own, and these definitions."""
+    definitions = stand_in_definitions(cluster, objects, releases)
+    kinds = {
+        (entry.manifest["spec"]["group"], entry.manifest["spec"]["names"]["kind"]): entry.id for entry in definitions
+    }
+
+    def after_its_definition(entry: PlanObject) -> PlanObject:
+        definition = kinds.get((entry.manifest["apiVersion"].rpartition("/")[0], entry.manifest["kind"]))
+        return replace(entry, needs=(*entry.needs, definition)) if definition else entry
+
+    return [*definitions, *map(after_its_definition, objects)]
+
+
+def _listed(context: ComponentContext, name: str) -> ComponentPlan:
+    settings = context.settings(name)
+    version = (settings.version if settings else None) or pin(name).version
+    return ComponentPlan(name, version, realisation(context, name), context.spec_path(name))
+
+
+def _merged(parts: Iterable[Labels]) -> Labels:
+    return {key: value for part in parts for key, value in part.items()}

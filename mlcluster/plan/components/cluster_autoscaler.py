@@ -1,0 +1,15 @@
+"""The Cluster Autoscaler, which `plan.eks.cluster_autoscaler` plans."""
+
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.eks import cluster_autoscaler as eks
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """Its release, pod and role."""
+    on = context.eks()
+    return Contribution(
+        releases=tuple(eks.cluster_autoscaler_releases(on)),
+        resources=tuple(eks.cluster_autoscaler_resources(on)),
+        pods=eks.cluster_autoscaler_pods(on),
+    )

@@ -1,0 +1,78 @@
+"""What a component starts from: the spec, the pools, and which other components there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mlcluster.plan.model import CohortPlan, Pool, TeamPlan
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components.base import ChartComponent
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.pools import NodePool
+
+if TYPE_CHECKING:
+    from mlcluster.plan.eks.context import EksContext
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentContext:
+    """One cluster, as components see it.
+
+    Attributes:
+        pools: with their facts; what daemon sets take of them is counted only the second time that components are
+            asked, and `teams` and `cohorts` are known only then.
+        selected: every component of the plan -> the place in the spec that brought it.
+    """
+
+    spec: ClusterSpec
+    pools: tuple[Pool, ...]
+    selected: Mapping[str, str]
+    teams: tuple[TeamPlan, ...] = ()
+    cohorts: tuple[CohortPlan, ...] = ()
+
+    @property
+    def cluster(self) -> str:
+        """Name of the cluster, for the ownership labels."""
+        return self.spec.metadata.name
+
+    @property
+    def target(self) -> str:
+        """eks, existing or local."""
+        return self.spec.target.kind
+
+    @property
+    def gpu_pools(self) -> tuple[Pool, ...]:
+        """Pools whose nodes have accelerators."""
+        return tuple(pool for pool in self.pools if pool.accelerator is not None)
+
+    def has(self, component: str) -> bool:
+        """Whether a component is in the plan, or there already as the spec says."""
+        return component in self.selected
+
+    def spec_path(self, component: str) -> str:
+        """The place in the spec that brought a component."""
+        return self.selected[component]
+
+    def settings(self, component: str) -> ChartComponent | None:
+        """What the spec says of a component; None where it says nothing."""
+        from mlcluster.plan.components.index import COMPONENTS
+
+        attribute = COMPONENTS[component].attribute
+        found: ChartComponent | None = getattr(self.spec.components, attribute) if attribute else None
+        return found
+
+    def written(self, pool: Pool) -> NodePool:
+        """What the spec says of a pool."""
+        return next(written for written in self.spec.node_pools if written.name == pool.name)
+
+    def eks(self) -> "EksContext":
+        """The context of the eks plan; its modules are loaded only here, so that other targets do not wait for them.
+
+        Raises:
+            TypeError: the target is another.
+        """
+        from mlcluster.plan.eks.context import EksContext
+
+        if not isinstance(self.spec.target, EksTarget):
+            raise TypeError(f"{self.cluster} is not on eks")
+        return EksContext(self.spec, self.spec.target, self.pools)

@@ -1,0 +1,210 @@
+"""Daemon sets that we write ourselves: one manifest, and from it what the plan knows of its pods."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mlcluster.catalog.components import pin
+from mlcluster.plan import names
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.tolerations import Toleration, daemon_set_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.objects import RBAC_API, make, object_id
+from mlcluster.plan.quantities import add, parse
+
+APP = "app.kubernetes.io/name"
+CONFIG = f"{names.DOMAIN}/config"
+"""Annotation: a digest of what the pods read when they start."""
+
+CNI_CONFIG, CNI_BINARIES = "/etc/cni/net.d", "/opt/cni/bin"
+"""Where kubelets of kubeadm, EKS, GKE and AKS have them."""
+
+PRIVILEGED = {"privileged": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A daemon set of ours, and its pod on the nodes of each pool."""
+
+    object: PlanObject
+    pods: tuple[PlanPod, ...]
+
+
+def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
+    context: ComponentContext,
+    component: str,
+    name: str,
+    pools: Sequence[Pool],
+    pod: Manifest,
+    *,
+    needs: tuple[str, ...] = (),
+    reads: Sequence[PlanObject] = (),
+    tolerations: Sequence[Toleration] | None = None,
+) -> Made:
+    """A daemon set on the nodes of these pools and of no others.
+
+    Args:
+        pod: its pod's spec, without where it may run and how important it is.
+        needs: ids of what goes first.
+        reads: config maps that its pods read when they start; a change of one restarts them.
+        tolerations: default: every taint of the pools, startup taints among them.
+    """
+    found = pin(component)
+    tolerated = daemon_set_tolerations(context, pools) if tolerations is None else list(tolerations)
+    spec: Manifest = {
+        "priorityClassName": "system-node-critical",
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)}},
+        "tolerations": tolerated,
+        **pod,
+    }
+    labels = {APP: name}
+    metadata: Manifest = {"labels": labels}
+    if reads:
+        metadata["annotations"] = {CONFIG: _digest(reads)}
+    body = {
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
+            "template": {"metadata": metadata, "spec": spec},
+        }
+    }
+    path = context.spec_path(component)
+    entry = make(
+        context.cluster,
+        "apps/v1",
+        "DaemonSet",
+        name,
+        body,
+        namespace=found.namespace,
+        needs=(*(entry.id for entry in reads), *needs),
+        spec_path=path,
+    )
+    pods = tuple(
+        PlanPod(
+            owner=entry.id,
+            kind="DaemonSet",
+            namespace=found.namespace,
+            node_selector=pool.selector,
+            tolerations=tuple(tolerated),
+            requests=_requests(pod),
+            priority_class="system-node-critical",
+            evidence="rendered",
+            source="the daemon set of this plan",
+            spec_path=pool.spec_path,
+            name=name,
+        )
+        for pool in pools
+    )
+    return Made(entry, pods)
+
+
+def on_pools(pools: Iterable[Pool]) -> Manifest:
+    """A node selector that the nodes of these pools match, and no others; pools told apart by one label share a term."""
+    by_keys: dict[tuple[str, ...], list[Pool]] = {}
+    for pool in pools:
+        by_keys.setdefault(tuple(pool.selector), []).append(pool)
+    terms: list[Manifest] = []
+    for keys, alike in by_keys.items():
+        if len(keys) == 1:
+            terms.append({"matchExpressions": [_in(keys[0], [pool.selector[keys[0]] for pool in alike])]})
+        else:
+            terms += [
+                {"matchExpressions": [_in(key, [value]) for key, value in pool.selector.items()]} for pool in alike
+            ]
+    return {"nodeSelectorTerms": terms}
+
+
+def service_account(context: ComponentContext, component: str, name: str, rules: list[Manifest]) -> list[PlanObject]:
+    """A service account, and the cluster-wide rights that its pods have; none without rules."""
+    namespace, path = pin(component).namespace, context.spec_path(component)
+    account = make(context.cluster, "v1", "ServiceAccount", name, {}, namespace=namespace, spec_path=path)
+    if not rules:
+        return [account]
+    role = make(context.cluster, RBAC_API, "ClusterRole", name, {"rules": rules}, spec_path=path)
+    binding: Manifest = {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+    }
+    needs = (role.id, account.id)
+    return [
+        account,
+        role,
+        make(context.cluster, RBAC_API, "ClusterRoleBinding", name, binding, needs=needs, spec_path=path),
+    ]
+
+
+def config_map(context: ComponentContext, component: str, name: str, data: dict[str, str]) -> PlanObject:
+    """A ConfigMap beside the component's daemon set."""
+    namespace, path = pin(component).namespace, context.spec_path(component)
+    return make(context.cluster, "v1", "ConfigMap", name, {"data": data}, namespace=namespace, spec_path=path)
+
+
+def bound(name: str) -> str:
+    """The id of what gives a service account its rights."""
+    return object_id("ClusterRoleBinding", name)
+
+
+def image(context: ComponentContext, component: str, name: str = "", *, own: bool = True) -> str:
+    """An image of the catalogue, at the version that the spec gives, if it gives one.
+
+    Args:
+        name: which of the component's images; default: the only one.
+        own: the image has the component's own version.
+    """
+    found, settings = pin(component), context.settings(component)
+    reference = found.images[name or component]
+    given = settings.version if settings is not None else None
+    return reference.replace(found.version, given) if own and given else reference
+
+
+def from_host(name: str, path: str, kind: str = "") -> Manifest:
+    """A volume: a file or folder of the node."""
+    return {"name": name, "hostPath": {"path": path, **({"type": kind} if kind else {})}}
+
+
+def from_config(name: str, config: str, *keys: str, mode: int | None = None) -> Manifest:
+    """A volume: keys of a ConfigMap as files."""
+    items = [{"key": key, "path": key} for key in keys]
+    return {
+        "name": name,
+        "configMap": {"name": config, "items": items, **({"defaultMode": mode} if mode is not None else {})},
+    }
+
+
+def mount(name: str, path: str, *, read_only: bool = False, propagation: str = "") -> Manifest:
+    """Where a container sees a volume."""
+    return {
+        "name": name,
+        "mountPath": path,
+        **({"readOnly": True} if read_only else {}),
+        **({"mountPropagation": propagation} if propagation else {}),
+    }
+
+
+def node_name(variable: str) -> Manifest:
+    """An environment variable with the name of the pod's node."""
+    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}}}
+
+
+def _digest(reads: Sequence[PlanObject]) -> str:
+    data = [entry.manifest["data"] for entry in reads]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _in(key: str, values: list[str]) -> Manifest:
+    return {"key": key, "operator": "In", "values": values}
+
+
+def _requests(pod: Manifest) -> dict[str, int]:
+    """Of one pod: what its containers ask for together, or an init container alone, where that is more."""
+    together = add(*(_of(container) for container in pod["containers"]))
+    for container in pod.get("initContainers", ()):
+        alone = _of(container)
+        together = {name: max(together.get(name, 0), alone.get(name, 0)) for name in {**together, **alone}}
+    return {**together, "pods": 1}
+
+
+def _of(container: Manifest) -> dict[str, int]:
+    requests = container.get("resources", {}).get("requests", {})
+    return {name: parse(name, text) for name, text in requests.items()}

@@ -1,0 +1,44 @@
+"""nv-ipam's pools of addresses: a block for each node (Mellanox/nvidia-k8s-ipam, README and deploy/crds)."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import on_pools
+from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.objects import make
+from mlcluster.spec.components.network import NetworkIpam
+from mlcluster.spec.secondary import networks, pools_of
+
+API, KIND = "nv-ipam.nvidia.com/v1alpha1", "IPPool"
+
+
+def ip_pools(context: ComponentContext, namespace: str, needs: tuple[str, ...]) -> Iterator[PlanObject]:
+    """An IPPool for each network that has its addresses from nv-ipam, called as the network is.
+
+    Args:
+        namespace: the Network Operator's: nv-ipam looks nowhere else.
+    """
+    for index, network in enumerate(networks(context.spec)):
+        given = network.ipam
+        if given is None or given.type != "nv-ipam":
+            continue
+        names = {pool.name for pool in pools_of(context.spec, network)}
+        pools = [pool for pool in context.pools if pool.name in names]
+        spec: Manifest = {
+            "subnet": given.range,
+            "perNodeBlockSize": given.per_node_block_size,
+            **({"gateway": given.gateway} if given.gateway else {}),
+            **_exclusions(given),
+            "nodeSelector": on_pools(pools),
+        }
+        path = f"components.multus.networks[{index}].ipam"
+        yield make(
+            context.cluster, API, KIND, network.name, {"spec": spec}, namespace=namespace, needs=needs, spec_path=path
+        )
+
+
+def _exclusions(given: NetworkIpam) -> Manifest:
+    ranges = [ipaddress.ip_network(text) for text in given.exclude]
+    found = [{"startIP": str(one[0]), "endIP": str(one[-1])} for one in ranges]
+    return {"exclusions": found} if found else {}

@@ -1,0 +1,152 @@
+"""Multus, thick: more than one interface for a pod (k8snetworkplumbingwg/multus-cni v4.3.0, components.md 4.11).
+
+Networks are NetworkAttachmentDefinitions of ours in the namespaces of teams, whoever runs Multus.
+"""
+
+import json
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import (
+    CNI_BINARIES,
+    CNI_CONFIG,
+    PRIVILEGED,
+    bound,
+    config_map,
+    daemon_set,
+    from_config,
+    from_host,
+    image,
+    mount,
+    node_name,
+    service_account,
+)
+from mlcluster.plan.components.multus_definition import DEFINITION, definition
+from mlcluster.plan.components.multus_networks import attachments
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.places import place
+from mlcluster.spec.secondary import networks, operator_runs
+
+NAME = "multus"
+CONFIG_MAP = "multus-daemon-config"
+DAEMON_SET = "kube-multus-ds"
+REQUESTS = {"cpu": "100m", "memory": "128Mi"}
+MEMORY_LIMIT = "512Mi"
+"""Upstream's 50Mi end in OOM kills when many pods start at once (components.md 4.11)."""
+
+EKS_NETWORK = "/host/etc/cni/net.d/10-aws.conflist"
+"""The VPC CNI's configuration as the daemon sees it: a Multus that is earlier writes one without a default network."""
+
+_RULES = [
+    {"apiGroups": ["k8s.cni.cncf.io"], "resources": ["*"], "verbs": ["*"]},
+    {"apiGroups": [""], "resources": ["pods", "pods/status"], "verbs": ["get", "list", "update", "watch"]},
+    {
+        "apiGroups": ["resource.k8s.io"],
+        "resources": ["resourceclaims", "resourceclaims/status", "resourceslices"],
+        "verbs": ["get", "list"],
+    },
+    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+]
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """Multus on every node, unless somebody else runs it, and the networks."""
+    settings = context.settings(NAME)
+    ours = not operator_runs(context.spec) and (settings is None or settings.install)
+    findings = tuple(_without_networks(context))
+    if not ours:
+        needs = ("Release/network-operator",) if operator_runs(context.spec) else ()
+        return Contribution(objects=tuple(attachments(context, needs)), findings=findings)
+    kind = definition(context)
+    rights = service_account(context, NAME, NAME, _RULES)
+    config = config_map(context, NAME, CONFIG_MAP, {"daemon-config.json": daemon_configuration(context)})
+    needs = (kind.id, bound(NAME))
+    made = daemon_set(context, NAME, DAEMON_SET, context.pools, _pod(context), needs=needs, reads=[config])
+    objects = (kind, *rights, config, made.object, *attachments(context, (kind.id,)))
+    return Contribution(objects=objects, pods=made.pods, findings=findings)
+
+
+def daemon_configuration(context: ComponentContext) -> str:
+    """What the daemon reads (multus-cni docs/thick-plugin.md), as JSON."""
+    config: Manifest = {
+        "chrootDir": "/hostroot",
+        "cniVersion": "0.3.1",
+        "logLevel": "verbose",
+        "logToStderr": True,
+        "cniConfigDir": "/host/etc/cni/net.d",
+        "multusAutoconfigDir": "/host/etc/cni/net.d",
+        "multusConfigFile": "auto",
+        "socketDir": "/host/run/multus/",
+        # A pod joins the networks of its own namespace only: each team has its own copies.
+        "namespaceIsolation": True,
+    }
+    if context.target == "eks":
+        config["readinessindicatorfile"] = EKS_NETWORK
+    return json.dumps(config, indent=2)
+
+
+def _without_networks(context: ComponentContext) -> list[Finding]:
+    if networks(context.spec):
+        return []
+    message = "Multus is on every node, and there is no network that a pod could join"
+    return [found("NET007", place(context.spec_path(NAME)), message, "give it networks, or leave it out")]
+
+
+def _pod(context: ComponentContext) -> Manifest:
+    reference = image(context, NAME)
+    daemon: Manifest = {
+        "name": "kube-multus",
+        "image": reference,
+        "command": ["/usr/src/multus-cni/bin/multus-daemon"],
+        "env": [node_name("MULTUS_NODE_NAME")],
+        "securityContext": PRIVILEGED,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "resources": {"requests": REQUESTS, "limits": {"memory": MEMORY_LIMIT}},
+        "volumeMounts": [
+            mount("cni", "/host/etc/cni/net.d"),
+            # The daemon wants the binaries where the host has them.
+            mount("cnibin", CNI_BINARIES),
+            mount("host-run", "/host/run"),
+            mount("host-var-lib-cni-multus", "/var/lib/cni/multus"),
+            mount("host-var-lib-kubelet", "/var/lib/kubelet", propagation="HostToContainer"),
+            mount("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io"),
+            mount("host-run-netns", "/run/netns", propagation="HostToContainer"),
+            mount("config", "/etc/cni/net.d/multus.d", read_only=True),
+            mount("hostroot", "/hostroot", propagation="HostToContainer"),
+            mount("multus-conf-dir", "/etc/cni/multus/net.d"),
+        ],
+    }
+    installer: Manifest = {
+        "name": "install-multus-binary",
+        "image": reference,
+        "command": ["/usr/src/multus-cni/bin/install_multus", "-d", "/host/opt/cni/bin", "-t", "thick"],
+        "securityContext": PRIVILEGED,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "resources": {"requests": {"cpu": "10m", "memory": "15Mi"}},
+        "volumeMounts": [mount("cnibin", "/host/opt/cni/bin", propagation="Bidirectional")],
+    }
+    volumes = [
+        from_host("cni", CNI_CONFIG),
+        from_host("cnibin", CNI_BINARIES),
+        from_host("hostroot", "/"),
+        from_config("config", CONFIG_MAP, "daemon-config.json"),
+        from_host("host-run", "/run"),
+        from_host("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
+        from_host("host-var-lib-kubelet", "/var/lib/kubelet"),
+        from_host("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
+        from_host("host-run-netns", "/run/netns", "DirectoryOrCreate"),
+        from_host("multus-conf-dir", "/etc/cni/multus/net.d", "DirectoryOrCreate"),
+    ]
+    return {
+        "hostNetwork": True,
+        "hostPID": True,
+        "serviceAccountName": NAME,
+        "terminationGracePeriodSeconds": 10,
+        "containers": [daemon],
+        "initContainers": [installer],
+        "volumes": volumes,
+    }
+
+
+__all__ = ["DEFINITION", "contribute", "daemon_configuration"]

@@ -1,0 +1,221 @@
+"""NVIDIA Network Operator: the one owner of RDMA, SR-IOV, Multus, CNI plugins and nv-ipam on Mellanox networks.
+
+Facts: components.md 4.8, chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the networks themselves
+are objects of ours (`multus`).
+"""
+
+from collections.abc import Sequence
+
+from mlcluster.catalog.components import pin
+from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
+from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, release_id
+from mlcluster.plan.components.component import PRIVILEGED, Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import on_pools
+from mlcluster.plan.components.ip_pools import ip_pools
+from mlcluster.plan.components.tolerations import Toleration, controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.objects import make, object_id
+from mlcluster.spec.components.network import NetworkOperator
+from mlcluster.spec.secondary import networks, rdma_of
+
+NAME = "network-operator"
+API, KIND, POLICY = "mellanox.com/v1alpha1", "NicClusterPolicy", "nic-cluster-policy"
+"""The operator passes over a NicClusterPolicy of any other name."""
+
+POLICY_ID = object_id(KIND, POLICY)
+REPOSITORY = "nvcr.io/nvidia/mellanox"
+DEFINITIONS = (
+    "nicclusterpolicies.mellanox.com",
+    "network-attachment-definitions.k8s.cni.cncf.io",
+)
+CONTROLLER = {"cpu": "5m", "memory": "64Mi"}
+SMALL = {"cpu": "100m", "memory": "50Mi"}
+MULTUS = {"cpu": "100m", "memory": "128Mi"}
+PLUGIN = {"cpu": "10m", "memory": "40Mi"}
+NODE_LABELS = {"cpu": "5m", "memory": "64Mi"}
+"""NFD's worker as its chart asks for it (node-feature-discovery 0.18, values.yaml)."""
+
+_PROBE = {"initialDelaySeconds": 10, "periodSeconds": 20}
+_ROLES = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release, its NicClusterPolicy, the pools of addresses, and all pods that come of it."""
+    settings = context.settings(NAME)
+    pools = fabric_pools(context)
+    addresses = tuple(ip_pools(context, pin(NAME).namespace, (POLICY_ID, release_id(NAME))))
+    if settings is not None and not settings.install:
+        release = chart_release(context, NAME, {})
+        return Contribution(releases=(release,), objects=addresses)
+    release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS)
+    return Contribution(
+        releases=(release,),
+        objects=(_policy(context, pools), *addresses),
+        pods=(*_operator_pods(context), *_operands(context, pools)),
+        namespaces={release.namespace: PRIVILEGED},
+    )
+
+
+def fabric_pools(context: ComponentContext) -> list[Pool]:
+    """Pools whose nodes the operator works on: those with fast networks, or all where none says so."""
+    fast = [pool for pool in context.pools if _offers(context, pool)]
+    return fast or list(context.pools)
+
+
+def _offers(context: ComponentContext, pool: Pool) -> bool:
+    network = context.written(pool).network
+    return bool(network.rdma or network.sriov)
+
+
+def _values(context: ComponentContext) -> Manifest:
+    """Values of the chart; whatever it has by default stays."""
+    controllers: list[Toleration] = [
+        *({"key": key, "operator": "Equal", "value": "", "effect": "NoSchedule"} for key in _ROLES),
+        *controller_tolerations(context),
+    ]
+    workers: list[Toleration] = [
+        *({"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in _ROLES),
+        *daemon_set_tolerations(context, context.pools),
+    ]
+    return {
+        "nfd": {"enabled": True, "deployNodeFeatureRules": True},
+        "sriovNetworkOperator": {"enabled": False},
+        "node-feature-discovery": {"worker": {"tolerations": workers}},
+        "operator": {"tolerations": controllers},
+    }
+
+
+def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
+    version = f"network-operator-v{pin(NAME).version}"
+    spec: Manifest = {
+        "global": {"repository": image_repository(context), "version": version},
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
+        "tolerations": daemon_set_tolerations(context, pools),
+        **_parts(context, pools),
+    }
+    path = context.spec_path(NAME)
+    return make(context.cluster, API, KIND, POLICY, {"spec": spec}, needs=(release_id(NAME),), spec_path=path)
+
+
+def image_repository(context: ComponentContext) -> str:
+    """Where its images come from: NVIDIA's registry, or the mirror of the spec."""
+    registry = context.spec.components.registry
+    return f"{registry}/{REPOSITORY.partition('/')[2]}" if registry else REPOSITORY
+
+
+def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
+    """What it runs: only what the spec has a use for."""
+    parts: Manifest = {}
+    settings = context.settings(NAME)
+    if isinstance(settings, NetworkOperator) and settings.ofed_driver:
+        parts["ofedDriver"] = {
+            "image": "doca-driver",
+            "startupProbe": _PROBE,
+            "livenessProbe": {"initialDelaySeconds": 30, "periodSeconds": 30},
+            "readinessProbe": {"initialDelaySeconds": 10, "periodSeconds": 30},
+            "upgradePolicy": {"autoUpgrade": False},
+        }
+    rdma = {name: count for pool in pools for name, count in rdma_of(context.written(pool)).items()}
+    if rdma:
+        config = rdma_device_plugin.configuration(context, rdma)
+        parts["rdmaSharedDevicePlugin"] = _image("k8s-rdma-shared-dev-plugin", "rdma-shared-dp", PLUGIN, config)
+    if any(context.written(pool).network.sriov for pool in pools):
+        config = sriov_device_plugin.configuration(context)
+        parts["sriovDevicePlugin"] = _image("sriov-network-device-plugin", "kube-sriovdp", PLUGIN, config)
+    if secondary := _secondary(context):
+        parts["secondaryNetwork"] = secondary
+    if uses_nv_ipam(context):
+        parts["nvIpam"] = {**_image("nvidia-k8s-ipam", "nv-ipam-node", SMALL), "enableWebhook": False}
+    return parts
+
+
+def _secondary(context: ComponentContext) -> Manifest:
+    """Multus and CNI plugins, where there are networks and nobody else runs Multus."""
+    multus = context.spec.components.multus
+    if multus is None or not multus.install:
+        return {}
+    found = {
+        "cniPlugins": _image("plugins", "cni-plugins", SMALL),
+        "multus": _image("multus-cni", "kube-multus", MULTUS),
+    }
+    if any(network.type == "ipoib" for network in networks(context.spec)):
+        found["ipoib"] = _image("ipoib-cni", "ipoib-cni", SMALL)
+    return found
+
+
+def _image(name: str, container: str, requests: dict[str, str], config: str = "") -> Manifest:
+    limits = {"memory": "512Mi" if container == "kube-multus" else "300Mi"}
+    resources = [{"name": container, "requests": dict(requests), "limits": limits}]
+    return {"image": name, "containerResources": resources, **({"config": config} if config else {})}
+
+
+def uses_nv_ipam(context: ComponentContext) -> bool:
+    """Whether a network has its addresses from nv-ipam."""
+    return any(network.ipam is not None and network.ipam.type == "nv-ipam" for network in networks(context.spec))
+
+
+def _operator_pods(context: ComponentContext) -> list[PlanPod]:
+    """The operator and NFD."""
+    found, path = pin(NAME), context.spec_path(NAME)
+    source, owner = f"values.yaml of {found.source}", release_id(NAME)
+    controllers = [
+        deployment_pod(
+            context,
+            owner,
+            name,
+            requests,
+            namespace=found.namespace,
+            source=source,
+            spec_path=path,
+            tolerations=tolerations,
+            priority_class="",
+        )
+        for name, requests, tolerations in (
+            (NAME, CONTROLLER, _values(context)["operator"]["tolerations"]),
+            ("node-feature-discovery-master", {"cpu": "100m", "memory": "128Mi"}, []),
+            ("node-feature-discovery-gc", {"cpu": "10m", "memory": "128Mi"}, []),
+        )
+    ]
+    workers = daemon_set_pods(
+        context,
+        owner,
+        "node-feature-discovery-worker",
+        context.pools,
+        NODE_LABELS,
+        namespace=found.namespace,
+        source=source,
+        tolerations=_values(context)["node-feature-discovery"]["worker"]["tolerations"],
+        priority_class="",
+    )
+    return [*controllers, *workers]
+
+
+def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]:
+    """What the NicClusterPolicy starts on the nodes of the fast networks."""
+    found, parts = pin(NAME), _parts(context, pools)
+    secondary = parts.get("secondaryNetwork", {})
+    requests = {
+        "rdma-shared-dp-ds": PLUGIN if "rdmaSharedDevicePlugin" in parts else None,
+        "sriov-device-plugin": PLUGIN if "sriovDevicePlugin" in parts else None,
+        "kube-multus-ds": MULTUS if "multus" in secondary else None,
+        "cni-plugins-ds": SMALL if "cniPlugins" in secondary else None,
+        "kube-ipoib-cni-ds": SMALL if "ipoib" in secondary else None,
+        "nv-ipam-node": SMALL if "nvIpam" in parts else None,
+        "mofed": {} if "ofedDriver" in parts else None,
+    }
+    return [
+        pod
+        for name, wanted in requests.items()
+        if wanted is not None
+        for pod in daemon_set_pods(
+            context,
+            release_id(NAME),
+            name,
+            pools,
+            wanted,
+            namespace=found.namespace,
+            source=f"manifests/ of {found.source}, with the requests of the NicClusterPolicy",
+            tolerations=daemon_set_tolerations(context, pools),
+        )
+    ]

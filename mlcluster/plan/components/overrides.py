@@ -1,0 +1,62 @@
+"""Values that the spec gives to a chart, laid over ours: what we set ourselves cannot be changed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan.model import Manifest, PlanRelease
+from mlcluster.plan.places import place
+
+Path = tuple[str, ...]
+
+
+def with_overrides(release: PlanRelease, given: Mapping[str, Any], spec_path: str) -> tuple[PlanRelease, list[Finding]]:
+    """The release with the spec's values, and CMP001 for each of them that hits one of ours, which stays.
+
+    Args:
+        given: `components.<name>.values` of the spec.
+        spec_path: where they stand.
+    """
+    taken: list[Path] = []
+    findings: list[Finding] = []
+    values: Manifest = release.values
+    for path, value in leaves(given):
+        owner = _owned(release.values, path)
+        if owner is None:
+            values = _laid(values, path, value)
+            taken.append(path)
+        else:
+            where = (*place(spec_path), *path)
+            message = f"{'.'.join(path)} of the chart {release.name} follows from the spec: mlcluster sets {owner}"
+            findings.append(
+                found("CMP001", where, message, "remove it; docs/components.md says what follows from what")
+            )
+    return replace(release, values=values, overrides=tuple(sorted(".".join(path) for path in taken))), findings
+
+
+def leaves(values: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value that is not itself a mapping with entries, with its path."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def _owned(values: Manifest, path: Path) -> str | None:
+    """What of ours the path hits: the path itself, something above it, or something below it."""
+    node: Any = values
+    for depth, key in enumerate(path, start=1):
+        if key not in node:
+            return None
+        node = node[key]
+        if not isinstance(node, Mapping):
+            return ".".join(path[:depth])
+    return ".".join(path) if not node else ".".join((*path, next(leaves(node))[0][0]))
+
+
+def _laid(values: Manifest, path: Path, value: Any) -> Manifest:
+    key, *rest = path
+    below = _laid(values.get(key, {}), tuple(rest), value) if rest else value
+    return {**values, key: below}

@@ -1,0 +1,109 @@
+"""The RDMA shared device plugin: announces rdma/... (Mellanox/k8s-rdma-shared-dev-plugin, README and deployment/).
+
+Its configuration says for the whole node how many pods may share the devices, so each pool has its own.
+"""
+
+import json
+from collections.abc import Mapping
+
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import (
+    PRIVILEGED,
+    Made,
+    config_map,
+    daemon_set,
+    from_config,
+    from_host,
+    image,
+    mount,
+    service_account,
+)
+from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.spec.components.network import RdmaDevicePlugin, RdmaSelectors
+from mlcluster.spec.secondary import RDMA_PREFIX, operator_runs, rdma_of
+
+NAME = "rdma-shared-device-plugin"
+ACCOUNT = "rdma-shared-device-plugin"
+CONFIG_MAP = "rdma-devices"
+REQUESTS = {"cpu": "10m", "memory": "32Mi"}
+"""Upstream asks for nothing; it holds a list of devices."""
+
+UPDATE_SECONDS = 60
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The plugin, unless it is there already or the Network Operator runs it."""
+    settings = context.settings(NAME)
+    pools = [pool for pool in context.pools if rdma_of(context.written(pool))]
+    if operator_runs(context.spec) or (settings is not None and not settings.install) or not pools:
+        return Contribution()
+    objects: list[PlanObject] = service_account(context, NAME, ACCOUNT, [])
+    made = [_on(context, pool, objects) for pool in pools]
+    return Contribution(
+        objects=(*objects, *(one.object for one in made)), pods=tuple(pod for one in made for pod in one.pods)
+    )
+
+
+def configuration(context: ComponentContext, resources: Mapping[str, int]) -> str:
+    """The plugin's configuration of one node, as JSON.
+
+    Args:
+        resources: how many pods may use each resource, e.g. {"rdma/hca": 8}.
+    """
+    settings = context.spec.components.rdma_device_plugin
+    found = [_resource(settings, name, count) for name, count in resources.items()]
+    return json.dumps({"periodicUpdateInterval": UPDATE_SECONDS, "configList": found}, indent=2)
+
+
+def _resource(settings: RdmaDevicePlugin | None, name: str, count: int) -> Manifest:
+    given = settings.resources.get(name) if settings is not None else None
+    return {
+        "resourceName": name.removeprefix(RDMA_PREFIX),
+        "resourcePrefix": RDMA_PREFIX.removesuffix("/"),
+        "rdmaHcaMax": count,
+        "selectors": _selectors(given or RdmaSelectors()),
+    }
+
+
+def _selectors(given: RdmaSelectors) -> Manifest:
+    named = {
+        "vendors": given.vendors,
+        "deviceIDs": given.device_ids,
+        "drivers": given.drivers,
+        "ifNames": given.if_names,
+        "linkTypes": given.link_types,
+    }
+    return {key: list(values) for key, values in named.items() if values}
+
+
+def _on(context: ComponentContext, pool: Pool, objects: list[PlanObject]) -> Made:
+    """The daemon set of one pool; its configuration goes to `objects`."""
+    text = configuration(context, rdma_of(context.written(pool)))
+    config = config_map(context, NAME, f"{CONFIG_MAP}-{pool.name}", {"config.json": text})
+    objects.append(config)
+    pod, needs = _pod(context, pool), (objects[0].id,)
+    return daemon_set(context, NAME, f"rdma-shared-dp-{pool.name}", [pool], pod, needs=needs, reads=[config])
+
+
+def _pod(context: ComponentContext, pool: Pool) -> Manifest:
+    container: Manifest = {
+        "name": "rdma-shared-dp",
+        "image": image(context, NAME),
+        "securityContext": PRIVILEGED,
+        "resources": {"requests": REQUESTS, "limits": {"memory": "128Mi"}},
+        "volumeMounts": [
+            mount("device-plugin", "/var/lib/kubelet/device-plugins"),
+            mount("plugins-registry", "/var/lib/kubelet/plugins_registry"),
+            mount("config", "/k8s-rdma-shared-dev-plugin"),
+            mount("devs", "/dev"),
+        ],
+    }
+    volumes = [
+        from_host("device-plugin", "/var/lib/kubelet/device-plugins"),
+        from_host("plugins-registry", "/var/lib/kubelet/plugins_registry"),
+        from_config("config", f"{CONFIG_MAP}-{pool.name}", "config.json"),
+        from_host("devs", "/dev"),
+    ]
+    # On the host's network it sees the host's interfaces, which the selectors ifNames and linkTypes are about.
+    return {"hostNetwork": True, "serviceAccountName": ACCOUNT, "containers": [container], "volumes": volumes}

@@ -1,0 +1,127 @@
+"""The SR-IOV network device plugin and the CNI plugin that goes with it: virtual functions of the network cards.
+
+Facts: k8snetworkplumbingwg/sriov-network-device-plugin, deployments/ and docs/; sriov-cni, images/. The virtual
+functions themselves must be there when the plugin starts: who builds the nodes makes them.
+"""
+
+import json
+
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import (
+    CNI_BINARIES,
+    PRIVILEGED,
+    Made,
+    config_map,
+    daemon_set,
+    from_config,
+    from_host,
+    image,
+    mount,
+    service_account,
+)
+from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.spec.components.network import SriovDevicePlugin, SriovSelectors
+from mlcluster.spec.secondary import networks, operator_runs, pools_of
+
+NAME = "sriov-network-device-plugin"
+ACCOUNT = "sriov-device-plugin"
+CONFIG_MAP = "sriovdp-config"
+CNI = "sriov-cni"
+REQUESTS = {"cpu": "50m", "memory": "40Mi"}
+CNI_REQUESTS = {"cpu": "10m", "memory": "20Mi"}
+"""It copies one file and sleeps; upstream asks for 100m and 50Mi."""
+
+_DEVICE_INFO = "/var/run/k8s.cni.cncf.io/devinfo/dp"
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The plugin on the pools with virtual functions, unless it is there already or the Network Operator runs it."""
+    settings = context.settings(NAME)
+    if settings is not None and not settings.install:
+        return Contribution()
+    made, objects = [], list[PlanObject]()
+    pools = [pool for pool in context.pools if context.written(pool).network.sriov]
+    if pools and not operator_runs(context.spec):
+        objects = service_account(context, NAME, ACCOUNT, [])
+        config = config_map(context, NAME, CONFIG_MAP, {"config.json": configuration(context)})
+        needs = (objects[0].id,)
+        made.append(daemon_set(context, NAME, NAME, pools, _pod(context), needs=needs, reads=[config]))
+        objects.append(config)
+    made += _cni(context)
+    return Contribution(
+        objects=(*objects, *(one.object for one in made)), pods=tuple(pod for one in made for pod in one.pods)
+    )
+
+
+def configuration(context: ComponentContext) -> str:
+    """The plugin's configuration, the same for every node, as JSON: a resource without devices there offers none."""
+    settings = context.spec.components.sriov_device_plugin
+    resources = dict.fromkeys(name for pool in context.spec.node_pools for name in pool.network.sriov)
+    return json.dumps({"resourceList": [_resource(settings, name) for name in resources]}, indent=2)
+
+
+def _resource(settings: SriovDevicePlugin | None, name: str) -> Manifest:
+    given = (settings.resources.get(name) if settings is not None else None) or SriovSelectors()
+    prefix, _, short = name.rpartition("/")
+    lists = {
+        "vendors": given.vendors,
+        "devices": given.devices,
+        "drivers": given.drivers,
+        "pfNames": given.pf_names,
+        "linkTypes": given.link_types,
+    }
+    selectors: Manifest = {key: list(values) for key, values in lists.items() if values}
+    return {
+        "resourcePrefix": prefix,
+        "resourceName": short,
+        "deviceType": "netDevice",
+        "selectors": {**selectors, "isRdma": given.rdma},
+    }
+
+
+def _pod(context: ComponentContext) -> Manifest:
+    container: Manifest = {
+        "name": "kube-sriovdp",
+        "image": image(context, NAME, NAME),
+        "args": ["--log-dir=sriovdp", "--log-level=10"],
+        "securityContext": PRIVILEGED,
+        "resources": {"requests": REQUESTS, "limits": {"memory": "200Mi"}},
+        "volumeMounts": [
+            mount("device-plugin", "/var/lib/kubelet/device-plugins"),
+            mount("plugins-registry", "/var/lib/kubelet/plugins_registry"),
+            mount("log", "/var/log"),
+            mount("config", "/etc/pcidp"),
+            mount("device-info", _DEVICE_INFO),
+        ],
+    }
+    volumes = [
+        from_host("device-plugin", "/var/lib/kubelet/device-plugins"),
+        from_host("plugins-registry", "/var/lib/kubelet/plugins_registry"),
+        from_host("log", "/var/log"),
+        from_host("device-info", _DEVICE_INFO, "DirectoryOrCreate"),
+        from_config("config", CONFIG_MAP, "config.json"),
+    ]
+    return {"hostNetwork": True, "serviceAccountName": ACCOUNT, "containers": [container], "volumes": volumes}
+
+
+def _cni(context: ComponentContext) -> list[Made]:
+    """The CNI plugin on the nodes of the networks of type sriov: it moves a virtual function into the pod."""
+    named = {
+        pool.name
+        for network in networks(context.spec)
+        if network.type == "sriov"
+        for pool in pools_of(context.spec, network)
+    }
+    pools: list[Pool] = [pool for pool in context.pools if pool.name in named]
+    if not pools:
+        return []
+    container: Manifest = {
+        "name": CNI,
+        "image": image(context, NAME, CNI, own=False),
+        "securityContext": PRIVILEGED,
+        "resources": {"requests": CNI_REQUESTS, "limits": {"memory": "50Mi"}},
+        "volumeMounts": [mount("cnibin", "/host/opt/cni/bin")],
+    }
+    pod = {"hostNetwork": True, "containers": [container], "volumes": [from_host("cnibin", CNI_BINARIES)]}
+    return [daemon_set(context, NAME, CNI, pools, pod)]

@@ -1,0 +1,131 @@
+"""On `local`, what stands in for a component whose controller does not run there.
+
+Its pods are simulated: a Deployment or DaemonSet with the selectors, tolerations, requests and priority of each, which
+the real scheduler places on simulated nodes. Its custom resources are applied: a definition that takes every field
+stands in for the real one. What it would do to nodes is in `plan.simulated_nodes`.
+"""
+
+from collections.abc import Iterable
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease
+from mlcluster.plan.objects import make
+from mlcluster.plan.quantities import canonical
+
+SIMULATED = f"{names.DOMAIN}/simulated"
+IMAGE = "registry.k8s.io/pause:3.10.1"
+"""Never pulled: no kubelet runs there."""
+
+_BUILT_IN = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "autoscaling",
+        "batch",
+        "flowcontrol.apiserver.k8s.io",
+        "networking.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+    }
+)
+"""Groups that every API server has."""
+
+
+def stand_in_pods(cluster: str, pods: Iterable[PlanPod], releases: Iterable[PlanRelease]) -> list[PlanObject]:
+    """A workload for each pod of a simulated release."""
+    simulated = {release.id: release for release in releases if release.realisation == "simulated"}
+    made: list[PlanObject] = []
+    seen: set[tuple[str, str]] = set()
+    for pod in pods:
+        if pod.owner not in simulated:
+            continue
+        base = pod.name or simulated[pod.owner].name
+        pool = pod.node_selector.get(names.POOL, "") if pod.kind == "DaemonSet" else ""
+        name = f"{base}-{pool}" if pool else base
+        while (pod.namespace, name) in seen:
+            name = f"{name}-x"
+        seen.add((pod.namespace, name))
+        made.append(_workload(cluster, pod, name))
+    return made
+
+
+def stand_in_definitions(
+    cluster: str, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]
+) -> list[PlanObject]:
+    """A definition for each kind of custom resource that only a simulated release would bring."""
+    simulated = {release.id for release in releases if release.realisation == "simulated"}
+    kinds: dict[tuple[str, str], PlanObject] = {}
+    for entry in objects:
+        group, _, version = entry.manifest["apiVersion"].rpartition("/")
+        if group not in _BUILT_IN and simulated.intersection(entry.needs):
+            kinds.setdefault((group, entry.manifest["kind"]), _definition(cluster, group, version, entry))
+    return list(kinds.values())
+
+
+def _workload(cluster: str, pod: PlanPod, name: str) -> PlanObject:
+    labels = {"app.kubernetes.io/name": name}
+    requests = {key: canonical(key, amount) for key, amount in pod.requests.items() if key != "pods"}
+    template: Manifest = {
+        "metadata": {"labels": labels, "annotations": {SIMULATED: "true"}},
+        "spec": {
+            "containers": [{"name": "stand-in", "image": IMAGE, "resources": {"requests": requests}}],
+            "nodeSelector": dict(pod.node_selector),
+            "tolerations": [dict(one) for one in pod.tolerations],
+            "priorityClassName": pod.priority_class,
+        },
+    }
+    spec: Manifest = {"selector": {"matchLabels": labels}, "template": _present(template)}
+    if pod.kind != "DaemonSet":
+        spec["replicas"] = pod.replicas
+    kind = "DaemonSet" if pod.kind == "DaemonSet" else "Deployment"
+    return make(
+        cluster,
+        "apps/v1",
+        kind,
+        name,
+        {"spec": spec},
+        namespace=pod.namespace,
+        annotations={SIMULATED: "true"},
+        spec_path=pod.spec_path,
+    )
+
+
+def _present(template: Manifest) -> Manifest:
+    """Without what is empty: the API server would not keep it."""
+    spec = {key: value for key, value in template["spec"].items() if value not in ({}, [], "")}
+    return {**template, "spec": spec}
+
+
+def _definition(cluster: str, group: str, version: str, entry: PlanObject) -> PlanObject:
+    kind = entry.manifest["kind"]
+    plural = _plural(kind.lower())
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    body: Manifest = {
+        "spec": {
+            "group": group,
+            "scope": "Namespaced" if "namespace" in entry.manifest["metadata"] else "Cluster",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        }
+    }
+    return make(
+        cluster,
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        f"{plural}.{group}",
+        body,
+        annotations={SIMULATED: "true"},
+        spec_path=entry.spec_path,
+    )
+
+
+def _plural(singular: str) -> str:
+    if singular.endswith("y") and singular[-2] not in "aeiou":
+        return f"{singular[:-1]}ies"
+    return f"{singular}es" if singular.endswith("s") else f"{singular}s"

@@ -1,0 +1,128 @@
+"""Whereabouts: addresses for secondary networks, one range for the whole cluster.
+
+Facts: k8snetworkplumbingwg/whereabouts v0.9, doc/crds/ and doc/extended-configuration.md. Its daemon set also takes
+back addresses of pods that are gone.
+"""
+
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import (
+    CNI_BINARIES,
+    CNI_CONFIG,
+    PRIVILEGED,
+    bound,
+    config_map,
+    daemon_set,
+    from_config,
+    from_host,
+    image,
+    mount,
+    node_name,
+    service_account,
+)
+from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.plan.objects import make
+from mlcluster.spec.secondary import networks, pools_of
+
+NAME = "whereabouts"
+CONFIG_MAP = "whereabouts-config"
+REQUESTS = {"cpu": "100m", "memory": "100Mi"}
+RECONCILE = "*/15 * * * *"
+"""Cron: how often addresses of pods that were killed are taken back; upstream waits a day."""
+
+GROUP, VERSION = "whereabouts.cni.cncf.io", "v1alpha1"
+_ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
+_RULES = [
+    {"apiGroups": [GROUP], "resources": ["ippools", "overlappingrangeipreservations", "nodeslicepools"], "verbs": _ALL},
+    {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+    {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]},
+    {
+        "apiGroups": ["k8s.cni.cncf.io"],
+        "resources": ["network-attachment-definitions"],
+        "verbs": ["get", "list", "watch"],
+    },
+    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+]
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """Whereabouts on the nodes of the networks that take their addresses from it, unless it is there already."""
+    settings = context.settings(NAME)
+    if settings is not None and not settings.install:
+        return Contribution()
+    kinds = definitions(context)
+    rights = service_account(context, NAME, NAME, _RULES)
+    config = config_map(context, NAME, CONFIG_MAP, {"cron-expression": RECONCILE})
+    needs = (*(kind.id for kind in kinds), bound(NAME))
+    made = daemon_set(context, NAME, NAME, _pools(context), _pod(context), needs=needs, reads=[config])
+    return Contribution(objects=(*kinds, *rights, config, made.object), pods=made.pods)
+
+
+def _pools(context: ComponentContext) -> list[Pool]:
+    named = {
+        pool.name
+        for network in networks(context.spec)
+        if network.ipam is not None and network.ipam.type == "whereabouts"
+        for pool in pools_of(context.spec, network)
+    }
+    return [pool for pool in context.pools if pool.name in named] or list(context.pools)
+
+
+def definitions(context: ComponentContext) -> list[PlanObject]:
+    """What it keeps its addresses in."""
+    text: Manifest = {"type": "string"}
+    allocation = _object({"id": text, "ifname": text, "podref": text}, "id", "podref")
+    addresses = {"type": "object", "additionalProperties": allocation}
+    pool = _object({"range": text, "allocations": addresses}, "allocations", "range")
+    reservation = _object({"containerid": text, "ifname": text, "podref": text}, "podref")
+    return [
+        _definition(context, "IPPool", pool, required=False),
+        _definition(context, "OverlappingRangeIPReservation", reservation, required=True),
+    ]
+
+
+def _object(properties: Manifest, *required: str) -> Manifest:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _definition(context: ComponentContext, kind: str, spec: Manifest, *, required: bool) -> PlanObject:
+    text: Manifest = {"type": "string"}
+    schema: Manifest = {
+        "type": "object",
+        "properties": {"apiVersion": text, "kind": text, "metadata": {"type": "object"}, "spec": spec},
+        **({"required": ["spec"]} if required else {}),
+    }
+    singular, plural = kind.lower(), f"{kind.lower()}s"
+    body: Manifest = {
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": singular},
+            "versions": [{"name": VERSION, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        }
+    }
+    path, api = context.spec_path(NAME), "apiextensions.k8s.io/v1"
+    return make(context.cluster, api, "CustomResourceDefinition", f"{plural}.{GROUP}", body, spec_path=path)
+
+
+def _pod(context: ComponentContext) -> Manifest:
+    namespace: Manifest = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    script = "SLEEP=false source /install-cni.sh\n/token-watcher.sh &\n/ip-control-loop -log-level verbose\n"
+    container: Manifest = {
+        "name": NAME,
+        "image": image(context, NAME),
+        "command": ["/bin/sh"],
+        "args": ["-c", script],
+        "env": [node_name("NODENAME"), {"name": "WHEREABOUTS_NAMESPACE", "valueFrom": namespace}],
+        "securityContext": PRIVILEGED,
+        "resources": {"requests": REQUESTS, "limits": {"memory": "200Mi"}},
+        "volumeMounts": [
+            mount("cnibin", "/host/opt/cni/bin"),
+            mount("cni-net-dir", "/host/etc/cni/net.d"),
+            mount("cron-schedule", "/cron-schedule"),
+        ],
+    }
+    schedule = from_config("cron-schedule", CONFIG_MAP, "cron-expression")
+    schedule["configMap"]["items"] = [{"key": "cron-expression", "path": "config"}]
+    volumes = [from_host("cnibin", CNI_BINARIES), from_host("cni-net-dir", CNI_CONFIG), schedule]
+    return {"hostNetwork": True, "serviceAccountName": NAME, "containers": [container], "volumes": volumes}

@@ -1,0 +1,7 @@
+"""Components that watch the cluster."""
+
+from mlcluster.spec.components.base import ChartComponent
+
+
+class Monitoring(ChartComponent):
+    """kube-prometheus-stack, alerts and dashboards."""
