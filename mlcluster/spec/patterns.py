@@ -44,5 +44,5 @@ PATTERNS: dict[str, tuple[str, str]] = {
     ),
     r"^[A-Z]{3}[0-9]{3}$": ("the ID of a finding", "SCH001"),
     r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+.][0-9A-Za-z.+-]+)?$": ("the version of a chart", "v26.7.0"),
-    r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme in front", "registry.example.com/mirror"),
+    r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme", "registry.example.com/mirror"),
 }
