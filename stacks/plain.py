@@ -9,6 +9,9 @@ stacks/platform and stacks/local, which work on a cluster that is there:
     pulumi config set mlcluster:clusterUid UID                 kubectl get ns kube-system -o jsonpath={.metadata.uid}
     pulumi config set mlcluster:values JSON                    on `eks`: the output `values` of stacks/eks
 
+Before an object that needs a component is made, stacks/platform asks the cluster whether the component's definitions
+are Established and its webhook answers, as `mlcluster up` does; the same kubeconfig is read for that.
+
 stacks/eks, which makes one, takes region, account and profile from the spec's target. Its kubeconfig and values for the
 platform are outputs:
 
@@ -21,25 +24,37 @@ registry offers: it was not run where mlcluster was built. These modules were, b
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
 from mlcluster.plan import build
+from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.load import load
+
+if TYPE_CHECKING:
+    from mlcluster.kube.gates import Gates
 
 Program = Callable[..., None]
 """The function `program` of a stack; with its own arguments by keyword."""
 
 
-def run(program: Program) -> None:
-    """Builds the plan of the configured spec and registers it on the configured cluster."""
+def run(program: Program, *, waits: bool = False) -> None:
+    """Builds the plan of the configured spec and registers it on the configured cluster.
+
+    Args:
+        program: of the stack.
+        waits: the program takes `ready`, and waits for releases until they answer.
+    """
     config = pulumi.Config("mlcluster")
     plan = build(_spec(config))
     kubeconfig = str(Path(config.require("kubeconfig")).expanduser().absolute())
     values = config.get_object("values")
-    more = {} if values is None else {"values": values}
+    more: dict[str, Any] = {} if values is None else {"values": values}
+    if waits and not pulumi.runtime.is_dry_run():
+        more["ready"] = _gates(plan, Path(kubeconfig), config.get("context"))
     uid = config.require("clusterUid")
     program(plan, kubeconfig=kubeconfig, context=config.get("context"), cluster_uid=uid, **more)
 
@@ -55,6 +70,14 @@ def run_eks(program: Program) -> None:
     if not isinstance(target, EksTarget):
         raise TypeError(f"the target of the spec is {target.kind}, not eks")
     program(build(spec), region=target.region, account_id=target.account_id, profile=target.profile)
+
+
+def _gates(plan: Plan, kubeconfig: Path, context: str | None) -> "Gates":
+    """The client stays open: the program waits after this module is done."""
+    from mlcluster.kube.client import Kube
+    from mlcluster.kube.gates import Gates
+
+    return Gates(Kube.from_kubeconfig(kubeconfig, context), plan.releases, pulumi.log.info)
 
 
 def _spec(config: pulumi.Config) -> ClusterSpec:

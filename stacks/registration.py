@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
+from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
 
 SDK_VERSION = "4.34.2"
@@ -58,6 +59,10 @@ class Release(Registered, Protocol):
     def values(self) -> dict[str, Any]: ...
     @property
     def realisation(self) -> str: ...
+    @property
+    def definitions(self) -> tuple[str, ...]: ...
+    @property
+    def answers(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,15 @@ def platform_entries(
     return [*ours, *(object_entry(item, find) for item in objects)], elsewhere | values.keys()
 
 
+def gated_releases(releases: Iterable[Release], ready: Ready | None) -> Gated:
+    """The releases that say what to ask before something that needs them is registered.
+
+    One that is only simulated has nobody who could answer.
+    """
+    asked = [item.id for item in releases if item.realisation != "simulated" and (item.definitions or item.answers)]
+    return Gated(ready, frozenset(asked))
+
+
 def in_order(entries: Sequence[_Item], elsewhere: Collection[str] = ()) -> list[_Item]:
     """The entries, each after everything it needs; needs in `elsewhere` are met before the program runs.
 
@@ -142,13 +156,26 @@ def in_order(entries: Sequence[_Item], elsewhere: Collection[str] = ()) -> list[
     return [by_id[identifier] for identifier in TopologicalSorter(graph).static_order()]
 
 
-def register(entries: Sequence[Entry], provider: pulumi.ProviderResource, elsewhere: Collection[str] = ()) -> None:
-    """Registers every entry under its plan id, so that URNs do not depend on the order of a list."""
+def register(
+    entries: Sequence[Entry],
+    provider: pulumi.ProviderResource,
+    elsewhere: Collection[str] = (),
+    gated: Gated | None = None,
+) -> None:
+    """Registers every entry under its plan id, so that URNs do not depend on the order of a list.
+
+    Args:
+        entries: what to register.
+        provider: of the cluster.
+        elsewhere: ids that somebody else realises.
+        gated: releases that must be ready, and not just there, for what needs them.
+    """
+    gated = gated or Gated()
     made: dict[str, pulumi.Resource] = {}
     for entry in in_order(entries, elsewhere):
         options = pulumi.ResourceOptions(
             provider=provider,
-            depends_on=[made[need] for need in entry.needs if need in made],
+            depends_on=gated.after(entry.needs, made),
             version=SDK_VERSION,
             custom_timeouts=entry.timeouts,
         )

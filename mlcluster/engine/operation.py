@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from mlcluster.engine.events import Fold, OnEvent
 from mlcluster.engine.failures import CHECKPOINT_RACE, Failed, explain
+from mlcluster.engine.program import TidyProgram
 from mlcluster.engine.signals import Interruption, Stoppable
 from mlcluster.errors import InterruptedByUserError, MlclusterError
 
@@ -87,11 +88,27 @@ def _guarded(stack: Any, what: Operation, say: Callable[[str], object]) -> tuple
     process: Process = stack.workspace.pulumi_command
     process.stopped = False
     fold = Fold(what.on_event)
-    with Interruption(process, say) as interruption:
+    with Interruption(_Whole(process, stack.workspace.program), say) as interruption:
         failed = _attempt(stack, what, fold)
     if interruption.happened:
         raise _interrupted(stack.name, what.doing, fold, failed) from failed
     return fold, failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """The engine and our program, which may wait for something: an interruption ends both."""
+
+    process: Stoppable
+    program: TidyProgram
+
+    def interrupt(self) -> None:
+        self.process.interrupt()
+        self.program.stop()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.program.stop()
 
 
 @contextmanager
@@ -130,7 +147,7 @@ def _attempt(stack: Any, what: Operation, fold: Fold) -> MlclusterError | None:
                     fold.ended.wait(LAST_EVENTS_SECONDS)
                 stack.workspace.program.tidy()
     except MlclusterError as error:
-        return error
+        return stack.workspace.program.failure if not fold.failures and stack.workspace.program.failure else error
     finally:
         process.quick = False
     return None
@@ -142,6 +159,8 @@ def _interrupted(stack: str, doing: str, fold: Fold, failed: MlclusterError | No
     done = len(fold.changes().effective)
     told = [f"interrupted after {done} finished change{'' if done == 1 else 's'}"]
     open_ends = fold.unfinished()
+    if isinstance(failed, InterruptedByUserError):  # our program was waiting for something
+        told.append(f"{failed.doing}: {failed.happened}")
     if open_ends:
         told.append(f"not finished: {', '.join(open_ends[:10])}{' and more' if len(open_ends) > 10 else ''}")
     hint = f"Run the same command again: it goes on from here. If the engine was killed, `mlcluster unlock {stack}`."

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from mlcluster.errors import MlclusterError
+
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 """The SDK's server logs a traceback when the engine is gone before the program. Without a handler that is for stderr;
 handlers that somebody set up, a log file for one, still get it."""
@@ -19,7 +21,11 @@ END_SECONDS = 5.0
 
 
 class TidyProgram:
-    """A program for the SDK, and `tidy` for when the operation is over."""
+    """A program for the SDK, and `tidy` for when the operation is over.
+
+    A program that waits for something may have `stop()`, which ends that at once, and `failure`, an MlclusterError that
+    says it better than what the SDK makes of it.
+    """
 
     def __init__(self, program: Callable[[], object]) -> None:
         self._program = program
@@ -29,8 +35,21 @@ class TidyProgram:
         self._loops.append(asyncio.get_running_loop())
         self._program()
 
+    @property
+    def failure(self) -> MlclusterError | None:
+        """What the program itself says of its failure."""
+        found: MlclusterError | None = getattr(self._program, "failure", None)
+        return found
+
+    def stop(self) -> None:
+        """Ends what the program waits for."""
+        stop = getattr(self._program, "stop", None)
+        if stop is not None:
+            stop()
+
     def tidy(self) -> None:
         """Ends what is left on the loops of finished runs; does nothing after a run that ended well."""
+        self.stop()
         while self._loops:
             _close(self._loops.pop())
 

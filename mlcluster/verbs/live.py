@@ -11,11 +11,13 @@ from mlcluster.engine.engine import Engine
 from mlcluster.engine.programs import load
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
+from mlcluster.kube.gates import Gates
 from mlcluster.kube.preflight import preflight
 from mlcluster.progress import Progress
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.targets import ExistingTarget, LocalTarget
 from mlcluster.verbs import cloud
+from mlcluster.verbs.gated import GatedProgram
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import Stage, home_of, settings_of
 from mlcluster.verbs.tools import Tools
@@ -140,7 +142,7 @@ def stages_of(reading: Reading, live: LiveCluster | None, binary: Path, progress
         recorded.check(settings)
     projects = [("local", "simulated nodes")] if live.lab is not None else []
     for name, title in (*projects, ("platform", "platform")):
-        program = _program(name, reading, live, made[0] if made and name == "platform" else None)
+        program = _program(name, reading, live, made[0] if made and name == "platform" else None, progress)
         engine = Engine(home_of(reading), f"mlcluster-{name}", program, settings, binary, tell=progress.say)
         made.append(Stage(title, engine))
     return made
@@ -152,14 +154,20 @@ def platform_without_cluster(reading: Reading, binary: Path, progress: Progress)
     return Engine(home_of(reading), "mlcluster-platform", lambda: None, settings, binary, tell=progress.say)
 
 
-def _program(name: str, reading: Reading, live: LiveCluster, cloud_stage: Stage | None) -> Callable[[], None]:
+def _program(
+    name: str, reading: Reading, live: LiveCluster, cloud_stage: Stage | None, progress: Progress
+) -> Callable[[], None]:
     """What the engine calls; it reads the cloud's outputs only then, when the cloud's stack is what it will be."""
     module = load(name)
 
-    def program() -> None:
+    def program(**more: Any) -> None:
         given: dict[str, Any] = {"kubeconfig": live.kubeconfig, "context": live.context, "cluster_uid": live.uid}
         if cloud_stage is not None:
             given["values"] = cloud.values_of(cloud_stage)
-        module.program(reading.plan, **given)
+        module.program(reading.plan, **given, **more)
 
-    return program
+    if name != "platform":
+        return program
+    return GatedProgram(
+        lambda gates: program(ready=gates), lambda: Gates(live.kube, reading.plan.releases, progress.say)
+    )

@@ -8,4 +8,4 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # where `stacks` i
 from stacks.plain import run
 from stacks.platform.program import program
 
-run(program)
+run(program, waits=True)

@@ -5,8 +5,16 @@ from typing import Protocol
 
 import pulumi
 
+from stacks.readiness import Ready
 from stacks.references import Values
-from stacks.registration import KubernetesObject, Release, cluster_provider, platform_entries, register
+from stacks.registration import (
+    KubernetesObject,
+    Release,
+    cluster_provider,
+    gated_releases,
+    platform_entries,
+    register,
+)
 
 
 class Plan(Protocol):
@@ -18,8 +26,14 @@ class Plan(Protocol):
     def releases(self) -> Iterable[Release]: ...
 
 
-def program(
-    plan: Plan, *, kubeconfig: str, context: str | None, cluster_uid: str, values: Values | None = None
+def program(  # noqa: PLR0913 - which cluster, and what is known of it
+    plan: Plan,
+    *,
+    kubeconfig: str,
+    context: str | None,
+    cluster_uid: str,
+    values: Values | None = None,
+    ready: Ready | None = None,
 ) -> None:
     """Registers releases and objects.
 
@@ -31,8 +45,9 @@ def program(
         context: context of the file, None for its current one.
         cluster_uid: UID of the kube-system namespace.
         values: the output `values` of the cloud's stack, for the references in manifests and release values.
+        ready: returns when a release answers; what needs the release is registered then. None: as soon as it is there.
     """
     provider = cluster_provider(kubeconfig=kubeconfig, context=context, cluster_uid=cluster_uid)
     entries, elsewhere = platform_entries(plan.objects, plan.releases, values)
-    register(entries, provider, elsewhere)
+    register(entries, provider, elsewhere, gated_releases(plan.releases, ready))
     pulumi.export("clusterUid", cluster_uid)

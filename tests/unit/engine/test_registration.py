@@ -33,6 +33,8 @@ class Release:
     realisation: str = "helm"
     needs: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
+    definitions: tuple[str, ...] = ()
+    answers: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,3 +159,20 @@ def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path)
     for name in ("platform", "local", "eks"):
         assert callable(programs.load(name).program)
         assert f"name: mlcluster-{name}\n" in (project_root / "stacks" / name / "Pulumi.yaml").read_text()
+
+
+def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is simulated has nobody to ask; a preview asks nobody."""
+    asked = Release(id="Release/a", definitions=("a.example.test",))
+    answering = Release(id="Release/b", answers=({"kind": "B"},), realisation="present")
+    others = [Release(id="Release/c"), Release(id="Release/d", definitions=("d",), realisation="simulated")]
+    waits: list[str] = []
+    gated = registration.gated_releases([asked, answering, *others], waits.append)
+    monkeypatch.setattr(gated, "_wait", lambda need, resource: (need, resource))
+    made: dict[str, Any] = {"Release/a": 1, "Release/c": 3, "Release/d": 4}
+    needs = ["Release/a", "Release/b", "Release/c", "Release/d", "elsewhere"]
+    assert gated.after(needs, made) == [("Release/a", 1), ("Release/b", None), 3, 4]
+    monkeypatch.setattr("pulumi.runtime.is_dry_run", lambda: True)
+    assert gated.after(needs, made) == [1, 3, 4]
+    monkeypatch.undo()
+    assert registration.gated_releases([asked], None).after(["Release/a"], made) == [1]

@@ -1,0 +1,34 @@
+"""The platform's program with its gates: what the engine calls, what Ctrl-C ends, and what says why it failed."""
+
+from collections.abc import Callable
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.gates import Gates
+
+
+class GatedProgram:
+    """A Pulumi program that waits for releases; each run of it begins with fresh gates.
+
+    Args:
+        run: registers the resources, given what to ask before those that need a release.
+        gates: makes the gates.
+    """
+
+    def __init__(self, run: Callable[[Gates], object], gates: Callable[[], Gates]) -> None:
+        self._run = run
+        self._make = gates
+        self._gates: Gates | None = None
+
+    def __call__(self) -> None:
+        self._gates = self._make()
+        self._run(self._gates)
+
+    @property
+    def failure(self) -> MlclusterError | None:
+        """Why the first wait of the last run that failed did so."""
+        return None if self._gates is None else self._gates.failure
+
+    def stop(self) -> None:
+        """Ends every wait of the last run."""
+        if self._gates is not None:
+            self._gates.stop()

@@ -1,0 +1,83 @@
+"""Releases that must be ready before what needs them is registered: an output that resolves when somebody says so.
+
+The engine creates a resource as soon as it is registered, and the SDK registers it when its dependencies are known. So
+a dependency that is known late holds back exactly what needs the release, and nothing else.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import pulumi
+
+Ready = Callable[[str], object]
+"""Returns when a release, by its plan id, is ready for what needs it; raises when it will not be."""
+
+
+class Gated:
+    """What to put into `depends_on`.
+
+    Args:
+        ready: asked once for each release, in a thread of its own; None: there is nobody to ask.
+        releases: ids of the releases to ask for.
+    """
+
+    def __init__(self, ready: Ready | None = None, releases: Collection[str] = ()) -> None:
+        self._ready = ready
+        self._releases = releases
+        self._waits: dict[str, pulumi.Output[Any]] = {}
+
+    def after(self, needs: Iterable[str], made: Mapping[str, pulumi.Resource]) -> list[Any]:
+        """The dependencies of something that needs these ids: resources, and outputs that become one.
+
+        In a preview nothing is waited for: what a planned release would bring is not there.
+        """
+        asks = self._ready is not None and not pulumi.runtime.is_dry_run()
+        found = []
+        for need in needs:
+            if asks and need in self._releases:
+                found.append(self._wait(need, made.get(need)))
+            elif need in made:
+                found.append(made[need])
+        return found
+
+    def _wait(self, need: str, resource: pulumi.Resource | None) -> pulumi.Output[Any]:
+        """One wait for everything that needs the release; it begins when the engine has made it."""
+        if need not in self._waits:
+            begin = pulumi.Output.from_input("" if resource is None else resource.urn)
+
+            async def wait(_urn: str) -> pulumi.Resource | None:
+                await _in_thread(self._ready, need)
+                return resource
+
+            self._waits[need] = begin.apply(wait)
+        return self._waits[need]
+
+
+def _in_thread(ready: Ready | None, need: str) -> "asyncio.Future[None]":
+    """The call in a thread that does not outlive the program: the SDK's own threads are for its requests."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def end(error: Exception | None) -> None:
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(pulumi.RunError(str(error)))  # the SDK prints it without a traceback
+
+    def run() -> None:
+        failed: Exception | None = None
+        try:
+            if ready is not None:
+                ready(need)
+        except Exception as error:  # noqa: BLE001 - handed over to the program
+            failed = error
+        with suppress(RuntimeError):  # the program has ended meanwhile
+            loop.call_soon_threadsafe(end, failed)
+
+    threading.Thread(target=run, name=f"ready-{need}", daemon=True).start()
+    return future

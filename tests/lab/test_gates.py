@@ -1,0 +1,169 @@
+"""Objects wait for the webhook of their release: a real engine, a real API server, a real chart, a late webhook."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.engine import programs
+from mlcluster.engine.engine import Engine
+from mlcluster.engine.home import StackHome
+from mlcluster.engine.settings import StackSettings
+from mlcluster.errors import ExitCode, InterruptedByUserError, MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.kube.gates import Gates
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.verbs.gated import GatedProgram
+from tests.fakes.small_stack import SmallPlan, Thing
+from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
+from tests.lab.workloads import wait_for
+
+pytestmark = pytest.mark.lab
+SPACE = "default"
+OURS = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
+RELEASE = "Release/gadgets"
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of a plan that says what to ask."""
+
+    chart: str
+    id: str = RELEASE
+    name: str = "gadgets"
+    version: str = "1.0.0"
+    repository: str = ""
+    namespace: str = SPACE
+    realisation: str = "helm"
+    needs: tuple[str, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+    definitions: tuple[str, ...] = (DEFINITION,)
+    answers: tuple[dict[str, Any], ...] = (gadget("probe", "default"),)
+
+
+@dataclass
+class Trial:
+    """A stack on the lab, what it said, and its webhook.
+
+    Attributes:
+        patience: seconds that a gate waits.
+        on_word: called with everything that is told.
+    """
+
+    kube: Kube
+    hook: Webhook
+    plan: SmallPlan
+    said: list[str] = field(default_factory=list)
+    patience: float = 60.0
+    on_word: Callable[[str], object] = lambda _text: None
+
+    def tell(self, text: str) -> None:
+        self.said.append(text)
+        self.on_word(text)
+
+    def gates(self) -> Gates:
+        return Gates(self.kube, self.plan.releases, self.tell, patience=self.patience)
+
+    def has(self, api_version: str, kind: str, name: str) -> bool:
+        return self.kube.get_object(api_version, kind, name, SPACE) is not None
+
+
+@pytest.fixture
+def trial(lab: Lab, tmp_path: Path) -> Iterator[Trial]:
+    """A namespace, a release, an object that needs the release, and one that does not."""
+    hook = Webhook()
+    one = Thing("Gadget/one", gadget("one", SPACE, labels=OURS), (RELEASE,))
+    metadata = {"name": "free", "namespace": SPACE, "labels": OURS}
+    free = Thing("ConfigMap/free", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    plan = SmallPlan((one, free), (Release(str(write_chart(tmp_path, hook))),))
+    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+        yield Trial(kube, hook, plan)
+        hook.close()
+        kube.delete("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "gadgets")
+        kube.delete(*CRD)
+        wait_for("the definition to go", lambda: kube.get_object(*CRD) is None)
+
+
+@pytest.fixture
+def engine(
+    trial: Trial, lab: Lab, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Engine]:
+    """The real engine with the built-in provider and the real Helm; what it made is destroyed at the end."""
+    monkeypatch.setenv("MLCLUSTER_HELM", str(toolchain.path("helm")))
+    uid = trial.kube.cluster_uid()
+    program = programs.load("platform").program
+    run = partial(program, trial.plan, kubeconfig=str(lab.kubeconfig), context=None, cluster_uid=uid)
+    gated = GatedProgram(lambda gates: run(ready=gates), trial.gates)
+    home, settings = StackHome("atlas", tmp_path / "atlas"), StackSettings(uid, "builtin", "existing", "atlas")
+    engine = Engine(home, "mlcluster-platform", gated, settings, toolchain.path("pulumi"), tell=trial.tell)
+    yield engine
+    engine.destroy()
+    assert engine.is_empty()
+
+
+def test_objects_come_after_a_late_webhook(trial: Trial, engine: Engine) -> None:
+    """The webhook begins to answer when the gate has said that it waits, and when all that can go on has gone on."""
+
+    def begin(text: str) -> None:
+        if "waiting for gadgets" in text and "webhook" in text:
+            wait_for("what needs no release", lambda: trial.has("v1", "ConfigMap", "free"))
+            assert not trial.has(API, KIND, "one")
+            trial.hook.answer()
+
+    trial.on_word = begin
+    assert engine.preview().counts["create"] == 3
+    assert trial.said == [], "a preview waits for nothing"
+    result = engine.up()
+    assert {change.op for change in result.changes.effective} == {"create"}
+    assert trial.has(API, KIND, "one")
+    assert trial.hook.asked[0] == ("probe", True)
+    assert ("one", False) in trial.hook.asked
+    waiting, ready = (text for text in trial.said if "gadgets" in text)
+    assert "the webhook for Gadget (example.test/v1): " in waiting
+    assert "failed calling webhook" in waiting
+    assert ready.startswith("  gadgets answers after ")
+    assert not engine.up().changes.effective, "the gate asks again, and changes nothing"
+
+
+def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engine: Engine) -> None:
+    """And `destroy` after that leaves nothing: the object with the webhook was never made."""
+    trial.patience = 1.0
+    with pytest.raises(MlclusterError) as caught:
+        engine.up()
+    error = caught.value
+    assert error.doing == "waiting for gadgets"
+    assert "the webhook for Gadget (example.test/v1) is not ready after 1 s; it said last: " in error.happened
+    assert "connection refused" in error.happened
+    assert "kubectl -n default get pods,endpointslices" in error.hint
+    assert error.exit_code is ExitCode.INVALID
+    assert not trial.has(API, KIND, "one")
+    assert trial.has("v1", "ConfigMap", "free")
+    engine.destroy()
+    assert engine.is_empty()
+    assert not trial.has("v1", "ConfigMap", "free")
+
+
+def test_ctrl_c_ends_the_wait(trial: Trial, engine: Engine) -> None:
+    """At once: the patience of the gate is longer than a test may take."""
+    trial.patience = 3600.0
+
+    def interrupt(text: str) -> None:
+        if "webhook" in text:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    trial.on_word = interrupt
+    with pytest.raises(InterruptedByUserError) as caught:
+        engine.up()
+    assert "waiting for gadgets" in caught.value.happened
+    assert engine.pending() == []
+    trial.on_word = lambda _text: None
+    trial.hook.answer()
+    engine.up()
+    assert trial.has(API, KIND, "one")

@@ -1,0 +1,51 @@
+"""What a plan's releases, objects and resources need: it is there, and nothing waits for itself."""
+
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from mlcluster.plan import build
+from mlcluster.plan.model import Plan, PlanObject, PlanRelease, PlanResource
+from mlcluster.spec.load import load
+from tests.specs import checked
+from tests.strategies import Data, cluster_data
+
+pytestmark = pytest.mark.unit
+ROOT = Path(__file__).parents[3]
+SPECS = sorted([*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/golden/components/*/cluster.yaml")])
+
+
+def in_order(plan: Plan) -> list[str]:
+    """Every id, each after what it needs.
+
+    Raises:
+        graphlib.CycleError: something needs itself, by way of others.
+    """
+    entries: list[PlanResource | PlanRelease | PlanObject] = [*plan.resources, *plan.releases, *plan.objects]
+    known = {entry.id for entry in entries}
+    assert len(known) == len(entries), "an id stands for two things"
+    missing = {(entry.id, need) for entry in entries for need in entry.needs if need not in known}
+    assert not missing, "needed and not in the plan"
+    return list(TopologicalSorter({entry.id: entry.needs for entry in entries}).static_order())
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_needs_exist_and_have_no_cycle(path: Path) -> None:
+    plan = build(load(path).spec)
+    order = in_order(plan)
+    names = [name for name in order if name.startswith("Release/")]
+    if "Release/kueue" in names and plan.cluster.target != "local":
+        after = {entry.id for entry in plan.releases if "Release/kueue" in entry.needs}
+        assert not after, "Kueue is the last of the controllers"
+
+
+@given(cluster_data(targets=("local", "existing", "eks")))
+@settings(max_examples=40)
+def test_random_specs_too(data: Data) -> None:
+    in_order(build(checked(data)))
+
+
+def test_there_are_specs() -> None:
+    assert len(SPECS) >= 8
