@@ -1,0 +1,242 @@
+"""How components come together: which there are, in what order, with whose values, from which registry."""
+
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.catalog.components import pins
+from mlcluster.findings import Finding
+from mlcluster.plan.components.index import COMPONENTS, selected
+from mlcluster.plan.components.mirror import mirrored, mirrored_object, mirrored_release
+from mlcluster.plan.components.overrides import with_overrides
+from mlcluster.plan.components.stand_ins import SIMULATED, stand_in_definitions, stand_in_pods
+from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease
+from mlcluster.plan.pools import resolve_pools
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components import Components
+from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster, planned_unchecked
+
+pytestmark = pytest.mark.unit
+
+EKS: Data = {"kind": "eks", "region": "us-west-2"}
+
+
+def chosen(target: Data, *pools: Data, **components: Any) -> dict[str, str]:
+    spec = ClusterSpec.model_validate(cluster(*(pools or (SYSTEM, TRAIN)), target=target, components=components))
+    return selected(spec, resolve_pools(spec))
+
+
+def release(values: dict[str, Any], realisation: Any = "helm", **rest: Any) -> PlanRelease:
+    made: dict[str, Any] = {
+        "id": "Release/gpu-operator",
+        "name": "gpu-operator",
+        "chart": "gpu-operator",
+        "version": "v26.7.0",
+        "repository": "https://charts.example.com",
+        "namespace": "gpu-operator",
+        "needs": (),
+        "spec_path": "components.gpuOperator",
+        **rest,
+    }
+    return PlanRelease(values=values, realisation=realisation, **made)
+
+
+# Which components
+
+
+def test_every_component_has_a_module_a_field_and_a_pin() -> None:
+    folder = Path(__file__).parents[4] / "mlcluster" / "plan" / "components"
+    for name, entry in COMPONENTS.items():
+        assert (folder / f"{entry.module}.py").is_file(), name
+        assert not entry.attribute or entry.attribute in Components.model_fields, name
+        assert name in pins()
+        assert set(entry.after) <= set(COMPONENTS), name
+    fields = set(Components.model_fields) - {"registry"}
+    assert fields == {entry.attribute for entry in COMPONENTS.values() if entry.attribute}
+
+
+def test_every_pin_belongs_to_a_component() -> None:
+    assert set(pins()) - set(COMPONENTS) == {"karpenter-crd", "kserve-crd"} & set(pins())
+
+
+def test_kueue_comes_after_everything_else() -> None:
+    assert set(COMPONENTS["kueue"].after) == set(COMPONENTS) - {"kueue"}
+
+
+@pytest.mark.parametrize("target", [{"kind": "local"}, EXISTING], ids=["local", "existing"])
+def test_nothing_but_kueue_unasked_where_the_cluster_is_not_ours(target: Data) -> None:
+    assert chosen(target) == {"kueue": "components.kueue"}
+
+
+def test_what_others_require_comes_with_them() -> None:
+    found = chosen(EXISTING, trainer={})
+    assert found["jobset"] == found["kubeflow-trainer"] == "components.trainer"
+    assert chosen(EXISTING, trainer={}, jobSet={})["jobset"] == "components.jobSet"
+
+
+def test_the_order_has_no_cycle() -> None:
+    graph = {name: {*entry.after} for name, entry in COMPONENTS.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(COMPONENTS)
+
+
+# Values of the spec
+
+
+def overridden(ours: dict[str, Any], given: dict[str, Any]) -> tuple[PlanRelease, list[Finding]]:
+    return with_overrides(release(ours), given, "components.gpuOperator.values")
+
+
+def test_other_values_are_merged_and_told() -> None:
+    made, findings = overridden({"driver": {"enabled": False}}, {"driver": {"version": "1"}, "logs": ["a"]})
+    assert made.values == {"driver": {"enabled": False, "version": "1"}, "logs": ["a"]}
+    assert made.overrides == ("driver.version", "logs")
+    assert not findings
+
+
+@pytest.mark.parametrize(
+    ("given", "owner"),
+    [
+        ({"driver": {"enabled": True}}, "driver.enabled"),
+        ({"driver": {"enabled": False}}, "driver.enabled"),
+        ({"driver": None}, "driver.enabled"),
+        ({"driver": {"enabled": {"deep": 1}}}, "driver.enabled"),
+        ({"tolerations": []}, "tolerations"),
+    ],
+)
+def test_values_of_ours_stay(given: dict[str, Any], owner: str) -> None:
+    ours = {"driver": {"enabled": False}, "tolerations": [{"operator": "Exists"}]}
+    made, (finding,) = overridden(ours, given)
+    assert made.values == ours
+    assert made.overrides == ()
+    assert (finding.id, finding.blocks) == ("CMP001", True)
+    assert finding.place[:3] == ("components", "gpuOperator", "values")
+    assert f"mlcluster sets {owner}" in finding.message
+
+
+def test_our_values_are_not_changed_in_place() -> None:
+    ours: dict[str, Any] = {"driver": {"enabled": False}}
+    overridden(ours, {"driver": {"version": "1"}})
+    assert ours == {"driver": {"enabled": False}}
+
+
+# The mirror
+
+
+@pytest.mark.parametrize(
+    ("image", "there"),
+    [
+        ("nvcr.io/nvidia/driver:1", "registry.example.com/m/nvidia/driver:1"),
+        ("registry.k8s.io/pause:3", "registry.example.com/m/pause:3"),
+        ("localhost/x", "registry.example.com/m/x"),
+        ("host:5000/x", "registry.example.com/m/x"),
+        ("library/nginx", "registry.example.com/m/library/nginx"),
+        ("nginx", "registry.example.com/m/nginx"),
+    ],
+)
+def test_an_image_keeps_its_path(image: str, there: str) -> None:
+    assert mirrored(image, "registry.example.com/m") == there
+
+
+def test_a_chart_comes_from_the_mirror() -> None:
+    there = mirrored_release(release({}), "registry.example.com")
+    assert (there.chart, there.repository) == ("oci://registry.example.com/charts/gpu-operator", "")
+    oci = release({}, chart="oci://ghcr.io/org/charts/thing", repository="", name="thing")
+    assert mirrored_release(oci, "r.example.com:5000/m").chart == "oci://r.example.com:5000/m/charts/thing"
+
+
+def test_containers_of_objects_come_from_the_mirror() -> None:
+    pod = {"containers": [{"name": "a", "image": "ghcr.io/x/a:1"}], "initContainers": [{"name": "b", "image": "b:1"}]}
+    manifest = {"kind": "DaemonSet", "spec": {"template": {"spec": pod}}, "data": {"image": "ghcr.io/not/one"}}
+    there = mirrored_object(PlanObject("DaemonSet/a", manifest, (), ""), "m.example.com").manifest
+    spec = there["spec"]["template"]["spec"]
+    assert [spec["containers"][0]["image"], spec["initContainers"][0]["image"]] == [
+        "m.example.com/x/a:1",
+        "m.example.com/b:1",
+    ]
+    assert there["data"] == {"image": "ghcr.io/not/one"}
+
+
+# Stand-ins
+
+
+def pod(**rest: Any) -> PlanPod:
+    made: dict[str, Any] = {
+        "owner": "Release/gpu-operator",
+        "kind": "DaemonSet",
+        "namespace": "gpu-operator",
+        "node_selector": {"mlcluster.dev/pool": "train"},
+        "tolerations": ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},),
+        "requests": {"cpu": 100, "memory": 128, "pods": 1},
+        "priority_class": "system-node-critical",
+        "evidence": "declared",
+        "source": "somewhere",
+        "spec_path": "components.gpuOperator",
+        "name": "exporter",
+        **rest,
+    }
+    return PlanPod(**made)
+
+
+def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
+    (made,) = stand_in_pods("atlas", [pod()], [release({}, "simulated")])
+    template = made.manifest["spec"]["template"]
+    assert made.id == "DaemonSet/gpu-operator/exporter-train"
+    assert "Namespace/gpu-operator" in made.needs
+    assert made.manifest["metadata"]["annotations"] == {SIMULATED: "true"}
+    assert template["spec"]["nodeSelector"] == {"mlcluster.dev/pool": "train"}
+    assert template["spec"]["tolerations"] == [dict(pod().tolerations[0])]
+    assert template["spec"]["priorityClassName"] == "system-node-critical"
+    assert template["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "100m", "memory": "128Mi"}}
+
+
+def test_replicas_and_empty_parts() -> None:
+    shape = pod(kind="StatefulSet", node_selector={}, tolerations=(), priority_class="", replicas=2, name="prometheus")
+    (made,) = stand_in_pods("atlas", [shape], [release({}, "simulated")])
+    assert made.id == "Deployment/gpu-operator/prometheus"
+    assert made.manifest["spec"]["replicas"] == 2
+    assert set(made.manifest["spec"]["template"]["spec"]) == {"containers"}
+
+
+@pytest.mark.parametrize("how", ["helm", "process", "present"])
+def test_nothing_stands_in_for_what_is_real(how: str) -> None:
+    assert stand_in_pods("atlas", [pod()], [release({}, how)]) == []
+
+
+def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> None:
+    needs = ("Release/gpu-operator",)
+    rule = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": {"namespace": "m"}}
+    policy = {"apiVersion": "mellanox.com/v1alpha1", "kind": "NicClusterPolicy", "metadata": {}}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "m"}}
+    objects = [PlanObject(str(n), manifest, needs, "x") for n, manifest in enumerate((rule, policy, role))]
+    objects.append(PlanObject("other", {"apiVersion": "a.example.com/v1", "kind": "B", "metadata": {}}, (), "x"))
+    made = stand_in_definitions("atlas", objects, [release({}, "simulated")])
+    assert [entry.id.partition("/")[2] for entry in made] == [
+        "prometheusrules.monitoring.coreos.com",
+        "nicclusterpolicies.mellanox.com",
+    ]
+    assert [entry.manifest["spec"]["scope"] for entry in made] == ["Namespaced", "Cluster"]
+    assert not stand_in_definitions("atlas", objects, [release({}, "helm")])
+
+
+# The whole
+
+
+def test_namespaces_of_releases_are_made_and_come_first() -> None:
+    plan = planned_unchecked(SYSTEM, target=EXISTING)
+    (kueue,) = plan.releases
+    assert "Namespace/kueue-system" in kueue.needs
+    assert "Namespace/kueue-system" in {entry.id for entry in plan.objects}
+
+
+def test_what_is_there_already_is_not_made() -> None:
+    plan = planned_unchecked(SYSTEM, target=EXISTING, components={"kueue": {"install": False}})
+    (kueue,) = plan.releases
+    assert (kueue.realisation, kueue.needs) == ("present", ())
+    assert "Namespace/kueue-system" not in {entry.id for entry in plan.objects}
+
+
+def test_another_version_is_taken() -> None:
+    plan = planned_unchecked(SYSTEM, target=EXISTING, components={"kueue": {"version": "0.18.4"}})
+    assert plan.releases[0].version == plan.components[0].version == "0.18.4"
