@@ -1,0 +1,74 @@
+"""Alerts about GPUs that teams hold and do not use."""
+
+from mlcluster.plan.observe import thresholds as at
+from mlcluster.plan.observe.promql import one_of, text, with_team
+from mlcluster.plan.observe.records import BUSY, IDLE_COUNT, MEMORY_BUSY
+from mlcluster.plan.observe.rule import Alert, Group
+
+_HERE = "{{ $labels.namespace }}/{{ $labels.pod }}"
+
+
+def gpu_use() -> Group:
+    """GPUs that teams hold and do not use."""
+    return Group("mlcluster-gpu-use", (_underused(), _memory_bound(), _spinning(), _idle()))
+
+
+def _trains() -> str:
+    """Pods that run to an end, and have run long enough to be judged."""
+    owners = f'kube_pod_owner{{owner_kind=~"{one_of(at.TRAINING_OWNERS)}"}}'
+    return text(f"""
+        and on (namespace, pod) max by (namespace, pod) ({owners})
+        and on (namespace, pod) (time() - max by (namespace, pod) (kube_pod_start_time) > {at.BUSY_GRACE_SECONDS})
+    """)
+
+
+def _mean(record: str) -> str:
+    return f"avg by (namespace, pod) (avg_over_time({record}[{at.BUSY_WINDOW}]))"
+
+
+def _underused() -> Alert:
+    return Alert(
+        "TrainingGpuUnderused",
+        with_team(f"({_mean(BUSY)} < {at.BUSY_LOW})\n{_trains()}"),
+        "warning",
+        f"{_HERE} of team {{{{ $labels.team }}}} uses {{{{ $value | humanizePercentage }}}} of its GPUs",
+        f"For {at.BUSY_WINDOW} the GPUs of a training pod worked less than half of the time. Mostly data loading, small"
+        " batches, checkpoints or a GPU too many.",
+        at.BUSY_HOLD,
+    )
+
+
+def _memory_bound() -> Alert:
+    return Alert(
+        "TrainingMemoryBound",
+        with_team(f"({_mean(MEMORY_BUSY)} > {at.MEMORY_HIGH})\n{_trains()}"),
+        "info",
+        f"{_HERE} of team {{{{ $labels.team }}}} copies memory {{{{ $value | humanizePercentage }}}} of the time",
+        "Memory bandwidth is what the job waits for: more GPUs of this kind make it no faster per GPU.",
+        at.MEMORY_HOLD,
+    )
+
+
+def _spinning() -> Alert:
+    still = f"{_mean(MEMORY_BUSY)} < {at.MEMORY_STILL}"
+    busy = f"{_mean(BUSY)} > {at.SPINNING_BUSY}"
+    return Alert(
+        "TrainingGpuSpinning",
+        with_team(f"({still})\nand on (namespace, pod) ({busy})\n{_trains()}"),
+        "warning",
+        f"{_HERE} of team {{{{ $labels.team }}}} is busy and moves no memory",
+        "Kernels run, and nothing is read or written: mostly a collective that waits for a worker which is gone.",
+        at.MEMORY_HOLD,
+    )
+
+
+def _idle() -> Alert:
+    return Alert(
+        "TeamGpuIdle",
+        f"{IDLE_COUNT} > 0",
+        "warning",
+        "{{ $value }} GPUs of team {{ $labels.team }} do nothing",
+        f"Pods in {{{{ $labels.namespace }}}} hold them, and for {at.IDLE_WINDOW} nothing ran on them. They count"
+        " against the team's quota and its bill.",
+        at.IDLE_HOLD,
+    )

@@ -1,0 +1,63 @@
+"""A small cluster as rules and dashboards see it: pools with whole GPUs, MIG, time slices and none, and two teams."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mlcluster.plan.model import Accelerator, Pool, Price, TeamPlan
+
+Sharing = Literal["whole", "mig", "timeSlicing"]
+
+
+def pool(name: str, accelerator: Accelerator | None = None, usd: float | None = None) -> Pool:
+    """A pool with the label that ours have."""
+    here = {"mlcluster.dev/pool": name}
+    return Pool(
+        name=name,
+        instance_type="",
+        arch="",
+        min_size=0,
+        max_size=4,
+        labels=here,
+        selector=here,
+        taints=(),
+        allocatable={},
+        overhead={},
+        usable={},
+        accelerator=accelerator,
+        capacity_type="onDemand",
+        placement_group="",
+        price=None if usd is None else Price(usd, "us-east-1", "2026-08-01", exact=True),
+        spec_path="nodePools[0]",
+    )
+
+
+def gpus(model: str, count: int, slices: int, sharing: Sharing, resource: str = "nvidia.com/gpu") -> Accelerator:
+    """The GPUs of a node."""
+    return Accelerator(model, count, 81920, resource, slices, sharing, {resource: slices})
+
+
+def team(name: str) -> TeamPlan:
+    """A team whose namespace is called differently."""
+    return TeamPlan(name, f"team-{name}", "atlas", (), (), "teams[0]")
+
+
+POOLS = (
+    pool("system", usd=0.5),
+    pool("train", gpus("h100", 8, 8, "whole"), usd=48.0),
+    pool("shared", gpus("a100", 8, 56, "mig", "nvidia.com/mig-1g.5gb"), usd=28.0),
+    pool("sliced", gpus("l4", 1, 4, "timeSlicing")),
+)
+TEAMS = (team("research"), team("vision"))
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What rules are made for."""
+
+    pools: tuple[Pool, ...] = POOLS
+    teams: tuple[TeamPlan, ...] = TEAMS
+    components: frozenset[str] = field(default_factory=lambda: frozenset({"gpu-operator", "kueue"}))
+
+    def has(self, component: str) -> bool:
+        """Whether a component is in the plan."""
+        return component in self.components
