@@ -19,11 +19,13 @@ from mlcluster.engine.state import (
     Resource,
     foreign_in,
     pending_in,
+    releases_in,
     resources_in,
     with_created,
     without_retention,
 )
 from mlcluster.errors import MlclusterError
+from mlcluster.rules.upgrades import Deployed
 
 _QUIET: dict[str, Any] = {"color": "never", "suppress_progress": True, "suppress_outputs": True}
 
@@ -135,6 +137,10 @@ class Engine:
     def resources(self) -> list[Resource]:
         """What the state holds, without the stack itself and its providers, sorted by plan id."""
         return resources_in(self._console.deployment())
+
+    def releases(self) -> list[Deployed]:
+        """The Helm releases of the state, with their versions."""
+        return releases_in(self._console.deployment()) if self.exists() else []
 
     def is_empty(self) -> bool:
         """Whether nothing is left: no resource of the plan, no open operation. True for a stack never made."""

@@ -7,9 +7,11 @@ from typing import Any
 
 from mlcluster.engine.events import is_internal, plan_id
 from mlcluster.engine.identifiers import provider_id
+from mlcluster.rules.upgrades import Deployed
 
 OWNER_LABEL = ("app.kubernetes.io/managed-by", "mlcluster")
 _CHECKPOINT_VERSION = 3
+_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,30 @@ def resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
         if not is_internal(item["type"])
     ]
     return sorted(found, key=lambda resource: resource.plan_id)
+
+
+def releases_in(deployment: Mapping[str, Any]) -> list[Deployed]:
+    """The Helm releases, those that a killed run may have left half made among them; neither values nor secrets."""
+    items = list(deployment.get("resources") or [])
+    items += [entry["resource"] for entry in deployment.get("pending_operations") or []]
+    found = {
+        (one.namespace, one.name): one for one in (_deployed(item) for item in reversed(items)) if one is not None
+    }
+    return [found[key] for key in sorted(found)]
+
+
+def _deployed(item: Mapping[str, Any]) -> Deployed | None:
+    if item.get("type") != _RELEASE:
+        return None
+    inputs, status = item.get("inputs") or {}, (item.get("outputs") or {}).get("status") or {}
+    namespace, _, name = str(item.get("id") or "").rpartition("/")
+    version = inputs.get("version") or (status.get("version") if isinstance(status, dict) else "")
+    return Deployed(
+        str(inputs.get("namespace") or namespace),
+        str(inputs.get("name") or name),
+        str(inputs.get("chart") or ""),
+        str(version or ""),
+    )
 
 
 def pending_in(deployment: Mapping[str, Any]) -> list[Pending]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from mlcluster.findings import Finding
 from mlcluster.plan.model import Plan
-from mlcluster.rules import capacity, cost, placement, sharing, storage
+from mlcluster.rules import capacity, cost, placement, sharing, storage, upgrades
 from mlcluster.spec.cluster import ClusterSpec
 
 Rule = Callable[[Plan], Iterator[Finding]]
@@ -14,6 +14,10 @@ RULES: tuple[Rule, ...] = (
     capacity.queues_without_quota,
     capacity.shares_rounded_to_nothing,
     sharing.guarantees_on_time_slices,
+    sharing.production_on_time_slices,
+    sharing.experimental_sharing,
+    sharing.metrics_of_gpus,
+    sharing.early_mig_nodes,
     placement.component_pods_schedule,
     placement.first_nodes,
     placement.untainted_accelerators,
@@ -22,6 +26,8 @@ RULES: tuple[Rule, ...] = (
     cost.budget,
     cost.unknown_prices,
     storage.kept_by_down,
+    upgrades.kubernetes_range,
+    upgrades.other_versions,
 )
 
 

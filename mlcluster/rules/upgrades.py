@@ -1,0 +1,232 @@
+"""What a step from one version of a component to another means: safe, manual or blocked.
+
+The catalogue's records say what is known of a step; without one, a patch or a minor version is safe, and everything
+else (a major version, a step back, a version that cannot be compared) is for somebody to look at.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mlcluster.catalog.components import ComponentPin, pins
+from mlcluster.findings import Finding, found
+from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.places import place
+from mlcluster.rules.versions import holds, minors_between, step
+
+Verdict = Literal["safe", "manual", "blocked"]
+Only = Literal["", "minor", "major", "skip", "back"]
+_RANK: dict[str, int] = {"safe": 0, "manual": 1, "blocked": 2}
+_DEFAULTS: dict[str, tuple[Verdict, str]] = {
+    "patch": ("safe", "a patch"),
+    "minor": ("safe", "a minor version of which no trouble is known"),
+    "major": ("manual", "a major version: its release notes say what it breaks"),
+    "back": ("manual", "a step back: what the newer version wrote, the older one may not read"),
+    "unknown": ("manual", "the versions cannot be compared"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of some steps.
+
+    Attributes:
+        start: range of versions that the step leaves (`from` in the catalogue).
+        end: range of versions that it goes to (`to`).
+        only: of these steps only minor or major ones, those that skip a minor version, or those back; "" is any step
+            forward.
+        kubernetes: range of Kubernetes versions on which `end` does not work, however it got there; "" for a step.
+        source: where it was read.
+    """
+
+    start: str
+    end: str
+    verdict: Verdict
+    why: str
+    steps: tuple[str, ...]
+    source: str
+    only: Only = ""
+    kubernetes: str = ""
+
+    def fits(self, running: str, wanted: str) -> bool:
+        """Whether it is about this step."""
+        kind = step(running, wanted)
+        if self.kubernetes or (kind == "back") != (self.only == "back"):
+            return False
+        if self.only in {"minor", "major"} and kind != self.only:
+            return False
+        if self.only == "skip" and not minors_between(running, wanted):
+            return False
+        return holds(self.start, running) and holds(self.end, wanted)
+
+
+def records_of(pin: ComponentPin) -> tuple[Record, ...]:
+    """The records of a component."""
+    return tuple(_record(entry) for entry in pin.records)
+
+
+def _record(entry: Mapping[str, Any]) -> Record:
+    return Record(
+        start=entry["from"],
+        end=entry["to"],
+        verdict=entry["class"],
+        why=entry["why"],
+        steps=tuple(entry["steps"]),
+        source=entry["source"],
+        only=entry.get("only", ""),
+        kubernetes=entry.get("kubernetes", ""),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What a step means: the worst that is known of it, and everything that is."""
+
+    verdict: Verdict
+    why: tuple[str, ...]
+    steps: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def assess(records: Iterable[Record], running: str, wanted: str) -> Assessment:
+    """What the step from one version to another means."""
+    fitting = [record for record in records if record.fits(running, wanted)]
+    if not fitting:
+        verdict, why = _DEFAULTS.get(step(running, wanted), ("safe", "the same version"))
+        return Assessment(verdict, (why,), (), ())
+    fitting.sort(key=lambda record: -_RANK[record.verdict])
+    return Assessment(
+        verdict=fitting[0].verdict,
+        why=tuple(record.why for record in fitting),
+        steps=tuple(dict.fromkeys(step for record in fitting for step in record.steps)),
+        sources=tuple(dict.fromkeys(record.source for record in fitting)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A Helm release as it is now: in the stack's state, or as a look at the cluster saw it."""
+
+    namespace: str
+    name: str
+    chart: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """One release that would get another version."""
+
+    release: str
+    title: str
+    running: str
+    wanted: str
+    assessment: Assessment
+    spec_path: str
+
+
+def upgrades(plan: Plan, deployed: Iterable[Deployed]) -> tuple[Upgrade, ...]:
+    """Every release of the plan that is deployed in another version, or from another chart."""
+    known = {(one.namespace, one.name): one for one in deployed}
+    made = []
+    for release in plan.releases:
+        one = known.get((release.namespace, release.name))
+        if one is None or release.realisation != "helm":
+            continue
+        if chart_name(one.chart) != chart_name(release.chart):
+            why = f"another chart: {chart_name(one.chart)} becomes {chart_name(release.chart)}"
+            made.append(_upgrade(release, one, Assessment("manual", (why,), (), ())))
+        elif one.version != release.version:
+            pin = pin_of(release)
+            assessment = assess(records_of(pin) if pin else (), one.version, release.version)
+            made.append(_upgrade(release, one, assessment))
+    return tuple(made)
+
+
+def _upgrade(release: PlanRelease, one: Deployed, assessment: Assessment) -> Upgrade:
+    pin = pin_of(release)
+    title = pin.title if pin else release.name
+    return Upgrade(release.id, title, one.version, release.version, assessment, release.spec_path)
+
+
+def upgrade_findings(found_upgrades: Iterable[Upgrade]) -> Iterator[Finding]:
+    """UPG001 for what is blocked, UPG002 for what has steps by hand."""
+    for one in found_upgrades:
+        assessment = one.assessment
+        if assessment.verdict == "safe":
+            continue
+        identifier = "UPG001" if assessment.verdict == "blocked" else "UPG002"
+        what = "is blocked" if assessment.verdict == "blocked" else "has to be looked at"
+        message = f"{one.title} {one.running} -> {one.wanted} {what}: {'; '.join(assessment.why)}"
+        steps = "; ".join(f"{number}. {text}" for number, text in enumerate(assessment.steps, 1))
+        yield found(identifier, place(one.spec_path), message, steps or "read the release notes between the two")
+
+
+def kubernetes_range(plan: Plan, server: str = "") -> Iterator[Finding]:
+    """UPG003: a chart that is not made for the target's Kubernetes version.
+
+    Args:
+        server: version that the server tells, where the spec says none.
+    """
+    version = _minor(server or plan.cluster.kubernetes_version)
+    for release in plan.releases:
+        pin = pin_of(release)
+        if not version or pin is None or release.realisation != "helm":
+            continue
+        why = _out_of_range(pin, version) if release.version == pin.version else ""
+        why = why or _does_not_run(pin, release.version, version)
+        if why:
+            message = f"{pin.title} {release.version} is not for Kubernetes {version}: {why}"
+            yield found("UPG003", place(release.spec_path), message, f"another version of {pin.name}, or of Kubernetes")
+
+
+def _out_of_range(pin: ComponentPin, version: str) -> str:
+    if pin.oldest and _number(version) < _number(pin.oldest):
+        return f"it needs {pin.oldest} or newer ({pin.source})"
+    if pin.newest and _number(version) > _number(pin.newest):
+        return f"it is known to work up to {pin.newest} ({pin.source})"
+    return ""
+
+
+def _does_not_run(pin: ComponentPin, chart: str, version: str) -> str:
+    for record in records_of(pin):
+        if record.kubernetes and holds(record.kubernetes, version) and holds(record.end, chart):
+            return f"{record.why} ({record.source})"
+    return ""
+
+
+def other_versions(plan: Plan) -> Iterator[Finding]:
+    """UPG004: a version of the spec's instead of the catalogue's, of which nothing was checked."""
+    for release in plan.releases:
+        pin = pin_of(release)
+        if pin is not None and release.version != pin.version and release.realisation == "helm":
+            message = (
+                f"{pin.title} {release.version} is not the catalogue's {pin.version}: "
+                "whether it knows our values and objects was not checked"
+            )
+            yield found(
+                "UPG004", (*place(release.spec_path), "version"), message, f"leave version out for {pin.version}"
+            )
+
+
+def pin_of(release: PlanRelease) -> ComponentPin | None:
+    """The catalogue's entry for a release; a mirror keeps the name of a chart."""
+    name = chart_name(release.chart)
+    return next((pin for pin in pins().values() if pin.chart and chart_name(pin.chart) == name), None)
+
+
+def chart_name(reference: str) -> str:
+    """The last part of a chart's reference: kueue of oci://registry.k8s.io/kueue/charts/kueue."""
+    return reference.rstrip("/").rpartition("/")[2]
+
+
+def _minor(version: str) -> str:
+    """1.36 of v1.36.3-eks-1a2b3c; "" for what has no minor."""
+    parts = version.removeprefix("v").split(".")
+    digits = "".join(character for character in parts[1] if character.isdigit()) if len(parts) > 1 else ""
+    return f"{parts[0]}.{digits}" if parts[0].isdigit() and digits else ""
+
+
+def _number(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
