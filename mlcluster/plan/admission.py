@@ -5,20 +5,26 @@ pass by Kueue. Who may do what is told by user name: with service account creden
 `system:serviceaccount:kube-system:NAME-controller`, without them all are `system:kube-controller-manager`.
 """
 
-from mlcluster.plan import names
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mlcluster.plan import job_kinds, names
 from mlcluster.plan.counting import counted_as_used, kueue_marks
+from mlcluster.plan.held_work import GPU_NODES, NODE_NAME, RESOURCE_CLAIMS, held_work_policies
 from mlcluster.plan.model import PlanObject, Pool
 from mlcluster.plan.policy import (
-    CONTAINERS,
     CONTROLLERS,
     KUEUE_ONLY,
     POD_METADATA,
     POD_SPEC,
     WORKLOAD_RULES,
     Policy,
+    asks_accelerator,
     policy_and_binding,
+    tolerates_accelerator,
 )
 
+VARIABLE = "variables.podSpec"
 JOB_CONTROLLER = (
     "request.userInfo.username in ['system:serviceaccount:kube-system:job-controller',"
     " 'system:kube-controller-manager']"
@@ -29,49 +35,43 @@ SUBMIT = (
 )
 
 
-NODE_NAME = "a team's pod may not name its node: the scheduler and the queue choose it; use a nodeSelector"
-RESOURCE_CLAIMS = "resource claims (DRA) are not counted by the queue: ask for the accelerator as a resource"
+def policy_objects(
+    cluster: str, pools: tuple[Pool, ...], users: Mapping[str, str] = MappingProxyType({})
+) -> list[PlanObject]:
+    """Every policy with its binding to the team namespaces, which it needs to be refused at once (Deny).
+
+    Args:
+        users: component of the plan that makes things in teams' namespaces -> the user that its controller is
+            (`job_kinds.controllers`).
+    """
+    resources = sorted({name for pool in pools if pool.accelerator is not None for name in pool.accelerator.shares})
+    return [made for policy in _policies(resources, users) for made in policy_and_binding(cluster, policy)]
 
 
-def policy_objects(cluster: str, pools: tuple[Pool, ...]) -> list[PlanObject]:
-    """Every policy with its binding to the team namespaces, which it needs to be refused at once (Deny)."""
-    resources = sorted({pool.accelerator.resource for pool in pools if pool.accelerator is not None})
-    return [made for policy in _policies(resources) for made in policy_and_binding(cluster, policy)]
-
-
-def _policies(resources: list[str]) -> list[Policy]:
+def _policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
     return [
-        _queue_gate(resources),
-        _gate_removal(),
-        _owner_references(),
+        _queue_gate(resources, users),
+        _gate_removal(users),
+        _owner_references(users),
         _accelerator_toleration(resources),
         _tiers(),
         _team_boundaries(),
         kueue_marks(),
         counted_as_used(),
+        *held_work_policies(resources, users),
     ]
 
 
-def _asks_accelerator(resources: list[str]) -> str:
-    wanted = f"['nvidia.com/gpu', {', '.join(repr(name) for name in resources)}]" if resources else "['nvidia.com/gpu']"
-    asks = (
-        f"(has(c.resources) && has(c.resources.{{part}}) && c.resources.{{part}}.exists(r, (r in {wanted}"
-        " || r.startsWith('nvidia.com/mig-')) && quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))))"
-    )
-    return (
-        f"({CONTAINERS}).exists(c, {asks.format(part='requests')} || {asks.format(part='limits')})"
-        " || has(variables.podSpec.resourceClaims)"
-    )
-
-
-def _queue_gate(resources: list[str]) -> Policy:
+def _queue_gate(resources: list[str], users: Mapping[str, str]) -> Policy:
+    """Pods of a Job are held with their Job; those of an MPIJob or a RayCluster with it, which its controller tells."""
     gated = (
         f"has(object.spec.schedulingGates) && object.spec.schedulingGates.exists(g, g.name == '{names.ADMISSION_GATE}')"
     )
+    makes_pods = job_kinds.acts_for_owner(users, only=("mpi-operator", "kuberay-operator"))
     return Policy(
         name="mlcluster-queue-gate",
         rules=[{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
-        variables={"podSpec": "object.spec", "asksAccelerator": _asks_accelerator(resources)},
+        variables={"podSpec": "object.spec", "asksAccelerator": asks_accelerator(resources, VARIABLE)},
         validations=[
             (
                 "!has(object.spec.nodeName) || object.spec.nodeName == ''",
@@ -79,7 +79,7 @@ def _queue_gate(resources: list[str]) -> Policy:
             ),
             ("!has(object.spec.resourceClaims)", RESOURCE_CLAIMS),
             (
-                f"!variables.asksAccelerator || {gated} || ({JOB_CONTROLLER})",
+                f"!variables.asksAccelerator || {gated} || ({JOB_CONTROLLER}) || {makes_pods}",
                 f"a pod that asks for an accelerator must wait in the queue: {SUBMIT}",
             ),
         ],
@@ -87,13 +87,15 @@ def _queue_gate(resources: list[str]) -> Policy:
     )
 
 
-def _gate_removal() -> Policy:
+def _gate_removal(users: Mapping[str, str]) -> Policy:
+    kinds = job_kinds.kinds_of(users)
+    resumes = f"{job_kinds.acts_for_owner(users, 'oldObject')} && {job_kinds.acts_for_owner(users)}"
     held = "has({0}.spec.schedulingGates) && {0}.spec.schedulingGates.exists(g, g.name.startsWith('kueue.x-k8s.io/'))"
     pods = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["UPDATE"]}
     jobs = {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"], "operations": ["UPDATE"]}
     return Policy(
         name="mlcluster-gate-removal",
-        rules=[pods, jobs],
+        rules=[pods, jobs, *job_kinds.rules(kinds, "UPDATE")],
         variables={},
         validations=[
             (
@@ -102,8 +104,8 @@ def _gate_removal() -> Policy:
             ),
             (
                 (
-                    "object.kind != 'Job' || !has(oldObject.spec.suspend) || !oldObject.spec.suspend"
-                    " || (has(object.spec.suspend) && object.spec.suspend)"
+                    f"object.kind == 'Pod' || !{job_kinds.suspended('oldObject')} || {job_kinds.suspended('object')}"
+                    f" || ({resumes})"
                 ),
                 "only Kueue resumes a job, when the quota is there: wait for admission",
             ),
@@ -112,51 +114,47 @@ def _gate_removal() -> Policy:
     )
 
 
-def _owner_references() -> Policy:
+def _owner_references(users: Mapping[str, str]) -> Policy:
     """Kueue leaves what an owner manages alone, and looks for that owner by kind and name only."""
     controlled = (
-        "has(object.metadata.ownerReferences) && "
-        "object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)"
+        "has({0}.metadata.ownerReferences) && {0}.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)"
     )
     unchanged = (
         "request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && "
+        "has(object.metadata.ownerReferences) && "
         "object.metadata.ownerReferences == oldObject.metadata.ownerReferences"
     )
     return Policy(
         name="mlcluster-owner-references",
-        rules=WORKLOAD_RULES,
+        rules=[*WORKLOAD_RULES, *job_kinds.rules(job_kinds.kinds_of(users), "CREATE", "UPDATE")],
         variables={},
         validations=[
             (
-                f"!({controlled}) || ({unchanged})",
+                f"!({controlled.format('object')}) || ({unchanged}) || {job_kinds.acts_for_owner(users)}",
                 f"only a controller may name a controlling owner; without one, {SUBMIT}",
-            )
+            ),
+            (
+                f"request.operation == 'CREATE' || !({controlled.format('oldObject')}) || ({unchanged})",
+                "what a controller made stays its own: the queue counts it with its owner",
+            ),
         ],
         match_conditions={"not-a-controller": f"!{CONTROLLERS}"},
     )
 
 
 def _accelerator_toleration(resources: list[str]) -> Policy:
-    tolerates = (
-        "has(variables.podSpec.tolerations) && variables.podSpec.tolerations.exists(t, "
-        f"(has(t.key) && t.key == '{names.ACCELERATOR_TAINT}') || "
-        "((!has(t.key) || t.key == '') && has(t.operator) && t.operator == 'Exists'))"
-    )
     return Policy(
         name="mlcluster-gpu-nodes",
         rules=WORKLOAD_RULES,
         variables={
             "podSpec": POD_SPEC,
-            "asksAccelerator": _asks_accelerator(resources),
-            "toleratesAccelerator": tolerates,
+            "asksAccelerator": asks_accelerator(resources, VARIABLE),
+            "toleratesAccelerator": tolerates_accelerator(VARIABLE),
         },
         validations=[
             (
                 "!variables.toleratesAccelerator || variables.asksAccelerator",
-                (
-                    f"GPU nodes are for GPU pods: tolerating {names.ACCELERATOR_TAINT}, or everything, "
-                    "needs a request for an accelerator; drop the toleration"
-                ),
+                GPU_NODES,
             ),
             (
                 "object.kind == 'Pod' || !has(variables.podSpec.nodeName) || variables.podSpec.nodeName == ''",

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mlcluster.catalog.pins import LAB_KUBERNETES
+from mlcluster.plan import job_kinds
 from mlcluster.plan.admission import policy_objects
 from mlcluster.plan.components.assembly import component_parts, contributions, labelled
 from mlcluster.plan.components.charts import release_id
@@ -33,7 +34,7 @@ def build(spec: ClusterSpec) -> Plan:
     teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
-    policies = policy_objects(cluster, pools)
+    policies = policy_objects(cluster, pools, job_kinds.controllers(spec, chosen))
     guards = tuple(entry.id for entry in policies)
     parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
     cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)

@@ -86,7 +86,7 @@ def _counted() -> list[tuple[str, str]]:
             "a StatefulSet is counted as it was made: to ask for something else, delete it and submit it anew",
         ),
         (
-            f"object.kind == 'Pod' || ({_requested('(variables.containers + [variables.podSpec])')})",
+            f"object.kind == 'Pod' || ({requested('(variables.containers + [variables.podSpec])')})",
             "the queue counts requests: name one wherever there is a limit of cpu, memory or ephemeral-storage",
         ),
     ]
@@ -104,7 +104,7 @@ def _resources(subject: str) -> str:
     return f"[{', '.join(lists)}]"
 
 
-def _requested(containers: str) -> str:
+def requested(containers: str) -> str:
     """Every limit that would be defaulted has its request, for a list of whatever has `resources`."""
     return (
         f"{containers}.all(c, !has(c.resources) || !has(c.resources.limits) || c.resources.limits.all(r, "

@@ -24,9 +24,14 @@ POD_METADATA = (
     "object.spec.jobTemplate.spec.template.metadata : object.metadata) : "
     "(has(object.spec.template.metadata) ? object.spec.template.metadata : object.metadata))"
 )
-CONTAINERS = (
-    "variables.podSpec.containers + (has(variables.podSpec.initContainers) ? variables.podSpec.initContainers : [])"
-)
+
+
+def containers_of(spec: str) -> str:
+    """CEL: every container of a pod's spec."""
+    return f"{spec}.containers + (has({spec}.initContainers) ? {spec}.initContainers : [])"
+
+
+CONTAINERS = containers_of("variables.podSpec")
 WORKLOAD_RULES: list[Manifest] = [
     {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE", "UPDATE"]},
     {
@@ -59,6 +64,33 @@ class Policy:
     variables: dict[str, str]
     validations: list[tuple[str, str]]
     match_conditions: dict[str, str]
+
+
+def asks_accelerator(resources: list[str], spec: str) -> str:
+    """CEL: a pod's spec asks for an accelerator, one way or another.
+
+    Args:
+        resources: accelerators by the names that pods ask for, beside nvidia.com/gpu and MIG instances.
+        spec: CEL of the pod's spec.
+    """
+    wanted = ", ".join(repr(name) for name in dict.fromkeys(["nvidia.com/gpu", *resources]))
+    asks = (
+        f"(has(c.resources) && has(c.resources.{{part}}) && c.resources.{{part}}.exists(r, (r in [{wanted}]"
+        " || r.startsWith('nvidia.com/mig-')) && quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))))"
+    )
+    return (
+        f"(({containers_of(spec)}).exists(c, {asks.format(part='requests')} || {asks.format(part='limits')})"
+        f" || has({spec}.resourceClaims))"
+    )
+
+
+def tolerates_accelerator(spec: str) -> str:
+    """CEL: a pod's spec tolerates the accelerator taint, or everything."""
+    return (
+        f"has({spec}.tolerations) && {spec}.tolerations.exists(e, "
+        f"(has(e.key) && e.key == '{names.ACCELERATOR_TAINT}') || "
+        "((!has(e.key) || e.key == '') && has(e.operator) && e.operator == 'Exists'))"
+    )
 
 
 def policy_and_binding(cluster: str, policy: Policy) -> list[PlanObject]:

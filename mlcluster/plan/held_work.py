@@ -1,0 +1,218 @@
+"""The admission policies that keep work of every kind held, whole and as it was counted.
+
+Kueue suspends a Job, JobSet, TrainJob, MPIJob or Ray object as it is created, counts it once, and lets the whole of it
+go. So it must come in suspended, nobody but Kueue may resume it (its parts: the controller that made them), it must
+not change afterwards, and its pods must not be cut loose from it: a running pod without its owner counts as nothing.
+"""
+
+from collections.abc import Mapping
+
+from mlcluster.plan import job_kinds, names
+from mlcluster.plan.counting import ELASTIC_JOB, requested
+from mlcluster.plan.job_kinds import JobKind
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.policy import CONTROLLERS, KUEUE_ONLY, Policy, asks_accelerator, tolerates_accelerator
+
+JOBS: Manifest = {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}
+PODS: Manifest = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+NODE_NAME = "a team's pod may not name its node: the scheduler and the queue choose it; use a nodeSelector"
+RESOURCE_CLAIMS = "resource claims (DRA) are not counted by the queue: ask for the accelerator as a resource"
+GPU_NODES = (
+    f"GPU nodes are for GPU pods: tolerating {names.ACCELERATOR_TAINT}, or everything, "
+    "needs a request for an accelerator; drop the toleration"
+)
+REQUESTS = "the queue counts requests: name one wherever there is a limit of cpu, memory or ephemeral-storage"
+
+
+def held_work_policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
+    """The policies for Jobs and for the kinds that the plan's components bring.
+
+    Args:
+        resources: accelerators by the names that pods ask for.
+        users: component of the plan that makes things for teams -> the user that its controller is.
+    """
+    kinds = job_kinds.kinds_of(users)
+    policies = [_comes_in_held(kinds, users), _as_submitted(kinds, users), _stays_together(kinds, users)]
+    return [*policies, _templates(kinds, resources)] if kinds else policies
+
+
+def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
+    """Kueue's webhook has suspended it by now; if it did not, for whatever reason, nothing would count it."""
+    validations = [
+        (
+            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users)}",
+            "the queue did not hold this back, so nobody would count it: is Kueue there, and set up for it?",
+        )
+    ]
+    if any(kind.kind == "TrainJob" for kind in kinds):
+        runtime = "dyn(object.spec).runtimeRef"
+        validations.append(
+            (
+                f"object.kind != 'TrainJob' || (has({runtime}.kind) && {runtime}.kind == 'ClusterTrainingRuntime')",
+                (
+                    "a TrainJob is counted by its runtime, which must not change under it:"
+                    " use a ClusterTrainingRuntime, and runtimePatches for what differs"
+                ),
+            )
+        )
+    return Policy(
+        name="mlcluster-held-work",
+        rules=[{**JOBS, "operations": ["CREATE"]}, *job_kinds.rules(kinds, "CREATE")],
+        variables={},
+        validations=validations,
+        match_conditions={},
+    )
+
+
+def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
+    """A kind, and the Jobs that its controller makes of it, stay as they were counted.
+
+    Upstream lets an MPIJob or a RayCluster grow while it runs, and a child Job's parallelism is nobody's but the
+    API server's to check: Kueue looks at the top object only.
+    """
+    old, new, outside = "dyn(oldObject.spec)", "dyn(object.spec)", "['suspend', 'runPolicy']"
+    same = (
+        f"{new}.all(k, k in {outside} || (k in {old} && {new}[k] == {old}[k]))"
+        f" && {old}.all(k, k in {outside} || k in {new})"
+    )
+    same_run = (
+        "(!has({0}.runPolicy) || {0}.runPolicy.all(k, k == 'suspend' ||"
+        " (has({1}.runPolicy) && k in {1}.runPolicy && {0}.runPolicy[k] == {1}.runPolicy[k])))"
+    )
+    whole = f"{same} && {same_run.format(new, old)} && {same_run.format(old, new)}"
+    return Policy(
+        name="mlcluster-as-submitted",
+        rules=[{**JOBS, "operations": ["UPDATE"]}, *job_kinds.rules(kinds, "UPDATE")],
+        variables={"part": _owned_by(kinds)},
+        validations=[
+            (
+                f"object.kind == 'Job' || ({whole})",
+                "what the queue has counted does not change: delete it and submit it anew",
+            ),
+            (
+                f"object.kind != 'Job' || !variables.part || {new} == {old}",
+                "this Job is part of what its owner asked for, and counted with it: submit a Job of its own",
+            ),
+            (
+                (
+                    f"object.kind != 'Job' || {job_kinds.suspended('oldObject')}"
+                    f" || {new}.parallelism <= {old}.parallelism"
+                ),
+                "a Job that runs has been counted: to run more pods, submit one more Job",
+            ),
+        ],
+        match_conditions=_members(users),
+    )
+
+
+def _stays_together(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
+    """Pods that leave what they belong to run on, and the owner makes new ones in their place."""
+    # DELETE of a batch/v1 Job without a word leaves its pods (registry/batch/job/strategy.go,
+    # DefaultGarbageCollectionPolicy); kubectl always says Background.
+    said = "has(request.options) && has(request.options.propagationPolicy)"
+    cascades = (
+        f"({said} && request.options.propagationPolicy in ['Background', 'Foreground'])"
+        " || (has(request.options) && has(request.options.orphanDependents) && !request.options.orphanDependents)"
+        f" || (oldObject.kind != 'Job' && !({said})"
+        " && !(has(request.options) && has(request.options.orphanDependents)))"
+    )
+    finalizer = "has({0}.metadata.finalizers) && 'orphan' in {0}.metadata.finalizers"
+    labels = (
+        "!has(oldObject.metadata.labels) || oldObject.metadata.labels.all(k, has(object.metadata.labels)"
+        " && k in object.metadata.labels && object.metadata.labels[k] == oldObject.metadata.labels[k])"
+    )
+    return Policy(
+        name="mlcluster-stays-together",
+        rules=[
+            {**PODS, "operations": ["UPDATE"]},
+            {**JOBS, "operations": ["CREATE", "UPDATE", "DELETE"]},
+            *job_kinds.rules(kinds, "CREATE", "UPDATE", "DELETE"),
+        ],
+        variables={"pod": "object != null && object.kind == 'Pod'"},
+        validations=[
+            (
+                f"request.operation != 'DELETE' || {cascades}",
+                (
+                    "pods are counted with what they belong to, and go with it:"
+                    " delete it with propagationPolicy Background or Foreground, as kubectl does"
+                ),
+            ),
+            (
+                (
+                    f"request.operation == 'DELETE' || !({finalizer.format('object')})"
+                    f" || (request.operation == 'UPDATE' && {finalizer.format('oldObject')})"
+                ),
+                "pods are counted with what they belong to: take the finalizer orphan out",
+            ),
+            (
+                f"!variables.pod || !({_owned_by(kinds, jobs=True)}) || ({labels})",
+                "the labels of a job's pod say what it belongs to: they stay (more may be added)",
+            ),
+        ],
+        match_conditions=_members(users),
+    )
+
+
+def _templates(kinds: tuple[JobKind, ...], resources: list[str]) -> Policy:
+    """What holds for every pod, asked of the templates in such an object, so that it is refused at once and whole."""
+    spec = "t.spec"
+    tolerates, asks = tolerates_accelerator(spec), asks_accelerator(resources, spec)
+    containers = f"({spec}.containers + (has({spec}.initContainers) ? {spec}.initContainers : []) + [{spec}])"
+    annotations = (
+        f"has(namespaceObject.metadata.annotations) && '{names.TIERS}' in namespaceObject.metadata.annotations"
+    )
+    label = f"'{names.WORKLOAD_PRIORITY}'"
+    of_tiers = (
+        f"(!has({spec}.priorityClassName) || {spec}.priorityClassName == ''"
+        f" || {spec}.priorityClassName in variables.tiers)"
+    )
+    by_label = "(!has({0}.labels) || !({1} in {0}.labels) || {0}.labels[{1}] in variables.tiers)"
+    run = "dyn(object.spec).runPolicy"
+    by_policy = (
+        f"(object.kind != 'MPIJob' || !has({run}) || !has({run}.schedulingPolicy)"
+        f" || !has({run}.schedulingPolicy.priorityClass) || {run}.schedulingPolicy.priorityClass in variables.tiers)"
+    )
+    marked = f"(!has(t.metadata) || {by_label.format('t.metadata', label)})"
+    in_tiers = (
+        f"{by_label.format('object.metadata', label)} && {by_policy}"
+        f" && variables.templates.all(t, {of_tiers} && {marked})"
+    )
+    return Policy(
+        name="mlcluster-job-templates",
+        rules=job_kinds.rules(kinds, "CREATE", "UPDATE"),
+        variables={
+            "templates": job_kinds.templates(kinds),
+            "tiers": f"{annotations} ? namespaceObject.metadata.annotations['{names.TIERS}'].split(',') : []",
+        },
+        validations=[
+            (f"variables.templates.all(t, !has({spec}.nodeName) || {spec}.nodeName == '')", NODE_NAME),
+            (f"variables.templates.all(t, !has({spec}.resourceClaims))", RESOURCE_CLAIMS),
+            (f"variables.templates.all(t, !({tolerates}) || {asks})", GPU_NODES),
+            (f"variables.templates.all(t, {requested(containers)})", REQUESTS),
+            (
+                in_tiers,
+                "'the priority is not a tier of this team; its tiers: ' + variables.tiers.join(', ')",
+            ),
+            (
+                f"!has(object.metadata.annotations) || !('{ELASTIC_JOB}' in object.metadata.annotations)",
+                "elastic jobs grow past what the queue has counted: submit one more job instead",
+            ),
+        ],
+        match_conditions={"not-kueue": f"!({KUEUE_ONLY})"},
+    )
+
+
+def _owned_by(kinds: tuple[JobKind, ...], *, jobs: bool = False) -> str:
+    """CEL: what was there before belongs to an object of these kinds, or to a Job."""
+    groups = sorted({f"{kind.group}/" for kind in kinds} | ({"batch/"} if jobs else set()))
+    if not groups:
+        return "false"
+    return (
+        "oldObject != null && has(oldObject.metadata.ownerReferences) && oldObject.metadata.ownerReferences.exists(o,"
+        f" has(o.controller) && o.controller && [{', '.join(repr(group) for group in groups)}]"
+        ".exists(g, o.apiVersion.startsWith(g)))"
+    )
+
+
+def _members(users: Mapping[str, str]) -> dict[str, str]:
+    return {"not-a-controller": f"!({CONTROLLERS} || {job_kinds.is_controller(users)})"}

@@ -1,0 +1,200 @@
+"""Kinds of work that a controller of its own turns into Jobs and pods, and who acts for whom.
+
+Kueue 0.18.3 holds such work back as a whole: its webhook suspends the top object when it is created, and leaves alone
+what the object's controller makes (`FindAncestorJobManagedByKueue`). So the pods of an admitted JobSet or MPIJob carry
+no gate of Kueue's; the policies let them pass by who makes them, and for which owner. Nobody in a team can act as a
+controller's service account, which lives in a namespace that is not theirs.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mlcluster.plan.model import Manifest
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components.queues import JobController
+
+RAY_TEMPLATES = (
+    "[{0}.headGroupSpec.template] + (has({0}.workerGroupSpecs) ? {0}.workerGroupSpecs.map(w, w.template) : [])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """A kind that people submit and that waits in the queue as a whole.
+
+    Attributes:
+        component: whose controller serves it.
+        framework: Kueue's name for it.
+        templates: CEL, the list of pod templates in `object`; "[]" where another object of the kinds has them.
+    """
+
+    component: str
+    framework: str
+    group: str
+    version: str
+    kind: str
+    resource: str
+    templates: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """A controller, and the owner in whose name it makes and starts things."""
+
+    component: str
+    group: str
+    kind: str
+
+
+KINDS = (
+    JobKind(
+        "jobset",
+        "jobset.x-k8s.io/jobset",
+        "jobset.x-k8s.io",
+        "v1alpha2",
+        "JobSet",
+        "jobsets",
+        "dyn(object.spec).replicatedJobs.map(r, r.template.spec.template)",
+    ),
+    JobKind(
+        "kubeflow-trainer",
+        "trainer.kubeflow.org/trainjob",
+        "trainer.kubeflow.org",
+        "v1alpha1",
+        "TrainJob",
+        "trainjobs",
+        "[]",
+    ),
+    JobKind(
+        "mpi-operator",
+        "kubeflow.org/mpijob",
+        "kubeflow.org",
+        "v2beta1",
+        "MPIJob",
+        "mpijobs",
+        "dyn(object.spec).mpiReplicaSpecs.map(k, dyn(object.spec).mpiReplicaSpecs[k].template)",
+    ),
+    JobKind(
+        "kuberay-operator",
+        "ray.io/rayjob",
+        "ray.io",
+        "v1",
+        "RayJob",
+        "rayjobs",
+        (
+            f"(has(dyn(object.spec).rayClusterSpec) ? {RAY_TEMPLATES.format('dyn(object.spec).rayClusterSpec')} : [])"
+            " + (has(dyn(object.spec).submitterPodTemplate) ? [dyn(object.spec).submitterPodTemplate] : [])"
+        ),
+    ),
+    JobKind(
+        "kuberay-operator",
+        "ray.io/raycluster",
+        "ray.io",
+        "v1",
+        "RayCluster",
+        "rayclusters",
+        RAY_TEMPLATES.format("object.spec"),
+    ),
+)
+
+USERS: Mapping[str, str] = {
+    "jobset": "system:serviceaccount:jobset-system:jobset-controller",
+    "kubeflow-trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+    "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
+    "kuberay-operator": "system:serviceaccount:kuberay:kuberay-operator",
+    "kserve": "system:serviceaccount:kserve:kserve-controller-manager",
+    "keda": "system:serviceaccount:keda:keda-operator",
+}
+"""Whom each controller is known as to the API server, where its chart is installed under our names."""
+
+_MAKERS = (
+    *(Acting(kind.component, kind.group, kind.kind) for kind in KINDS),
+    Acting("kserve", "serving.kserve.io", "InferenceService"),
+    Acting("keda", "keda.sh", "ScaledJob"),
+)
+
+
+def controllers(spec: ClusterSpec, components: Iterable[str]) -> dict[str, str]:
+    """Component of the plan that makes things in teams' namespaces -> the user that its controller is.
+
+    One that is there already may run under another name, which the spec says: `serviceAccount: namespace/name`.
+    """
+    said: dict[str, JobController | None] = {
+        "jobset": spec.components.job_set,
+        "kubeflow-trainer": spec.components.trainer,
+        "mpi-operator": spec.components.mpi_operator,
+        "kuberay-operator": spec.components.kube_ray,
+    }
+    users = {name: USERS[name] for name in components if name in USERS}
+    for name, settings in said.items():
+        if name in users and settings is not None and settings.service_account:
+            users[name] = f"system:serviceaccount:{settings.service_account.replace('/', ':')}"
+    return users
+
+
+def kinds_of(components: Iterable[str]) -> tuple[JobKind, ...]:
+    """The kinds that the components of a plan bring."""
+    present = set(components)
+    return tuple(kind for kind in KINDS if kind.component in present)
+
+
+def frameworks(components: Iterable[str]) -> list[str]:
+    """Kueue's names of the kinds that the components bring."""
+    return [kind.framework for kind in kinds_of(components)]
+
+
+def rules(kinds: Iterable[JobKind], *operations: str) -> list[Manifest]:
+    """What a policy on these kinds matches."""
+    return [
+        {
+            "apiGroups": [kind.group],
+            "apiVersions": [kind.version],
+            "resources": [kind.resource],
+            "operations": list(operations),
+        }
+        for kind in kinds
+    ]
+
+
+def acts_for_owner(components: Mapping[str, str], subject: str = "object", *, only: Iterable[str] = ()) -> str:
+    """CEL: the request comes from the controller of the object's controlling owner.
+
+    Args:
+        components: of the plan -> the user that each one's controller is.
+        subject: CEL of the object whose owner counts.
+        only: component names; default: every component that makes things for an owner.
+    """
+    chosen = set(only) or {maker.component for maker in _MAKERS}
+    makers = [
+        f"{{'user': '{components[maker.component]}', 'group': '{maker.group}/', 'kind': '{maker.kind}'}}"
+        for maker in _MAKERS
+        if maker.component in components and maker.component in chosen
+    ]
+    if not makers:
+        return "false"
+    return (
+        f"(has({subject}.metadata.ownerReferences) && [{', '.join(makers)}].exists(m, "
+        f"m.user == request.userInfo.username && {subject}.metadata.ownerReferences.exists(o, has(o.controller)"
+        " && o.controller && o.kind == m.kind && o.apiVersion.startsWith(m.group))))"
+    )
+
+
+def is_controller(components: Mapping[str, str]) -> str:
+    """CEL: the request comes from a controller of the plan that makes things in teams' namespaces."""
+    users = sorted({components[maker.component] for maker in _MAKERS if maker.component in components})
+    return f"(request.userInfo.username in [{', '.join(repr(user) for user in users)}])" if users else "false"
+
+
+def suspended(subject: str) -> str:
+    """CEL: a Job, or one of the kinds, is held back."""
+    spec = f"dyn({subject}.spec)"  # the API server checks types of every kind that a policy matches
+    return (
+        f"({subject}.kind == 'MPIJob' ? (has({spec}.runPolicy) && has({spec}.runPolicy.suspend)"
+        f" && {spec}.runPolicy.suspend) : (has({spec}.suspend) && {spec}.suspend))"
+    )
+
+
+def templates(kinds: Iterable[JobKind]) -> str:
+    """CEL: the pod templates of `object`, whichever of the kinds it is."""
+    cases = [f"object.kind == '{kind.kind}' ? ({kind.templates}) : " for kind in kinds if kind.templates != "[]"]
+    return "".join(cases) + "[]"
