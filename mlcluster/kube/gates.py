@@ -131,8 +131,8 @@ def _definition(kube: Kube, name: str) -> str:
         found = kube.request("GET", f"{_DEFINITIONS}/{name}")
         conditions = {entry["type"]: entry for entry in (found.get("status") or {}).get("conditions") or []}
         if conditions.get("Established", {}).get("status") != "True":
-            refused = next((entry for entry in conditions.values() if entry.get("status") == "False"), {})
-            return str(refused.get("message") or "it is not Established yet")
+            refused = [entry.get("message") for entry in conditions.values() if entry.get("status") == "False"]
+            return str(next(filter(None, refused), "it is not Established yet"))
         return _served(kube, found["spec"])
     except Unreachable as error:
         return error.happened

@@ -140,6 +140,15 @@ class WarmPool(SpecModel):
     reuse_on_scale_in: bool = True
 
 
+class ApplyToNodes(SpecModel):
+    """Which of the pool's labels and taints mlcluster puts on nodes that somebody else made, on `existing`."""
+
+    labels: bool = False
+    """Put `labels`, and those that components need, on the nodes; `down` takes them off."""
+    taints: bool = False
+    """Put `taints` on the nodes, beside those of others; `down` takes them off. Else they have them already."""
+
+
 class NodePool(SpecModel):
     """Nodes of one shape that scale together."""
 
@@ -157,6 +166,7 @@ class NodePool(SpecModel):
     taints: Annotated[list[Taint], Field(max_length=32)] = []
     selector: Annotated[Labels, Field(min_length=1)] | None = None
     """Which nodes of an `existing` cluster belong to the pool."""
+    apply_to_nodes: ApplyToNodes = ApplyToNodes()
     capacity: Capacity = Capacity()
     network: PoolNetwork = PoolNetwork()
     gpu: PoolGpu = PoolGpu()

@@ -11,10 +11,12 @@ from mlcluster.findings import Finding, Severity, found
 from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import cloud, ownership
-from mlcluster.verbs.asking import agreed_to_changes
+from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
 from mlcluster.verbs.components import start_processes
 from mlcluster.verbs.destruction import Destruction, destructions
+from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
 from mlcluster.verbs.live import LiveCluster, is_eks, open_cluster, stages_of
+from mlcluster.verbs.node_marks import planned_marks, put_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading, read, stop_on_errors
@@ -22,7 +24,7 @@ from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.settling import wait_until_settled
 from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.tools import Tools, tools_of
-from mlcluster.verbs.upgrades import version_findings
+from mlcluster.verbs.upgrades import by_hand, component_findings, component_steps, show_steps, version_findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,15 @@ def up(options: UpOptions) -> ExitCode:
         if live is None:
             screen.say(_platform_text(reading))
         going = destructions(None if live is None else live.kube, previews)
-        changes = sum(len(found.effective) for found in previews) + (0 if live else _platform_size(reading))
+        marks = _node_marks(reading, live, screen)
+        changes = (
+            sum(len(found.effective) for found in previews) + (0 if live else _platform_size(reading)) + len(marks)
+        )
         try:
-            agreed = agreed_to_changes(changes, going, options.allow_destroy, yes=options.yes)
+            steps = by_hand(reading, component_steps(reading, releases_of(stages), None))
+            agreed = agreed_to_steps(steps, yes=options.yes) and agreed_to_changes(
+                changes, going, options.allow_destroy, yes=options.yes
+            )
         except MlclusterError:
             _leave(live, screen.progress)
             raise
@@ -82,7 +90,8 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
             return ExitCode.OK
         stages = _ready(reading, live, tools, screen)
         previews = preview_all(stages, screen, refresh=refresh)
-        changed = sum(len(changes.effective) for changes in previews)
+        marks = _node_marks(reading, live, screen)
+        changed = sum(len(changes.effective) for changes in previews) + len(marks)
         going = [one.key for one in destructions(None if live is None else live.kube, previews)]
         asks = f"\n`up` will want: {' '.join(f'--allow-destroy {key}' for key in going)}" if going else ""
         text = (f"{changed} changes in all" if changed else "nothing to change") + asks
@@ -93,6 +102,7 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
             "destroys": going,
             "previewed": True,
             "planned": 0 if live else _platform_size(reading),
+            "nodes": marks,
         }
         screen.result("PreviewResult", text, told)
     return ExitCode.OK
@@ -108,7 +118,21 @@ def _ready(reading: Reading, live: LiveCluster | None, tools: Tools, screen: Scr
     if is_eks(reading):
         found = version_findings(reading, cloud.outputs_of(stages[0]), live)
         tell(reading, found, screen)
+    if live is not None:
+        _look_around(reading, live, stages, screen)
     return stages
+
+
+def _look_around(reading: Reading, live: LiveCluster, stages: list[Stage], screen: Screen) -> None:
+    """What is in the cluster already, and what changes its version: shown, and refused where it must be."""
+    deployed = releases_of(stages)
+    already = discovered(reading, live.kube, deployed)
+    changing = component_steps(reading, deployed, already)
+    show(reading, already, screen)
+    show_steps(changing, screen)
+    findings = (*already.findings, *component_findings(reading, changing, already))
+    tell(reading, tuple(finding for finding in findings if not finding.blocks), screen)
+    refuse(findings, screen)
 
 
 def check(reading: Reading, screen: Screen) -> None:
@@ -179,6 +203,7 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     for stage, changes in zip(agreed.stages, agreed.previews, strict=True):
         if changes or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)
+    put_marks(reading, live.kube, screen.progress)
     wait_until_settled(reading.plan, live.kube, screen.progress)
     screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, agreed.previews))
     return ExitCode.OK
@@ -199,6 +224,14 @@ def _apply_from_nothing(agreed: Agreed, screen: Screen) -> ExitCode:
 def _apply_stage(stage: Stage, changes: Changes, agreed: Agreed, screen: Screen) -> None:
     with screen.operation(f"applying {stage.title}", len(changes.effective)) as take:
         stage.engine.up(take, refresh=agreed.refresh)
+
+
+def _node_marks(reading: Reading, live: LiveCluster | None, screen: Screen) -> list[str]:
+    """What would change on nodes that somebody else made, shown."""
+    marks = [] if live is None else planned_marks(reading, live.kube)
+    for line in marks:
+        screen.say(f"nodes: {line}")
+    return marks
 
 
 def _leave(live: LiveCluster | None, progress: Progress) -> None:

@@ -24,7 +24,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.kubeconfig import Access
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Object = dict[str, Any]
 
@@ -220,7 +220,12 @@ class FakeApiServer:
         if "apply-patch" in request.headers["content-type"]:
             return self._apply(target, body, params, dry_run=dry_run)
         change = _json_patch if "json-patch" in request.headers["content-type"] else _merge
-        merged = change(copy.deepcopy(self._live(target)), body)
+        live = self._live(target)
+        if isinstance(body, dict):
+            asked = (body.get("metadata") or {}).get("resourceVersion")
+            if asked and asked != live["metadata"]["resourceVersion"]:
+                raise Refusal(409, "Conflict", "the object has been modified")
+        merged = change(copy.deepcopy(live), body)
         return copy.deepcopy(self._store(target.key, merged, dry_run=dry_run))
 
     def _discovery(self, api_version: str) -> Object:
@@ -290,7 +295,7 @@ class FakeApiServer:
         new = copy.deepcopy(old) if old else {}
         _prune(new, self._applied.get(owner, {}), wanted)
         _overlay(new, wanted)
-        _note_manager(new, manager, "Apply")
+        _note_manager(new, manager, "Apply", (wanted["metadata"].get("labels") or {}).keys())
         stored = self._store(target.key, new, dry_run=dry_run)
         if not dry_run:
             self._applied[owner] = wanted
@@ -340,10 +345,17 @@ class FakeApiServer:
         return {"kind": "Status", "status": "Success"}
 
 
-def _note_manager(new: Object, manager: str, operation: str) -> None:
+def _note_manager(new: Object, manager: str, operation: str, labels: Iterable[str] = ()) -> None:
+    """Of the fields that a manager owns only the labels are told."""
     fields = new["metadata"].setdefault("managedFields", [])
-    if not any(entry["manager"] == manager for entry in fields):
-        fields.append({"manager": manager, "operation": operation})
+    entry = next((entry for entry in fields if entry["manager"] == manager), None)
+    if entry is None:
+        entry = {"manager": manager, "operation": operation}
+        fields.append(entry)
+    owned = {f"f:{key}": {} for key in labels}
+    entry.pop("fieldsV1", None)
+    if owned:
+        entry["fieldsV1"] = {"f:metadata": {"f:labels": owned}}
 
 
 def _overlay(live: Object, wanted: Object) -> None:
@@ -357,7 +369,11 @@ def _overlay(live: Object, wanted: Object) -> None:
 def _prune(live: Object, before: Object, wanted: Object) -> None:
     """Take away what this manager applied before and no longer wants."""
     for key, value in before.items():
-        if key not in wanted:
+        if key not in wanted and isinstance(value, dict) and isinstance(live.get(key), dict):
+            _prune(live[key], value, {})
+            if not live[key]:
+                del live[key]
+        elif key not in wanted:
             live.pop(key, None)
         elif isinstance(value, dict) and isinstance(wanted[key], dict) and isinstance(live.get(key), dict):
             _prune(live[key], value, wanted[key])

@@ -27,6 +27,9 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _selector(here, pool, on_existing=spec.target.kind == "existing")
         if spec.target.kind == "existing":
             yield from _made_elsewhere(here, pool)
+        elif "apply_to_nodes" in pool.model_fields_set:
+            message = f"applyToNodes is for target existing; on {spec.target.kind} the nodes are made with them"
+            yield Problem((*here, "applyToNodes"), message, "remove it", key=True)
     yield from _overlaps(spec)
 
 
@@ -81,7 +84,7 @@ def _made_elsewhere(here: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*here, "network", "placementGroup"), message, "remove it")
     if pool.gpu.taint and "taint" in pool.gpu.model_fields_set:
         message = "mlcluster puts no accelerator taint on nodes of target existing"
-        yield Problem((*here, "gpu", "taint"), message, "taint the nodes yourself, and list it under taints")
+        yield Problem((*here, "gpu", "taint"), message, "list it under taints, with applyToNodes: {taints: true}")
 
 
 def _overlaps(spec: ClusterSpec) -> Iterator[Problem]:

@@ -1,0 +1,151 @@
+"""Labels and taints of ours on somebody else's nodes, on an API server in memory."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.kube.nodes import NOTHING, TAINTS, Wanted, change, is_marked, our_labels, our_taints, write
+from tests.fakes.api_server import FakeApiServer
+
+pytestmark = pytest.mark.unit
+THEIRS = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}
+DEDICATED = ("dedicated", "training", "NoSchedule")
+WANTED = Wanted({"ml-purpose": "training"}, (DEDICATED,))
+
+
+@pytest.fixture
+def server() -> FakeApiServer:
+    """One node with a label and a taint of others."""
+    server = FakeApiServer()
+    metadata = {"name": "gpu-0", "labels": {"role": "gpu"}}
+    server.put({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [THEIRS]}})
+    return server
+
+
+def node(server: FakeApiServer) -> dict[str, Any]:
+    found = server.get("Node", "gpu-0")
+    assert found is not None
+    return found
+
+
+def put(server: FakeApiServer, wanted: Wanted, kube: Kube | None = None) -> bool:
+    """Whether anything had to be done."""
+    kube = kube or server.kube()
+    found = change(node(server), wanted)
+    if found is not None:
+        write(kube, found, wanted.taints)
+    return found is not None
+
+
+def test_what_is_wanted_is_put_on_beside_what_others_have_put(server: FakeApiServer) -> None:
+    assert put(server, WANTED)
+    live = node(server)
+    assert live["metadata"]["labels"] == {"role": "gpu", "ml-purpose": "training"}
+    ours = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
+    assert live["spec"]["taints"] == [THEIRS, ours]
+    assert json.loads(live["metadata"]["annotations"][TAINTS]) == [ours]
+    assert our_labels(live) == {"ml-purpose": "training"}
+    assert our_taints(live) == [DEDICATED]
+    assert is_marked(live)
+
+
+def test_a_second_time_nothing_is_written(server: FakeApiServer) -> None:
+    put(server, WANTED)
+    before = len(server.calls)
+    assert not put(server, WANTED)
+    assert len(server.calls) == before
+
+
+def test_exactly_ours_is_taken_off(server: FakeApiServer) -> None:
+    put(server, WANTED)
+    assert put(server, NOTHING)
+    live = node(server)
+    assert live["metadata"]["labels"] == {"role": "gpu"}
+    assert live["spec"]["taints"] == [THEIRS]
+    assert TAINTS not in live["metadata"]["annotations"]
+    assert not is_marked(live)
+
+
+def test_what_the_spec_no_longer_says_goes(server: FakeApiServer) -> None:
+    put(server, WANTED)
+    found = change(node(server), Wanted({"tier": "gold"}, (("spot", "", "NoExecute"),)))
+    assert found is not None
+    assert (dict(found.adds), found.drops) == ({"tier": "gold"}, ("ml-purpose",))
+    assert (found.taints, found.untaints) == ((("spot", "", "NoExecute"),), (DEDICATED,))
+    write(server.kube(), found, (("spot", "", "NoExecute"),))
+    live = node(server)
+    assert live["metadata"]["labels"] == {"role": "gpu", "tier": "gold"}
+    assert [taint["key"] for taint in live["spec"]["taints"]] == ["node.kubernetes.io/unschedulable", "spot"]
+
+
+def test_what_others_have_put_with_the_same_value_stays_theirs(server: FakeApiServer) -> None:
+    node(server)["metadata"]["labels"]["ml-purpose"] = "training"
+    node(server)["spec"]["taints"].append({"key": "dedicated", "value": "training", "effect": "NoSchedule"})
+    assert not put(server, WANTED)
+    assert not put(server, NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (Wanted({"role": "cpu"}, ()), "label role=gpu of somebody else, and the spec wants role=cpu"),
+        (
+            Wanted({}, (("node.kubernetes.io/unschedulable", "x", "NoSchedule"),)),
+            "taint node.kubernetes.io/unschedulable=:NoSchedule of somebody else",
+        ),
+    ],
+)
+def test_another_value_of_others_is_not_overwritten(server: FakeApiServer, wanted: Wanted, words: str) -> None:
+    with pytest.raises(MlclusterError) as caught:
+        change(node(server), wanted)
+    assert words in caught.value.happened
+    assert "gpu-0" in caught.value.happened
+
+
+def test_a_write_in_between_is_kept(server: FakeApiServer) -> None:
+    """Somebody cordons the node after we have read it and before we write."""
+    cordon = {"key": "maintenance", "value": "", "effect": "NoExecute"}
+    pending = [cordon]
+
+    def other(old: Any, new: Any) -> None:
+        if pending and new["kind"] == "Node" and TAINTS in (new["metadata"].get("annotations") or {}):
+            old["spec"]["taints"] = [*old["spec"]["taints"], pending.pop()]
+            old["metadata"]["resourceVersion"] = "9999"
+            raise_conflict()
+
+    server.on_write = other
+    put(server, WANTED)
+    assert [taint["key"] for taint in node(server)["spec"]["taints"]] == [THEIRS["key"], "maintenance", "dedicated"]
+
+
+def raise_conflict() -> None:
+    from tests.fakes.api_server import Refusal
+
+    raise Refusal(409, "Conflict", "the object has been modified")
+
+
+def test_who_writes_without_a_pause_is_told(server: FakeApiServer) -> None:
+    server.fail("PATCH", "nodes/gpu-0", 409, "Conflict")
+    with pytest.raises(MlclusterError, match="12 times in a row"):
+        put(server, Wanted({}, (DEDICATED,)))
+
+
+def test_a_node_that_has_gone_is_not_made(server: FakeApiServer) -> None:
+    found = change(node(server), WANTED)
+    assert found is not None
+    server.objects.clear()
+    server.fail("PATCH", "nodes/gpu-0", 409, "Conflict", "uid mismatch")
+    write(server.kube(), found, WANTED.taints)
+    assert server.get("Node", "gpu-0") is None
+
+
+def test_a_changed_taint_of_ours_is_not_ours_any_more(server: FakeApiServer) -> None:
+    put(server, WANTED)
+    node(server)["spec"]["taints"][-1]["value"] = "serving"
+    assert our_taints(node(server)) == []
+    with pytest.raises(MlclusterError, match="dedicated=serving:NoSchedule"):
+        change(node(server), WANTED)
+    assert change(node(server), Wanted({"ml-purpose": "training"}, ())) is None
