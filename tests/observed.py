@@ -31,9 +31,16 @@ def pool(name: str, accelerator: Accelerator | None = None, usd: float | None = 
     )
 
 
-def gpus(model: str, count: int, slices: int, sharing: Sharing, resource: str = "nvidia.com/gpu") -> Accelerator:
+def gpus(
+    model: str,
+    count: int,
+    slices: int,
+    sharing: Sharing,
+    resource: str = "nvidia.com/gpu",
+    shares: dict[str, int] | None = None,
+) -> Accelerator:
     """The GPUs of a node."""
-    return Accelerator(model, count, 81920, resource, slices, sharing, {resource: slices})
+    return Accelerator(model, count, 81920, resource, slices, sharing, shares or {resource: slices})
 
 
 def team(name: str) -> TeamPlan:

@@ -1,0 +1,66 @@
+"""Teams: what they may use, hold, and really use, and what that costs."""
+
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.observe.chargeback import GPU_HOURS, USD, USED_HOURS, over
+from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
+from mlcluster.plan.observe.promql import TEAM
+from mlcluster.plan.observe.records import ALLOCATED, IDLE_COUNT, QUOTA, RESERVED, USED
+
+_CHOSEN = '{team=~"$team"}'
+_PRICES = "Prices of the plan, on demand, without discounts; pools without a price are left out."
+
+
+def teams_dashboard() -> Manifest:
+    """For teams and those who pay."""
+    panels = (*_bill(), *_over_time())
+    return dashboard("mlcluster-teams", "mlcluster / Teams", panels, (Choice("team", "team", TEAM),))
+
+
+def _bill() -> tuple[Panel, ...]:
+    hours, used, usd = (_sum(record, "team") for record in (GPU_HOURS, USED_HOURS, USD))
+    return (
+        Panel(
+            "GPU-hours, in the time chosen above",
+            "table",
+            (Query(_sum(GPU_HOURS, "team, pool")),),
+            width=8,
+            description="Hours of whole physical GPUs that pods held; a slice counts as its part.",
+        ),
+        Panel("USD, in the time chosen above", "table", (Query(_sum(USD, "team, pool")),), "currencyUSD", width=8),
+        Panel("Used of what was held", "stat", (Query(f"{used} / {hours}", "{{team}}"),), "percentunit", width=8),
+        Panel("USD per team", "stat", (Query(usd, "{{team}}"),), "currencyUSD", width=24, description=_PRICES),
+    )
+
+
+def _over_time() -> tuple[Panel, ...]:
+    def by_team(record: str) -> str:
+        return f"sum by (team) ({record}{_CHOSEN})"
+
+    return (
+        Panel(
+            "Guaranteed, reserved, held and used GPUs",
+            "timeseries",
+            (
+                Query(by_team(QUOTA), "{{team}} guaranteed"),
+                Query(by_team(RESERVED), "{{team}} reserved"),
+                Query(by_team(ALLOCATED), "{{team}} held"),
+                Query(by_team(USED), "{{team}} used"),
+            ),
+            width=24,
+        ),
+        Panel("Held GPUs", "timeseries", (Query(by_team(ALLOCATED), "{{team}}"),), stacked=True),
+        Panel("Used GPUs", "timeseries", (Query(by_team(USED), "{{team}}"),), stacked=True),
+        Panel("GPUs that do nothing", "timeseries", (Query(by_team(IDLE_COUNT), "{{team}}"),), stacked=True),
+        Panel("GPU-hours in each hour", "timeseries", (Query(by_team(GPU_HOURS), "{{team}}"),), stacked=True),
+        Panel("USD in each hour", "timeseries", (Query(by_team(USD), "{{team}}"),), "currencyUSD", stacked=True),
+        Panel(
+            "Share of the time that held GPUs work",
+            "timeseries",
+            (Query(f"{by_team(USED)} / {by_team(ALLOCATED)}", "{{team}}"),),
+            "percentunit",
+        ),
+    )
+
+
+def _sum(record: str, by: str) -> str:
+    return f"sum by ({by}) ({over(f'{record}{_CHOSEN}', '$__range')})"
