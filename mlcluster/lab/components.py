@@ -1,16 +1,24 @@
-"""The components of a bare control plane in the order of their start: command line, port, and when one is ready."""
+"""The components of a lab in the order of their start: command line, port, and when one is ready."""
 
 import http.client
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from mlcluster.lab import flags, probe
+from mlcluster.lab.controllers.controller import Site
+from mlcluster.lab.controllers.known import CONTROLLERS, controller
 from mlcluster.lab.layout import Layout
-from mlcluster.lab.record import Record
+from mlcluster.lab.record import ControllerRecord, Record
 
-STOP_ORDER = ("kueue", "kwok", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
-KUEUE = "kueue"
+STOP_ORDER = (
+    *reversed(list(CONTROLLERS)),
+    "kwok",
+    "kube-scheduler",
+    "kube-controller-manager",
+    "kube-apiserver",
+    "etcd",
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,7 @@ class Component:
     argv: tuple[str, ...]
     port: int
     trouble: Callable[[], str]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def etcd(layout: Layout, record: Record) -> Component:
@@ -43,20 +52,24 @@ def clients(layout: Layout, record: Record) -> Iterator[Component]:
     yield _component(layout, record, "kwok", flags.kwok(layout), ports.kwok, "/healthz")
 
 
-def kueue(layout: Layout, record: Record) -> Iterator[Component]:
-    """Kueue, if it was started in this lab."""
-    if record.kueue is not None:
-        argv = (str(record.binaries[KUEUE]), *flags.kueue(layout))
-        health = record.kueue.ports.health
-        yield Component(
-            KUEUE, argv, record.kueue.ports.webhook, trouble_of(partial(probe.http_plain, health, "/readyz"))
-        )
+def site(layout: Layout, known: ControllerRecord) -> Site:
+    """Where a controller is in this lab."""
+    return Site(layout.controllers / known.name, layout.kubeconfig(known.name), known.ports, known.settings)
+
+
+def of_controller(layout: Layout, known: ControllerRecord) -> Component:
+    """The process of a controller."""
+    found, place = controller(known.name), site(layout, known)
+    argv = (str(known.program), *found.flags(place))
+    ask = partial(probe.http_plain, known.ports["health"], found.health_path)
+    port = known.ports.get("webhook", known.ports["health"])
+    return Component(known.name, argv, port, trouble_of(ask), found.environment(place))
 
 
 def everything(layout: Layout, record: Record) -> list[Component]:
     """All components that should run."""
     bare = [etcd(layout, record), apiserver(layout, record), *clients(layout, record)]
-    return [*bare, *kueue(layout, record)]
+    return [*bare, *(of_controller(layout, known) for known in record.controllers)]
 
 
 def _component(  # noqa: PLR0913, PLR0917 - private, called above only

@@ -145,16 +145,6 @@ def kwok(layout: Layout) -> list[str]:
     return [f"--kubeconfig={layout.kubeconfig('kwok')}", f"--config={layout.kwok_config}"]
 
 
-def kueue(layout: Layout) -> list[str]:
-    """The queueing controller; its ports are in its configuration file."""
-    return [
-        f"--config={layout.kueue_config}",
-        f"--kubeconfig={layout.kubeconfig('kueue')}",
-        "--zap-log-level=1",
-        "--zap-encoder=console",
-    ]
-
-
 def _serving(layout: Layout) -> Sequence[str]:
     return (
         f"--tls-cert-file={layout.certificate('apiserver')}",

@@ -1,22 +1,24 @@
-"""A lab by name: start, stop, look, Kueue. Every change is made under the lab's lock."""
+"""A lab by name: start, stop, look, controllers. Every change is made under the lab's lock."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mlcluster.directories import state_directory
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.lab import bare, keys, kueue_run, lock, process, record, status
-from mlcluster.lab.components import KUEUE, STOP_ORDER
+from mlcluster.lab import bare, keys, lock, process, record, status
+from mlcluster.lab.components import STOP_ORDER
+from mlcluster.lab.controllers import run
+from mlcluster.lab.controllers.known import CONTROLLERS, controller
 from mlcluster.lab.failures import LeftoverData, NotRunning, interruptible
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
-from mlcluster.lab.record import Record
+from mlcluster.lab.record import ControllerRecord, Record
 from mlcluster.lab.running import Book
 from mlcluster.lab.status import LabStatus
-from mlcluster.lab.toolchain import Toolchain
+from mlcluster.lab.toolchain import Program, Toolchain, ensure_optional
 from mlcluster.progress import Progress, Task
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
@@ -75,14 +77,14 @@ class Lab:
     ) -> None:
         """Make the lab run: from nothing, on the data of a stopped one, or what has died of it. Running is fine.
 
-        A lab that had Kueue gets it back. `started_by` is what `status` tells of who made it, once.
+        A lab that had controllers gets them back. `started_by` is what `status` tells of who made it, once.
 
         Raises:
             StartFailed, NotReady, InterruptedByUserError: what was started is stopped again.
             LeftoverData: there is data without a record.
         """
         with lock.held(self.name, self.layout, progress), progress.task(f"starting lab {self.name}") as task:
-            current = self._usable(toolchain, started_by)
+            current = self._usable(toolchain, started_by, progress)
             wanted = replace(current, extended_resource_toleration=extended_resource_toleration)
             if self._ready(current) and wanted == current:
                 return
@@ -103,36 +105,69 @@ class Lab:
             self.layout.wipe()
 
     def start_kueue(self, config: dict[str, Any], toolchain: Toolchain, progress: Progress) -> None:
-        """Run Kueue with `config`; the same one running already is fine, another one is replaced.
+        """Run Kueue; for what happens see `start_controller`.
 
         Args:
             config: a Configuration of config.kueue.x-k8s.io/v1beta2; addresses, ports and certificates are the lab's.
-            toolchain: where its chart is.
+            toolchain: where its program and its chart are.
             progress: what is told meanwhile.
         """
-        with lock.held(self.name, self.layout, progress), progress.task(f"starting Kueue in lab {self.name}") as task:
-            current = self._running("starting Kueue")
-            wanted = kueue_run.recorded(config, current, toolchain.chart)
-            if wanted == current.kueue and status.read(self.name, self.layout).state == "running":
-                return
-            book = Book(self.layout, current, tied=self._tied)
-            book.end(KUEUE)
-            book.write(replace(book.record, kueue=wanted))
-            again = f"`mlcluster lab start --name {self.name}` goes on"
-            with interruptible("starting Kueue", "its process is stopped again, its objects may be there", again):
-                kueue_run.bring_up(book, task)
+        self.start_controller("kueue", config, Program(toolchain.path("kueue"), toolchain.chart), progress)
 
     def stop_kueue(self, progress: Progress) -> None:
-        """Stop Kueue and remove every object that it brought. Without Kueue this is fine.
+        """Stop Kueue; for what happens see `stop_controllers`."""
+        self.stop_controllers(["kueue"], progress)
+
+    def start_controller(self, name: str, settings: dict[str, Any], program: Program, progress: Progress) -> None:
+        """Run a controller; the same one running already is fine, one with other settings is replaced.
+
+        Args:
+            name: of the component, one of `controllers.known.CONTROLLERS`.
+            settings: values of its chart, for Kueue its configuration.
+            program: what runs, and what is applied for it.
+            progress: what is told meanwhile.
+        """
+        controller(name)
+        with lock.held(self.name, self.layout, progress), progress.task(f"starting {name} in lab {self.name}") as task:
+            current = self._running(f"starting {name}")
+            known = current.controller(name)
+            ports = run.ports_of(name) if known is None else known.ports
+            wanted = ControllerRecord(name, program.path, program.manifests, settings, ports)
+            if wanted == known and self._is_ready(name):
+                return
+            book = Book(self.layout, current, tied=self._tied)
+            book.end(name)
+            book.write(_in_order(book.record.with_controller(wanted)))
+            again = f"`mlcluster lab start --name {self.name}` goes on"
+            with interruptible(f"starting {name}", "its process is stopped again, its objects may be there", again):
+                run.bring_up(book, name, task)
+
+    def stop_controllers(self, names: Iterable[str], progress: Progress) -> None:
+        """Stop controllers and remove every object that they brought. One that is not there is fine.
 
         Raises:
-            KueueInUse: there are still objects of its kinds.
+            ControllerInUse: there are still objects of the kinds of one of them; nothing was changed.
         """
-        with lock.held(self.name, self.layout, progress), progress.task(f"removing Kueue from lab {self.name}") as task:
-            current = self._running("removing Kueue")
-            if current.kueue is not None:
-                with interruptible("removing Kueue", "some of its objects may still be there", "the same again"):
-                    kueue_run.take_down(Book(self.layout, current, tied=self._tied), task)
+        wanted = set(names)
+        with lock.held(self.name, self.layout, progress):
+            current = self._running("removing controllers")
+            going = [known.name for known in current.controllers if known.name in wanted]
+            if not going:
+                return
+            doing = f"removing {', '.join(going)}"
+            with (
+                progress.task(f"{doing} from lab {self.name}") as task,
+                interruptible(doing, "some of the objects may still be there", "the same again"),
+            ):
+                run.take_down(Book(self.layout, current, tied=self._tied), going, task)
+
+    def controllers(self) -> tuple[str, ...]:
+        """Names of the controllers that it runs, or would if it ran, in the order of their start."""
+        try:
+            current = record.load(self.layout)
+        except ValueError:
+            return ()
+        return () if current is None else tuple(known.name for known in current.controllers)
 
     def status(self) -> LabStatus:
         """What the lab looks like now."""
@@ -151,7 +186,7 @@ class Lab:
         """What is stored now beyond the baseline, without what comes and goes by itself: events and leases."""
         return keys.lasting(self.keys()) - self.baseline_keys()
 
-    def _usable(self, toolchain: Toolchain, started_by: str) -> Record:
+    def _usable(self, toolchain: Toolchain, started_by: str, progress: Progress) -> Record:
         try:
             current = record.load(self.layout)
         except ValueError:
@@ -159,13 +194,16 @@ class Lab:
         if current is None and status.has_data(self.layout):
             raise LeftoverData(self.name, self.layout.root)
         if current is not None and current.born:
-            return _with_programs(current, toolchain)
+            return _with_programs(current, toolchain, progress)
         self._stop()
         self.layout.wipe()
         return Record("starting", self._choose_ports(), dict(toolchain.binaries), False, started_by)
 
     def _ready(self, current: Record) -> bool:
         return current.born and status.read(self.name, self.layout).state == "running"
+
+    def _is_ready(self, name: str) -> bool:
+        return any(found.name == name and found.ready for found in self.status().processes)
 
     def _bring_up_or_stop(self, book: Book, task: Task) -> None:
         try:
@@ -182,8 +220,8 @@ class Lab:
         if not book.record.born:
             task.update("noting what it stores")
             bare.note_baseline(self.layout, book.record.ports)
-        if book.record.kueue is not None:
-            kueue_run.bring_up(book, task)
+        for known in book.record.controllers:
+            run.bring_up(book, known.name, task)
         book.write(replace(book.record, phase="running", born=True))
 
     def _stop(self) -> None:
@@ -209,13 +247,26 @@ class Lab:
         return current
 
 
-def _with_programs(current: Record, toolchain: Toolchain) -> Record:
+def _with_programs(current: Record, toolchain: Toolchain, progress: Progress) -> Record:
     """A lab keeps its programs while any of them runs and all are there; else it takes those of `toolchain`."""
     running = any(process.alive(known) for known in current.processes)
-    if running and all(path.exists() for path in current.binaries.values()):
+    programs = [*current.binaries.values(), *(known.program for known in current.controllers)]
+    if running and all(path.exists() for path in programs):
         return current
-    kueue = current.kueue and replace(current.kueue, chart=toolchain.chart)
-    return replace(current, binaries=dict(toolchain.binaries), kueue=kueue)
+    names = [known.name for known in current.controllers]
+    fresh = dict(ensure_optional([name for name in names if name != "kueue"], progress))
+    if "kueue" in names:
+        fresh["kueue"] = Program(toolchain.path("kueue"), toolchain.chart)
+    controllers = tuple(
+        replace(known, program=fresh[known.name].path, manifests=fresh[known.name].manifests)
+        for known in current.controllers
+    )
+    return replace(current, binaries=dict(toolchain.binaries), controllers=controllers)
+
+
+def _in_order(current: Record) -> Record:
+    order = list(CONTROLLERS)
+    return replace(current, controllers=tuple(sorted(current.controllers, key=lambda known: order.index(known.name))))
 
 
 def list_labs() -> list[LabStatus]:

@@ -25,8 +25,8 @@ class Layout:
         return self.root / "etcd"
 
     @property
-    def kueue(self) -> Path:
-        return self.root / "kueue"
+    def controllers(self) -> Path:
+        return self.root / "controllers"
 
     @property
     def record(self) -> Path:
@@ -45,17 +45,13 @@ class Layout:
         return self.root / "kwok.yaml"
 
     @property
-    def kueue_config(self) -> Path:
-        return self.kueue / "config.json"
-
-    @property
     def lock(self) -> Path:
         """Beside the root, so that it outlives a reset of the lab."""
         return self.root.with_name(f".{self.root.name}.lock")
 
     def wipe(self) -> None:
         """Delete what a lab makes, and the root when nothing else is in it: a wrong root must not cost anything."""
-        for name in ("pki", "logs", "etcd", "kueue"):
+        for name in ("pki", "logs", "etcd", "controllers", "visibility"):
             shutil.rmtree(self.root / name, ignore_errors=True)
         files = [self.record, self.baseline, self.scheduler_config, self.kwok_config, *self.root.glob("*.kubeconfig")]
         for file in [*files, *self.root.glob(".*.new")]:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -19,7 +20,6 @@ from mlcluster.lab.ports import LOOPBACK
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 FIRST_SERVICE_ADDRESS = "10.96.0.1"
-KUEUE_USER = "system:serviceaccount:kueue-system:kueue-controller-manager"
 WEBHOOK_SECRET_FILES = ("ca.crt", "ca.key", "tls.crt", "tls.key")
 _LOCAL = (LOOPBACK, "localhost")
 _YEARS_10 = dt.timedelta(days=3650)
@@ -58,10 +58,8 @@ CLIENTS = {
     "controllers": Subject("system:kube-controller-manager"),
     "scheduler": Subject("system:kube-scheduler"),
     "kwok": Subject("lab:kwok", ("lab:simulators",)),
-    # The name of the service account that the chart's RBAC is written for: so that RBAC is applied unchanged.
-    "kueue": Subject(KUEUE_USER, ("system:serviceaccounts", "system:serviceaccounts:kueue-system")),
 }
-USERS = ("admin", "controllers", "scheduler", "kwok", "kueue")  # those that get a kubeconfig
+USERS = ("admin", "controllers", "scheduler", "kwok")  # those that get a kubeconfig
 
 
 class Authority:
@@ -94,11 +92,20 @@ class Authority:
         return certificate, own
 
 
-def files() -> dict[str, bytes]:
-    """Every file of a lab's `pki/` directory, name -> PEM, all fresh."""
+def service_account(namespace: str, name: str) -> Subject:
+    """A client certificate may carry the user name of a service account: so the rights of a chart fit unchanged."""
+    user = f"system:serviceaccount:{namespace}:{name}"
+    return Subject(user, ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"))
+
+
+def files(clients: Mapping[str, Subject] = MappingProxyType({})) -> dict[str, bytes]:
+    """Every file of a lab's `pki/` directory, name -> PEM, all fresh; `clients` beside those of a bare lab.
+
+    The key of the authority is not among them, so a lab has no other clients than those.
+    """
     authority, front_proxy = Authority("lab-ca"), Authority("lab-front-proxy-ca")
     made = {"ca.crt": pem(authority.certificate), "front-proxy-ca.crt": pem(front_proxy.certificate)}
-    for name, subject in (SERVING | CLIENTS).items():
+    for name, subject in {**SERVING, **CLIENTS, **clients}.items():
         made |= _pair(name, *authority.issue(subject))
     made |= _pair("front-proxy", *front_proxy.issue(Subject("front-proxy-client")))
     signer = rsa.generate_private_key(65537, 2048)  # the API server signs service account tokens with RS256
@@ -106,6 +113,13 @@ def files() -> dict[str, bytes]:
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return made | {"sa.key": private_pem(signer), "sa.pub": public}
+
+
+def webhook_files() -> dict[str, bytes]:
+    """Certificate of a webhook server on this host (tls.crt, tls.key) and the authority to check it with (ca.crt)."""
+    authority = Authority("lab-webhook-ca")
+    certificate, key = authority.issue(Subject("lab-webhook", serves=_LOCAL))
+    return {"ca.crt": pem(authority.certificate), "tls.crt": pem(certificate), "tls.key": private_pem(key)}
 
 
 def kueue_files() -> dict[str, bytes]:

@@ -28,20 +28,6 @@ class Ports:
         return cls(*free_ports(6))
 
 
-@dataclass(frozen=True)
-class KueuePorts:
-    """The ports of Kueue."""
-
-    webhook: int
-    health: int
-    metrics: int
-    visibility: int
-
-    @classmethod
-    def free(cls) -> Self:
-        return cls(*free_ports(4))
-
-
 def free_ports(count: int) -> list[int]:
     """`count` different ports that nobody listens on right now; whoever uses them must be ready to lose the race."""
     found: list[int] = []

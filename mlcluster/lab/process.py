@@ -5,9 +5,10 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import psutil
@@ -31,18 +32,27 @@ class Process:
     log: Path
 
 
-def spawn(name: str, argv: Sequence[str], log: Path, directory: Path, *, tied: bool = False) -> Process:
+def spawn(  # noqa: PLR0913 - what a process is given
+    name: str,
+    argv: Sequence[str],
+    log: Path,
+    directory: Path,
+    *,
+    tied: bool = False,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Process:
     """Start a program in a session of its own, working in `directory`, output appended to `log`.
 
     It gets a small environment: etcd would take ETCD_* for flags, and secrets of the caller would stay readable in a
-    process that outlives it. With `tied` the kernel kills it when the calling process ends (needs setpriv).
+    process that outlives it; `more` is laid over that. With `tied` the kernel kills it when the calling
+    process ends (needs setpriv).
 
     Raises:
         MlclusterError: there is no such program.
     """
     if not os.access(argv[0], os.X_OK, effective_ids=True):
         raise MlclusterError(f"starting {name}", f"{argv[0]} is not there or may not be executed", "`mlcluster doctor`")
-    environment = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+    environment = {key: os.environ[key] for key in _INHERITED if key in os.environ} | dict(more)
     to_log = (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     no_input = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     shell = ["/bin/sh", "-c", 'cd "$0" && umask 077 && exec "$@"', str(directory), *_leash(tied=tied), *argv]

@@ -8,19 +8,26 @@ from typing import Any, Literal
 
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.pki import write_private
-from mlcluster.lab.ports import KueuePorts, Ports
+from mlcluster.lab.ports import Ports
 from mlcluster.lab.process import Process
 
 Phase = Literal["starting", "running", "stopped"]
 
 
 @dataclass(frozen=True)
-class KueueRecord:
-    """Kueue as it was last started: `config` is what the caller gave, before the lab's own settings."""
+class ControllerRecord:
+    """A controller of a component as it was last started.
 
-    ports: KueuePorts
-    config: dict[str, Any]
-    chart: Path
+    Attributes:
+        settings: what the caller gave, before the lab's own: values of its chart, for Kueue its configuration.
+        ports: by purpose.
+    """
+
+    name: str
+    program: Path
+    manifests: Path
+    settings: dict[str, Any]
+    ports: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,28 @@ class Record:
     started_by: str
     born: bool = False
     processes: tuple[Process, ...] = ()
-    kueue: KueueRecord | None = None
+    controllers: tuple[ControllerRecord, ...] = ()
+    """In the order of their start."""
 
     def process(self, name: str) -> Process | None:
         """The last process of component `name`, dead or alive."""
         return next((process for process in self.processes if process.name == name), None)
+
+    def controller(self, name: str) -> ControllerRecord | None:
+        """The controller of component `name`, None when the lab is not to run it."""
+        return next((known for known in self.controllers if known.name == name), None)
+
+    def with_controller(self, wanted: ControllerRecord) -> "Record":
+        """The record with `wanted` in the place of an older one of its name, else last."""
+        if self.controller(wanted.name) is None:
+            return replace(self, controllers=(*self.controllers, wanted))
+        return replace(
+            self, controllers=tuple(wanted if known.name == wanted.name else known for known in self.controllers)
+        )
+
+    def without_controller(self, name: str) -> "Record":
+        """The record without the controller of component `name`."""
+        return replace(self, controllers=tuple(known for known in self.controllers if known.name != name))
 
     def with_process(self, process: Process) -> "Record":
         """The record with `process` in place of an older one of its name."""
@@ -73,7 +97,6 @@ def load(layout: Layout) -> Record | None:
 
 
 def _record(found: dict[str, Any]) -> Record:
-    kueue = found["kueue"]
     return Record(
         phase=found["phase"],
         ports=Ports(**found["ports"]),
@@ -82,7 +105,7 @@ def _record(found: dict[str, Any]) -> Record:
         started_by=found["started_by"],
         born=found["born"],
         processes=tuple(_process(process) for process in found["processes"]),
-        kueue=kueue and _kueue(kueue),
+        controllers=tuple(_controller(known) for known in found["controllers"]),
     )
 
 
@@ -90,5 +113,6 @@ def _process(found: dict[str, Any]) -> Process:
     return Process(found["name"], found["pid"], found["created"], tuple(found["argv"]), Path(found["log"]))
 
 
-def _kueue(found: dict[str, Any]) -> KueueRecord:
-    return KueueRecord(KueuePorts(**found["ports"]), found["config"], Path(found["chart"]))
+def _controller(found: dict[str, Any]) -> ControllerRecord:
+    program, manifests = Path(found["program"]), Path(found["manifests"])
+    return ControllerRecord(found["name"], program, manifests, found["settings"], found["ports"])

@@ -36,17 +36,24 @@ class Book:
         self.record = changed
         record.save(self.layout, changed)
 
+    def runs(self, component: Component) -> bool:
+        """Whether exactly this component runs already."""
+        known = self.record.process(component.name)
+        return known is not None and known.argv == component.argv and process.alive(known)
+
     def launch(self, component: Component) -> bool:
         """Start the component unless exactly it runs already; whether it was started."""
         known = self.record.process(component.name)
-        if known is not None and known.argv == component.argv and process.alive(known):
+        if self.runs(component):
             return False
         if known is not None:
             process.stop(known)  # also waits for one that is just ending
         log = self.layout.log(component.name)
         if log.exists():  # a start is judged by its own lines only
             log.replace(log.with_suffix(".previous.log"))
-        started = process.spawn(component.name, component.argv, log, self.layout.root, tied=self._tied)
+        started = process.spawn(
+            component.name, component.argv, log, self.layout.root, tied=self._tied, more=component.environment
+        )
         self.write(self.record.with_process(started))
         return True
 

@@ -9,7 +9,7 @@ import pytest
 
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
-from mlcluster.lab.kueue_run import KueueInUse
+from mlcluster.lab.controllers.run import ControllerInUse
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
@@ -132,7 +132,7 @@ def test_it_comes_back_with_a_stopped_lab(own: Lab, toolchain: Toolchain) -> Non
 def test_it_goes_without_a_trace_but_not_with_objects_in_use(own: Lab) -> None:
     with Kube.from_kubeconfig(own.kubeconfig) as kube:
         kube.create({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "gpu"}, "spec": {}})
-        with pytest.raises(KueueInUse, match="resourceflavors/gpu"):
+        with pytest.raises(ControllerInUse, match="resourceflavors/gpu"):
             own.stop_kueue(Silent())
         assert own.status().state == "running"
         kube.delete(API, "ResourceFlavor", "gpu")

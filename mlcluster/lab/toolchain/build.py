@@ -5,22 +5,33 @@ goes on from there.
 """
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mlcluster.directories import cache_directory
 from mlcluster.errors import MlclusterError
 from mlcluster.lab.failures import interruptible
 from mlcluster.lab.toolchain import go as go_finder
-from mlcluster.lab.toolchain import gobuild, pins
-from mlcluster.lab.toolchain.find import Toolchain, chart_directory, directory, find, find_tool
+from mlcluster.lab.toolchain import gobuild, optional, pins
+from mlcluster.lab.toolchain.find import (
+    Program,
+    Toolchain,
+    chart_directory,
+    directory,
+    find,
+    find_optional,
+    find_tool,
+)
 from mlcluster.progress import Progress
 
 KEEP_CACHES_VARIABLE = "MLCLUSTER_KEEP_BUILD_CACHES"
 DISK_BYTES = 13_000_000_000
 """Room that a build of everything takes for a while: modules, Go's build cache, the programs."""
+
+_SUBCHARTS = re.compile(r"^dependencies:\n(?:[ \-].*\n|\n)*", re.MULTILINE)
 
 Usage = Callable[[Path], int]
 
@@ -38,7 +49,7 @@ def ensure(progress: Progress, *, keep_caches: bool = False) -> Toolchain:
     found = find()
     if found is not None:
         return found
-    _build_missing(pins.NAMES, progress, keep_caches=keep_caches, chart=True)
+    _build_missing(lambda: _missing(pins.NAMES), progress, keep_caches=keep_caches, chart=True)
     found = find()
     if found is None:
         raise MlclusterError("building the toolchain", f"{directory()} is not complete", "try again")
@@ -50,8 +61,22 @@ def ensure_tool(name: str, progress: Progress, *, keep_caches: bool = False) -> 
     found = find_tool(name)
     if found is not None:
         return found
-    _build_missing((name,), progress, keep_caches=keep_caches, chart=False)
+    _build_missing(lambda: _missing((name,)), progress, keep_caches=keep_caches)
     return directory() / "bin" / name
+
+
+def ensure_optional(names: Iterable[str], progress: Progress, *, keep_caches: bool = False) -> Mapping[str, Program]:
+    """The optional programs `names` (of `optional.NAMES`) with their manifests; for the rest see `ensure`."""
+    wanted = tuple(names)
+    found = {name: program for name in wanted if (program := find_optional(name)) is not None}
+    if len(found) == len(wanted):
+        return found
+
+    def missing() -> list[pins.Tool]:
+        return [tool for tool in optional.OPTIONAL if tool.name in wanted and find_optional(tool.name) is None]
+
+    _build_missing(missing, progress, keep_caches=keep_caches)
+    return {name: _built(optional.tool(name)) for name in wanted}
 
 
 def free_bytes(place: Path) -> int:
@@ -81,7 +106,14 @@ def work_directory() -> Path:
     return cache_directory() / "toolchain" / f"{pins.key()}.build"
 
 
-def _build_missing(names: Sequence[str], progress: Progress, *, keep_caches: bool, chart: bool) -> None:
+def _missing(names: Sequence[str]) -> list[pins.Tool]:
+    return [tool for tool in pins.TOOLS if tool.name in names and find_tool(tool.name) is None]
+
+
+def _build_missing(
+    ask: Callable[[], list[pins.Tool]], progress: Progress, *, keep_caches: bool, chart: bool = False
+) -> None:
+    """Builds what `ask` says when nobody else builds any more."""
     from filelock import FileLock, Timeout
 
     place = directory()
@@ -93,7 +125,7 @@ def _build_missing(names: Sequence[str], progress: Progress, *, keep_caches: boo
         progress.say("another command builds the toolchain: waiting for it")
         lock.acquire()
     try:
-        missing = [tool for tool in pins.TOOLS if tool.name in names and find_tool(tool.name) is None]
+        missing = ask()
         if missing or chart:
             with interruptible("building the toolchain", "what is built so far stays", "the same command goes on"):
                 _build(missing, progress, chart=chart and not _has_chart())
@@ -116,7 +148,9 @@ def _build(missing: Sequence[pins.Tool], progress: Progress, *, chart: bool) -> 
     builder = gobuild.Builder(go_finder.program(work, progress), module, go_finder.environment(work))
     for number, tool in enumerate(missing, start=1):
         with progress.task(f"building {tool.name} {pins.pinned(tool)} ({number} of {len(missing)})") as task:
-            builder.build(tool, directory() / "bin" / tool.name, task)
+            if tool.manifests:  # first: a program that is there has its manifests
+                _take_manifests(builder, tool)
+            builder.build(tool, _built(tool).path, task)
     if chart:
         with progress.task("taking Kueue's chart from its module"):
             _take_chart(builder)
@@ -124,9 +158,11 @@ def _build(missing: Sequence[pins.Tool], progress: Progress, *, chart: bool) -> 
 
 def _announce(missing: Sequence[pins.Tool], progress: Progress) -> None:
     gigabytes = _needed(len(missing), None) / 1e9
+    few = all(tool in optional.OPTIONAL for tool in missing)
+    time = "a few minutes on two cores" if few else "all of them take ten to twenty minutes on two cores"
     progress.say(
         f"building {', '.join(tool.name for tool in missing)} from source, once: about {gigabytes:.0f} GB of disk for"
-        f" a while, at most 0.7 GB stay in {directory()}; all of them take ten to twenty minutes on two cores."
+        f" a while, at most 0.7 GB stay in {directory()}; {time}."
         " It may be interrupted and goes on where it was"
     )
 
@@ -152,10 +188,31 @@ def _has_chart() -> bool:
     return (chart_directory() / "Chart.yaml").is_file()
 
 
+def _built(tool: pins.Tool) -> Program:
+    """Where a build puts the program."""
+    if tool in optional.OPTIONAL:
+        place = optional.place(tool, directory())
+        return Program(place / tool.name, place / "manifests")
+    return Program(directory() / "bin" / tool.name, chart_directory())
+
+
 def _take_chart(builder: gobuild.Builder) -> None:
     module = next(tool.module for tool in pins.TOOLS if tool.name == "kueue")
-    fresh = chart_directory().with_suffix(".new")
+    _copy(builder.module_directory(module) / "charts" / "kueue", chart_directory())
+
+
+def _take_manifests(builder: gobuild.Builder, tool: pins.Tool) -> None:
+    place = _built(tool).manifests
+    _copy(builder.module_directory(tool.module) / tool.manifests, place)
+    chart = place / "Chart.yaml"
+    if chart.is_file():  # charts of others are not in the module, and helm renders nothing without them
+        chart.write_text(_SUBCHARTS.sub("", chart.read_text()))
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A whole copy or none; files of a module are read-only, those of the copy are not."""
+    fresh = target.with_suffix(".new")
     shutil.rmtree(fresh, ignore_errors=True)
-    shutil.copytree(builder.module_directory(module) / "charts" / "kueue", fresh, copy_function=shutil.copyfile)
-    shutil.rmtree(chart_directory(), ignore_errors=True)
-    fresh.rename(chart_directory())
+    shutil.copytree(source, fresh, copy_function=shutil.copyfile)
+    shutil.rmtree(target, ignore_errors=True)
+    fresh.rename(target)

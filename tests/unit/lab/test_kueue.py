@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from mlcluster.lab import kueue, kueue_chart
-from mlcluster.lab.ports import KueuePorts
+from mlcluster.lab.controllers import kueue, rendering
+from mlcluster.lab.controllers.arranging import Arranged
 
 pytestmark = pytest.mark.unit
 
-PORTS = KueuePorts(webhook=1001, health=1002, metrics=1003, visibility=1004)
+PORTS = {"webhook": 1001, "health": 1002, "metrics": 1003, "visibility": 1004}
 SECRET = {"ca.crt": b"authority", "ca.key": b"k", "tls.crt": b"c", "tls.key": b"s"}
 CONFIG: dict[str, Any] = {"integrations": {"frameworks": ["batch/job", "pod"]}}
 VISIBLE: dict[str, Any] = {**CONFIG, "featureGates": {"VisibilityOnDemand": True}}
@@ -65,7 +65,7 @@ CHART = [
 ]
 
 
-def arranged(config: dict[str, Any]) -> kueue.Arranged:
+def arranged(config: dict[str, Any]) -> Arranged:
     return kueue.arrange(CHART, config, PORTS, SECRET)
 
 
@@ -175,4 +175,4 @@ def test_the_callers_configuration_is_not_changed() -> None:
 
 
 def test_json_documents_one_after_the_other() -> None:
-    assert kueue_chart.documents('{"a": 1}\n{\n "b": 2}\n') == [{"a": 1}, {"b": 2}]
+    assert rendering.documents('{"a": 1}\n{\n "b": 2}\n') == [{"a": 1}, {"b": 2}]

@@ -13,10 +13,10 @@ from mlcluster.lab import lock, record
 from mlcluster.lab.failures import LabBusy, LeftoverData, NotRunning
 from mlcluster.lab.lab import Lab, labs_directory, list_labs
 from mlcluster.lab.layout import Layout
-from mlcluster.lab.ports import KueuePorts, Ports
+from mlcluster.lab.ports import Ports
 from mlcluster.lab.process import Process
-from mlcluster.lab.record import KueueRecord, Record
-from mlcluster.lab.toolchain import Toolchain
+from mlcluster.lab.record import ControllerRecord, Record
+from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Silent
 from mlcluster.verbs.lab import status_document, status_text
 
@@ -29,8 +29,11 @@ PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler
 
 def recorded(root: Path, **changes: Any) -> Record:
     dead = Process("etcd", 999_999_999, 1.5, ("/bin/etcd", "--a"), root / "logs" / "etcd.log")
-    kueue = KueueRecord(KueuePorts(7, 8, 9, 10), {"a": {"b": [1]}}, Path("/chart"))
-    whole = Record("running", PORTS, {name: Path("/bin", name) for name in PROGRAMS}, True, "up", True, (dead,), kueue)
+    ports = {"webhook": 7, "health": 8, "metrics": 9, "visibility": 10}
+    kueue = ControllerRecord("kueue", Path("/bin/kueue"), Path("/chart"), {"a": {"b": [1]}}, ports)
+    whole = Record(
+        "running", PORTS, {name: Path("/bin", name) for name in PROGRAMS}, True, "up", True, (dead,), (kueue,)
+    )
     return dataclasses.replace(whole, **changes)
 
 
@@ -44,7 +47,7 @@ def lab_with(root: Path, **changes: Any) -> Lab:
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     record.save(Layout(tmp_path), recorded(tmp_path))
     assert record.load(Layout(tmp_path)) == recorded(tmp_path)
-    without = recorded(tmp_path, kueue=None, processes=())
+    without = recorded(tmp_path, controllers=(), processes=())
     record.save(Layout(tmp_path), without)
     assert record.load(Layout(tmp_path)) == without
 
@@ -82,7 +85,8 @@ def test_nothing_is_absent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("changes", "state", "note"), [
     ({}, "crashed", "not running: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, kueue"),
-    ({"kueue": None}, "crashed", "not running: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok;"),
+    ({"controllers": ()}, "crashed",
+     "not running: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok;"),
     ({"phase": "starting"}, "crashed", "a start did not end"),
     ({"phase": "stopped"}, "stopped", "its data is kept"),
 ])  # fmt: skip
@@ -107,7 +111,7 @@ def test_questions_to_a_lab_that_does_not_run(tmp_path: Path) -> None:
         with pytest.raises(NotRunning, match="lab one is stopped"):
             question()
     with pytest.raises(NotRunning):
-        lab.start_kueue({}, NO_TOOLCHAIN, Silent())
+        lab.start_controller("kueue", {}, Program(Path("kueue"), Path("chart")), Silent())
 
 
 def test_the_second_command_says_for_whom_it_waits_and_gives_up(tmp_path: Path) -> None:

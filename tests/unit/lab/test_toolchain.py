@@ -11,7 +11,18 @@ import pytest
 
 from mlcluster.directories import cache_directory
 from mlcluster.errors import InterruptedByUserError, MlclusterError
-from mlcluster.lab.toolchain import build, ensure, ensure_tool, find, find_tool, fit, pins
+from mlcluster.lab.toolchain import (
+    build,
+    ensure,
+    ensure_optional,
+    ensure_tool,
+    find,
+    find_optional,
+    find_tool,
+    fit,
+    optional,
+    pins,
+)
 from mlcluster.lab.toolchain.find import directory, on_path
 from mlcluster.progress import Silent, Task
 
@@ -76,8 +87,9 @@ def built() -> list[str]:
 def test_every_tool_has_a_pinned_version_and_is_a_tool_of_the_module() -> None:
     text = (pins.HERE / "go.mod").read_text()
     listed = {line.strip() for line in text.partition("\ntool (")[2].partition(")")[0].splitlines() if line.strip()}
-    assert listed == {tool.package for tool in pins.TOOLS}
-    assert all(fit.parse(pins.pinned(tool)) for tool in pins.TOOLS)
+    tools = (*pins.TOOLS, *optional.OPTIONAL)
+    assert listed == {tool.package for tool in tools}
+    assert all(fit.parse(pins.pinned(tool)) for tool in tools)
 
 
 def test_versions_come_from_the_requirements_not_from_replacements() -> None:

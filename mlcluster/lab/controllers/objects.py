@@ -1,4 +1,4 @@
-"""The objects that Kueue's chart brings into a lab: applied in order, noted, and deleted again."""
+"""The objects that a controller's chart brings into a lab: applied in order, noted, and deleted again."""
 
 import json
 import time
@@ -8,57 +8,56 @@ from pathlib import Path
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
-from mlcluster.lab import kueue, pki
+from mlcluster.lab import pki
+from mlcluster.lab.controllers.arranging import Arranged, Manifest
 from mlcluster.lab.failures import NotReady
-from mlcluster.lab.kueue import Arranged, Manifest
-from mlcluster.lab.layout import Layout
 from mlcluster.lab.running import READY_SECONDS
 
 _MANAGER = "mlcluster-lab"
 _AT_ONCE = 8
-_GONE_SECONDS = 180.0  # its namespace takes 6 to 50 s on an idle machine
+_GONE_SECONDS = 180.0  # a namespace takes 6 to 50 s on an idle machine
 
 
-def apply(kube: Kube, arranged: Arranged, layout: Layout) -> None:
+def apply(kube: Kube, arranged: Arranged, home: Path) -> None:
     """Apply in waves; what an earlier configuration brought and this one does not is deleted.
 
-    Everything is noted before anything is applied, so that an interrupted start can be taken down.
+    Everything is noted in `home` before anything is applied, so that an interrupted start can be taken down.
     """
     wanted = [_coordinates(item) for item in (*arranged.hooks, *arranged.first)]
-    stale = [item for item in noted(layout) if item not in wanted]
-    _note(layout, [*wanted, *stale])
+    stale = [item for item in noted(home) if item not in wanted]
+    _note(home, [*wanted, *stale])
     delete(kube, stale)
     namespace, rest = arranged.first[0], arranged.first[1:]
     kube.apply(namespace, field_manager=_MANAGER)
     _each(kube, rest)
     _await_established(kube, arranged.definitions)
     _each(kube, arranged.hooks)
-    _note(layout, wanted)
+    _note(home, wanted)
 
 
-def noted(layout: Layout) -> list[Manifest]:
+def noted(home: Path) -> list[Manifest]:
     """apiVersion, kind, name and namespace of what was applied."""
     try:
-        found: list[Manifest] = json.loads(_file(layout).read_text())
+        found: list[Manifest] = json.loads(_file(home).read_text())
     except FileNotFoundError:
         return []
     return found
 
 
-def forget(layout: Layout) -> None:
+def forget(home: Path) -> None:
     """Nothing is applied any more."""
-    _file(layout).unlink(missing_ok=True)
+    _file(home).unlink(missing_ok=True)
 
 
 def is_hook(item: Manifest) -> bool:
-    """Whether the API server asks Kueue because of it: goes first, before Kueue does."""
+    """Whether the API server asks the controller because of it: goes first, before the controller does."""
     kind = str(item["kind"])
     return kind.endswith("WebhookConfiguration") or kind == "APIService"
 
 
-def is_inside(item: Manifest) -> bool:
-    """Whether it goes with Kueue's namespace."""
-    return bool(item["metadata"].get("namespace") == kueue.NAMESPACE)
+def is_inside(item: Manifest, namespace: str) -> bool:
+    """Whether it goes with the controller's namespace."""
+    return bool(item["metadata"].get("namespace") == namespace)
 
 
 def delete(kube: Kube, items: list[Manifest]) -> None:
@@ -72,19 +71,18 @@ def delete(kube: Kube, items: list[Manifest]) -> None:
         list(pool.map(one, items))
 
 
-def await_gone(kube: Kube, items: list[Manifest], layout: Layout) -> None:
-    """Return when none of the objects exists, nor the API services that come with definitions.
+def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], log: Path) -> None:
+    """Return when none of the objects exists, nor the API services that come with definitions of these groups.
 
     Raises:
         NotReady: some are still there after three minutes.
     """
     deadline = time.monotonic() + _GONE_SECONDS
     left = items
-    while left := [item for item in left if _exists(kube, item)] or _own_api_services(kube):
+    while left := [item for item in left if _exists(kube, item)] or _api_services(kube, groups):
         if time.monotonic() > deadline:
             names = ", ".join(f"{item['kind']}/{item['metadata']['name']}" for item in left[:5])
-            log = layout.log("kube-controller-manager")
-            raise NotReady("the deletion of Kueue's objects", _GONE_SECONDS, f"still there: {names}", log)
+            raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, f"still there: {names}", log)
         time.sleep(0.1)
 
 
@@ -101,7 +99,7 @@ def _await_established(kube: Kube, names: list[str]) -> None:
         waiting -= {item["metadata"]["name"] for item in found if _is_established(item)}
         if waiting and time.monotonic() > deadline:
             message = f"not established after {READY_SECONDS:.0f} s: {', '.join(sorted(waiting))}"
-            raise MlclusterError("applying Kueue's definitions", message)
+            raise MlclusterError("applying a controller's definitions", message)
         time.sleep(0.05 if waiting else 0)
 
 
@@ -110,12 +108,12 @@ def _is_established(definition: Manifest) -> bool:
     return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
-def _note(layout: Layout, items: list[Manifest]) -> None:
-    pki.write_private(_file(layout), json.dumps(items).encode())
+def _note(home: Path, items: list[Manifest]) -> None:
+    pki.write_private(_file(home), json.dumps(items).encode())
 
 
-def _file(layout: Layout) -> Path:
-    return layout.kueue / "applied.json"
+def _file(home: Path) -> Path:
+    return home / "applied.json"
 
 
 def _coordinates(item: Manifest) -> Manifest:
@@ -129,7 +127,12 @@ def _exists(kube: Kube, item: Manifest) -> bool:
     return found is not None
 
 
-def _own_api_services(kube: Kube) -> list[Manifest]:
+def _api_services(kube: Kube, groups: tuple[str, ...]) -> list[Manifest]:
     """The API server removes these by itself some time after the definitions."""
     found = kube.list("apiregistration.k8s.io/v1", "APIService")
-    return [item for item in found if item["spec"].get("group", "").endswith(kueue.API_GROUP)]
+    return [item for item in found if _belongs(item["spec"].get("group", ""), groups)]
+
+
+def _belongs(group: str, groups: tuple[str, ...]) -> bool:
+    """Kueue has groups below its own one; those of Trainer are not those of the MPI operator, kubeflow.org."""
+    return group in groups or (group.endswith(".kueue.x-k8s.io") and "kueue.x-k8s.io" in groups)

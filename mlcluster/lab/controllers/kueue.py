@@ -3,20 +3,35 @@
 Facts are from Kueue 0.18.3, its chart and `local` runs of it.
 """
 
-import base64
 import copy
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from mlcluster.lab.ports import LOOPBACK, KueuePorts
-
-Manifest = dict[str, Any]
+from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError, Unreachable
+from mlcluster.lab import pki
+from mlcluster.lab.controllers.arranging import (
+    NOT_NEEDED,
+    Arranged,
+    Manifest,
+    call_host,
+    call_host_to_convert,
+    own_namespace,
+    placed,
+    text,
+    wave,
+)
+from mlcluster.lab.controllers.controller import Controller, Site, webhook_trouble
+from mlcluster.lab.controllers.rendering import Programs
+from mlcluster.lab.ports import LOOPBACK
 
 NAMESPACE = "kueue-system"
 API_GROUP = "kueue.x-k8s.io"
 SECRET = "kueue-webhook-server-cert"  # noqa: S105 - its name
 VISIBILITY = "VisibilityOnDemand"
+_FINALIZER = f"{API_GROUP}/resource-in-use"
 # Frameworks of Kubernetes itself; all others are called GROUP/SINGULAR.
 _BUILT_IN = {
     "batch/job": ("batch", "jobs"),
@@ -24,42 +39,57 @@ _BUILT_IN = {
     "deployment": ("apps", "deployments"),
     "statefulset": ("apps", "statefulsets"),
 }
-_CLUSTER_WIDE = frozenset(
-    {
-        "APIService",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "CustomResourceDefinition",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "ValidatingWebhookConfiguration",
-    }
-)
-# A host process needs no deployment, no service in front of it and no file from a ConfigMap.
-_NOT_NEEDED = frozenset({"ConfigMap", "Deployment", "Secret", "Service"})
 
 
-@dataclass(frozen=True)
-class Arranged:
-    """The chart's objects for a lab, in waves: `first`, then the definitions' readiness, then `hooks`.
+class Kueue(Controller):
+    """The queueing controller. Its settings are its Configuration of config.kueue.x-k8s.io/v1beta2."""
 
-    Attributes:
-        first: namespace, definitions, rights, the certificate's Secret.
-        hooks: webhook configurations, and API services when visibility is on.
-        left_out: (kind, name) of what is not applied, webhooks included.
-    """
+    name = "kueue"
+    namespace = NAMESPACE
+    account = "kueue-controller-manager"
+    groups = (API_GROUP,)
+    port_names = ("webhook", "health", "metrics", "visibility")
 
-    first: tuple[Manifest, ...]
-    hooks: tuple[Manifest, ...]
-    left_out: tuple[tuple[str, str], ...]
+    def render(self, programs: Programs, manifests: Path, settings: Mapping[str, Any]) -> list[Manifest]:
+        """The configuration decides the namespaceSelector and failurePolicy of the webhooks."""
+        values = {"managerConfig": {"controllerManagerConfigYaml": json.dumps(settings)}}
+        return super().render(programs, manifests, values)
 
-    @property
-    def definitions(self) -> list[str]:
-        """Names of the custom resource definitions."""
-        return [item["metadata"]["name"] for item in self.first if item["kind"] == "CustomResourceDefinition"]
+    def arrange(self, rendered: list[Manifest], site: Site, files: Mapping[str, bytes]) -> Arranged:
+        """For what happens see the function `arrange`."""
+        return arrange(rendered, site.settings, site.ports, files)
+
+    def certificates(self) -> dict[str, bytes]:
+        """What its certificate rotator accepts."""
+        return pki.kueue_files()
+
+    def config(self, site: Site) -> Manifest:
+        """For what is in it see `host_config`."""
+        return host_config(site.settings, site.ports, str(site.certificates))
+
+    def flags(self, site: Site) -> list[str]:
+        """As every controller's, with a log for people."""
+        return [*super().flags(site), "--zap-log-level=1", "--zap-encoder=console"]
+
+    def trouble(self, kube: Kube, site: Site) -> str:
+        """A flavor gets a finalizer from the mutating webhook, one with a wrong label is refused."""
+        flavor = {"apiVersion": f"{API_GROUP}/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "lab-probe"}}
+        wrong = {**flavor, "spec": {"nodeLabels": {"not a label": "x"}}}
+        found = webhook_trouble(
+            kube, flavor, wrong, lambda made: _FINALIZER in (made["metadata"].get("finalizers") or [])
+        )
+        return found or (_visibility_trouble(kube) if has_visibility(site.settings) else "")
 
 
-def host_config(config: Mapping[str, Any], ports: KueuePorts, certificates: str) -> Manifest:
+def _visibility_trouble(kube: Kube) -> str:
+    try:
+        kube.request("GET", f"/apis/visibility.{API_GROUP}/v1beta2")
+    except (ApiError, Unreachable) as error:
+        return error.happened
+    return ""
+
+
+def host_config(config: Mapping[str, Any], ports: Mapping[str, int], certificates: str) -> Manifest:
     """Kueue's Configuration for a process on this host: `config` with the lab's own settings laid over it.
 
     Args:
@@ -69,9 +99,9 @@ def host_config(config: Mapping[str, Any], ports: KueuePorts, certificates: str)
     """
     own: Manifest = {
         "namespace": NAMESPACE,  # otherwise it looks for the file that a pod has
-        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{ports.health}"},
-        "metrics": {"bindAddress": f"{LOOPBACK}:{ports.metrics}"},
-        "webhook": {"host": LOOPBACK, "port": ports.webhook, "certDir": certificates},
+        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{ports['health']}"},
+        "metrics": {"bindAddress": f"{LOOPBACK}:{ports['metrics']}"},
+        "webhook": {"host": LOOPBACK, "port": ports["webhook"], "certDir": certificates},
         "leaderElection": {"leaderElect": False},
         # With it off Kueue insists on a metrics certificate in a directory that only root can make.
         "internalCertManagement": {
@@ -83,7 +113,7 @@ def host_config(config: Mapping[str, Any], ports: KueuePorts, certificates: str)
         "featureGates": {VISIBILITY: has_visibility(config)},
     }
     if has_visibility(config):
-        own["visibilityServer"] = {"bindAddress": LOOPBACK, "bindPort": ports.visibility}
+        own["visibilityServer"] = {"bindAddress": LOOPBACK, "bindPort": ports["visibility"]}
     kind = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
     return _laid_over({**kind, "controller": {"groupKindConcurrency": _CONCURRENCY}}, config, own)
 
@@ -107,7 +137,7 @@ def has_visibility(config: Mapping[str, Any]) -> bool:
 
 
 def arrange(
-    rendered: Iterable[Manifest], config: Mapping[str, Any], ports: KueuePorts, secret: Mapping[str, bytes]
+    rendered: Iterable[Manifest], config: Mapping[str, Any], ports: Mapping[str, int], secret: Mapping[str, bytes]
 ) -> Arranged:
     """Fit the rendered chart to a host process.
 
@@ -121,37 +151,27 @@ def arrange(
         ports: as for `host_config`.
         secret: the webhook's certificate files by name.
     """
-    authority, visible = _text(secret["ca.crt"]), has_visibility(config)
-    first: list[Manifest] = [_namespace()]
+    authority, visible = secret["ca.crt"], has_visibility(config)
+    first: list[Manifest] = [own_namespace(NAMESPACE)]
     hooks: list[Manifest] = []
     left_out: list[tuple[str, str]] = []
     for original in rendered:
-        item = _placed(copy.deepcopy(original))
+        item = placed(copy.deepcopy(original))
         kind, name = item["kind"], item["metadata"]["name"]
         if kind.endswith("WebhookConfiguration"):
             left_out += [(kind, hook) for hook in _keep_hooks(item, config)]
             for hook in item["webhooks"]:
-                _call_host(hook["clientConfig"], ports, authority)
+                call_host(hook["clientConfig"], ports["webhook"], authority)
             hooks.append(item)
         elif _is_visibility(item) and visible and kind != "ConfigMap":
             (hooks if kind == "APIService" else first).append(_served_by_host(item, ports))
-        elif kind in _NOT_NEEDED or _is_visibility(item):
+        elif kind in NOT_NEEDED or _is_visibility(item):
             left_out.append((kind, name))
         else:
-            conversion = (item.get("spec") or {}).get("conversion") or {}
-            if conversion.get("strategy") == "Webhook":
-                _call_host(conversion["webhook"]["clientConfig"], ports, authority)
+            call_host_to_convert(item, ports["webhook"], authority)
             first.append(item)
     first.append(_secret(secret))
-    return Arranged(tuple(sorted(first, key=_wave)), tuple(hooks), tuple(left_out))
-
-
-def probe_flavor() -> Manifest:
-    """A ResourceFlavor for a dry run: the mutating webhook gives it `FINALIZER`."""
-    return {"apiVersion": f"{API_GROUP}/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "mlcluster-lab-probe"}}
-
-
-FINALIZER = f"{API_GROUP}/resource-in-use"
+    return Arranged(tuple(sorted(first, key=wave)), tuple(hooks), tuple(left_out))
 
 
 def _laid_over(*layers: Mapping[str, Any]) -> Manifest:
@@ -161,12 +181,6 @@ def _laid_over(*layers: Mapping[str, Any]) -> Manifest:
             both = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
             whole[key] = _laid_over(whole[key], value) if both else copy.deepcopy(value)
     return whole
-
-
-def _placed(item: Manifest) -> Manifest:
-    if item["kind"] in _CLUSTER_WIDE:  # the chart gives a namespace to webhook configurations
-        item["metadata"].pop("namespace", None)
-    return item
 
 
 def _keep_hooks(item: Manifest, config: Mapping[str, Any]) -> list[str]:
@@ -187,39 +201,22 @@ def _served(framework: str) -> tuple[str, str]:
     return _BUILT_IN.get(framework, (group, f"{singular}s"))
 
 
-def _call_host(client: Manifest, ports: KueuePorts, authority: str) -> None:
-    path = client.pop("service")["path"]
-    client["url"], client["caBundle"] = f"https://{LOOPBACK}:{ports.webhook}{path}", authority
-
-
 def _is_visibility(item: Manifest) -> bool:
     labels = item["metadata"].get("labels") or {}
     # The label stands on ClusterRoles too; those are harmless and part of what teams may be granted.
     return labels.get("app.kubernetes.io/component") == "visibility-service" or item["kind"] == "APIService"
 
 
-def _served_by_host(item: Manifest, ports: KueuePorts) -> Manifest:
+def _served_by_host(item: Manifest, ports: Mapping[str, int]) -> Manifest:
     if item["kind"] == "APIService":
-        item["spec"]["service"]["port"] = ports.visibility
+        item["spec"]["service"]["port"] = ports["visibility"]
     if item["kind"] == "Service":
-        port = {"name": "https", "port": ports.visibility, "protocol": "TCP"}
+        port = {"name": "https", "port": ports["visibility"], "protocol": "TCP"}
         item["spec"] = {"type": "ExternalName", "externalName": LOOPBACK, "ports": [port]}
     return item
 
 
-def _namespace() -> Manifest:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-
-
 def _secret(contents: Mapping[str, bytes]) -> Manifest:
-    data = {name: _text(content) for name, content in contents.items()}
+    data = {name: text(content) for name, content in contents.items()}
     metadata = {"name": SECRET, "namespace": NAMESPACE}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
-
-
-def _wave(item: Manifest) -> int:
-    return {"Namespace": 0, "CustomResourceDefinition": 1}.get(item["kind"], 2)
-
-
-def _text(content: bytes) -> str:
-    return base64.b64encode(content).decode()

@@ -1,0 +1,151 @@
+"""Brings a controller into a running lab, and takes it out again without a trace."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.lab import components, keys, pki
+from mlcluster.lab.controllers import objects
+from mlcluster.lab.controllers.arranging import Manifest
+from mlcluster.lab.controllers.controller import Controller, Site
+from mlcluster.lab.controllers.known import controller
+from mlcluster.lab.controllers.rendering import Programs
+from mlcluster.lab.failures import PortTaken
+from mlcluster.lab.ports import free_ports
+from mlcluster.lab.record import ControllerRecord
+from mlcluster.lab.running import READY_SECONDS, Book, wait_until
+from mlcluster.progress import Task
+
+_TRIES = 3
+
+
+class ControllerInUse(MlclusterError):  # noqa: N818 - reads as what it is
+    """There are objects of its kinds left; removing their definitions would delete them."""
+
+    def __init__(self, name: str, found: Iterable[str]) -> None:
+        names = sorted(key.removeprefix("/registry/").partition("/")[2] for key in found)
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        super().__init__(
+            f"removing {name}", f"there are still {', '.join(names[:5])}{more}", "delete them first: `mlcluster down`"
+        )
+
+
+def ports_of(name: str) -> dict[str, int]:
+    """Fresh ports for a controller."""
+    names = controller(name).port_names
+    return dict(zip(names, free_ports(len(names)), strict=True))
+
+
+def bring_up(book: Book, name: str, task: Task) -> None:
+    """Start a controller as the record says: apply, start, wait until it works. Idempotent."""
+    for attempt in range(1, _TRIES + 1):
+        wanted = _recorded(book, name)
+        try:
+            _start(book, wanted, task)
+        except PortTaken:
+            book.end(name)
+            if attempt == _TRIES:
+                raise
+            book.write(book.record.with_controller(replace(wanted, ports=ports_of(name))))
+        except BaseException:
+            book.end(name)
+            raise
+        else:
+            return
+
+
+def in_use(book: Book, name: str) -> list[str]:
+    """Keys of objects of its kinds."""
+    prefixes = tuple(f"/registry/{group}/" for group in controller(name).groups)
+    return [key for key in keys.stored(book.layout, book.record.ports.etcd) if key.startswith(prefixes)]
+
+
+def take_down(book: Book, names: Iterable[str], task: Task) -> None:
+    """Stop controllers, the last started one first, and delete everything that their charts brought.
+
+    All together, because most of the time goes by waiting for the end of their namespaces.
+
+    Raises:
+        ControllerInUse: there are still objects of the kinds of one of them; nothing was changed.
+    """
+    going = [known.name for known in reversed(book.record.controllers) if known.name in set(names)]
+    for name in going:
+        if used := in_use(book, name):
+            raise ControllerInUse(name, used)
+    groups = tuple(group for name in going for group in controller(name).groups)
+    with Kube.from_kubeconfig(book.layout.kubeconfig("admin")) as kube:
+        rest = [item for name in going for item in _stop(book, name, kube, task)]
+        task.update("definitions and rights")
+        objects.delete(kube, rest)
+        objects.await_gone(kube, rest, groups, book.layout.log("kube-controller-manager"))
+    for name in going:
+        objects.forget(_home(book, name))
+        book.write(book.record.without_controller(name))
+
+
+def _stop(book: Book, name: str, kube: Kube, task: Task) -> list[Manifest]:
+    """Ends the process once nobody asks it any more; what it leaves to be deleted."""
+    applied = objects.noted(_home(book, name))
+    task.update(f"webhooks of {name}")
+    objects.delete(kube, [item for item in applied if objects.is_hook(item)])
+    book.end(name)
+    inside = controller(name).namespace
+    # What is inside its namespace goes with it.
+    return [item for item in applied if not objects.is_hook(item) and not objects.is_inside(item, inside)]
+
+
+def _home(book: Book, name: str) -> Path:
+    return components.site(book.layout, _recorded(book, name)).home
+
+
+def _recorded(book: Book, name: str) -> ControllerRecord:
+    wanted = book.record.controller(name)
+    if wanted is None:
+        message = f"no {name} is recorded"
+        raise ValueError(message)
+    return wanted
+
+
+def _start(book: Book, wanted: ControllerRecord, task: Task) -> None:
+    layout, found, site = book.layout, controller(wanted.name), components.site(book.layout, wanted)
+    if not layout.kubeconfig(wanted.name).exists():
+        raise MlclusterError(
+            f"starting {wanted.name}",
+            "this lab was made before labs could run it: it has no certificate for it",
+            "`mlcluster down`, or `mlcluster lab reset`, makes room for a new lab",
+        )
+    files = _certificates(found, site)
+    config = found.config(site)
+    if config is not None:
+        pki.write_private(site.config, json.dumps(config, indent=1).encode())
+    task.update(f"rendering the manifests of {wanted.name}")
+    programs = Programs(book.record.binaries["helm"], book.record.binaries["kubectl"])
+    rendered = found.render(programs, wanted.manifests, wanted.settings)
+    with Kube.from_kubeconfig(layout.kubeconfig("admin")) as kube:
+        task.update(f"applying the definitions and rights of {wanted.name}")
+        objects.apply(kube, found.arrange(rendered, site, files), site.home)
+        task.update(f"waiting for {wanted.name}")
+        _run(book, wanted, kube)
+
+
+def _run(book: Book, wanted: ControllerRecord, kube: Kube) -> None:
+    found, site = controller(wanted.name), components.site(book.layout, wanted)
+    component = components.of_controller(book.layout, wanted)
+    if not book.runs(component):
+        found.prepare(kube)
+        book.launch(component)
+    book.wait(component)
+    running = book.record.process(wanted.name)
+    if running is not None:
+        wait_until(lambda: found.trouble(kube, site), running, READY_SECONDS)
+
+
+def _certificates(found: Controller, site: Site) -> dict[str, bytes]:
+    """Made once in the life of a lab."""
+    if not (site.certificates / "tls.key").exists():
+        site.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pki.write(site.certificates, found.certificates())
+    return {file.name: file.read_bytes() for kind in ("crt", "key") for file in site.certificates.glob(f"*.{kind}")}
