@@ -93,6 +93,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("GPU006", _I, "GPU operator that is there already"),
         FindingKind("GPU007", _W, "Monitoring without GPU metrics"),
         FindingKind("GPU008", _W, "MIG nodes that are ready too early"),
+        FindingKind("GPU009", _W, "GPU labels that nodes must have"),
         FindingKind("HEA001", _I, "Broken GPUs that nothing takes out of service"),
         FindingKind("HEA002", _W, "XIDs that any program can cause"),
         FindingKind("NET001", _I, "Network policies may not be enforced"),

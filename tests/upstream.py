@@ -20,6 +20,9 @@ _OTHER_PINS = frozenset({"kueue"})
 _FREE_FORM = {"cluster-autoscaler": frozenset({"extraArgs"})}
 """Mappings of a chart that take any key, although they are not empty."""
 
+_OF_SUBCHARTS = frozenset({"node-feature-discovery.master.tolerations", "node-feature-discovery.gc.tolerations"})
+"""What only the values of a chart inside the chart have: node-feature-discovery 0.19.0."""
+
 Kind = tuple[str, str]
 
 
@@ -75,7 +78,8 @@ def unknown_values(chart: str, ours: Mapping[str, Any]) -> list[str]:
     """
     text = _values_file(chart).read_text("utf-8")
     ours = {key: value for key, value in ours.items() if key not in _FREE_FORM.get(chart, ())}
-    return list(_unknown(ours, yaml.load(text, yaml.CSafeLoader), _commented(text), ""))
+    found = _unknown(ours, yaml.load(text, yaml.CSafeLoader), _commented(text), "")
+    return [path for path in found if path not in _OF_SUBCHARTS]
 
 
 def _values_file(chart: str) -> Path:

@@ -1,10 +1,16 @@
-"""GPU models: product labels and MIG profiles (source: ec2_instances.SOURCE.txt)."""
+"""GPU models: product labels and MIG layouts (source: ec2_instances.SOURCE.txt)."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+MIG_DISABLED = "all-disabled"
+"""The layout of every GPU that is not partitioned."""
+
+MIG_BALANCED = "all-balanced"
+"""The layout with instances of several sizes on each GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +20,16 @@ class Gpu:
     Attributes:
         memory_mib: memory of one device, MiB.
         product_label: value of the node label nvidia.com/gpu.product; None when unknown.
-        mig_profiles: profile -> how many instances of it one device holds; empty when it cannot be partitioned.
+        device_ids: PCI device and vendor of the cards with these layouts, as mig-parted's device-filter has them.
+        mig_layouts: named configuration of mig-parted -> profile -> instances on one device, e.g. all-1g.5gb.me ->
+            {"1g.5gb+me": 1}; empty when it cannot be partitioned. Every one can also have `MIG_DISABLED`.
     """
 
     model: str
     memory_mib: int
     product_label: str | None
-    mig_profiles: Mapping[str, int]
+    device_ids: tuple[str, ...]
+    mig_layouts: Mapping[str, Mapping[str, int]]
 
 
 @cache
@@ -28,7 +37,7 @@ def gpus() -> tuple[Gpu, ...]:
     """Every GPU model that the catalogue knows."""
     text = Path(__file__).with_name("gpus.json").read_text("utf-8")
     return tuple(
-        Gpu(entry["model"], entry["memoryMib"], entry["productLabel"], entry["migProfiles"])
+        Gpu(entry["model"], entry["memoryMib"], entry["productLabel"], tuple(entry["deviceIds"]), entry["migLayouts"])
         for entry in json.loads(text)
     )
 
@@ -36,6 +45,14 @@ def gpus() -> tuple[Gpu, ...]:
 def gpu(model: str, memory_mib: int | None) -> Gpu | None:
     """The facts of a model with this much memory per device, or None when the catalogue does not know it."""
     return next((known for known in gpus() if known.model == model and known.memory_mib == memory_mib), None)
+
+
+def mig_resource(profile: str) -> str:
+    """What pods request of one MIG instance with the strategy "mixed": 1g.5gb+me is nvidia.com/mig-1g.5gb.me.
+
+    Source: NVIDIA/k8s-device-plugin v0.20.0, where every "+" of the profile becomes a dot.
+    """
+    return f"nvidia.com/mig-{profile.replace('+', '.')}"
 
 
 _TESLA = frozenset({"t4", "v100", "a100"})

@@ -1,19 +1,21 @@
 """Node pools with their instance facts resolved."""
 
-from mlcluster.catalog.gpus import accelerator_label, gpu
+from typing import Literal
+
+from mlcluster.catalog.gpus import accelerator_label, gpu, mig_resource
 from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Pool, Price, Taint
 from mlcluster.plan.quantities import ordered, parse, subtract
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks_nodes import eks_allocatable
+from mlcluster.spec.gpu_duties import gpus_of
 from mlcluster.spec.pools import NodePool, NodeShape
 
 GPU_RESOURCE = "nvidia.com/gpu"
 EKS_ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 EFA_LABEL = f"{names.DOMAIN}/efa"
-MIG_LABEL = "nvidia.com/mig.config"
-"""What the GPU operator's MIG manager makes of the GPUs; Bottlerocket has it in its settings."""
+Sharing = Literal["whole", "mig", "timeSlicing", "mps"]
 
 
 def resolve_pools(spec: ClusterSpec) -> tuple[Pool, ...]:
@@ -27,7 +29,7 @@ def resolve_pools(spec: ClusterSpec) -> tuple[Pool, ...]:
 
 def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
     on_eks = spec.target.kind == "eks"
-    accelerator = _accelerator(pool, on_eks=on_eks)
+    accelerator = _accelerator(spec, pool)
     allocatable = _allocatable(pool, accelerator, on_eks=on_eks)
     overhead = _reserved(pool)
     own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
@@ -56,28 +58,35 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
     )
 
 
-def _accelerator(pool: NodePool, *, on_eks: bool) -> Accelerator | None:
-    if pool.node_shape is not None:
-        shape = pool.node_shape.gpu
-        facts = (shape.model, shape.count, shape.memory_mib) if shape else ("", 0, None)
-    else:
-        instance = instance_type(pool.instance_type or "")
-        facts = (instance.accelerator, instance.accelerator_count, instance.accelerator_memory_mib)
-    model, count, memory_mib = facts
+def _accelerator(spec: ClusterSpec, pool: NodePool) -> Accelerator | None:
+    model, count, memory_mib = gpus_of(pool)
     if not count:
         return None
-    if pool.gpu.mig is not None:
-        profile = pool.gpu.mig.removeprefix("all-")
+    sharing, shares = _shares(spec, pool)
+    offered = {name: per_gpu * count for name, per_gpu in shares.items()}
+    return Accelerator(model, count, memory_mib, next(iter(offered)), sum(offered.values()), sharing, offered)
+
+
+def _shares(spec: ClusterSpec, pool: NodePool) -> tuple[Sharing, dict[str, int]]:
+    """How a GPU of the pool is shared -> what pods can request of one GPU."""
+    if pool.gpu.mig is not None and pool.gpu.partitioned:
+        model, _, memory_mib = gpus_of(pool)
         known = gpu(model, memory_mib)
-        per_gpu = known.mig_profiles[profile] if known else 0
-        # Bottlerocket's device plugin has the MIG strategy "single", which calls every instance a GPU.
-        plain = on_eks and pool.ami.family == "bottlerocket"
-        resource = GPU_RESOURCE if plain else f"nvidia.com/mig-{profile}"
-        return Accelerator(model, count, memory_mib, resource, count * per_gpu, "mig")
-    if pool.gpu.time_slicing is not None:
-        slices = count * pool.gpu.time_slicing.replicas
-        return Accelerator(model, count, memory_mib, GPU_RESOURCE, slices, "timeSlicing")
-    return Accelerator(model, count, memory_mib, GPU_RESOURCE, count, "whole")
+        layout = known.mig_layouts[pool.gpu.mig] if known else {}
+        if mig_strategy(spec, pool) == "single":
+            return "mig", {GPU_RESOURCE: sum(layout.values())}
+        return "mig", {mig_resource(profile): amount for profile, amount in layout.items()}
+    if pool.gpu.replicas > 1:
+        return "timeSlicing" if pool.gpu.time_slicing else "mps", {GPU_RESOURCE: pool.gpu.replicas}
+    return "whole", {GPU_RESOURCE: 1}
+
+
+def mig_strategy(spec: ClusterSpec, pool: NodePool) -> Literal["single", "mixed"]:
+    """How the device plugin of a pool calls MIG instances: each a GPU, or by their size."""
+    if spec.target.kind == "eks" and pool.ami.family == "bottlerocket":
+        return "single"  # Bottlerocket's own plugin knows nothing else
+    operator = spec.components.gpu_operator
+    return operator.mig_strategy if operator is not None else "mixed"
 
 
 def _allocatable(pool: NodePool, accelerator: Accelerator | None, *, on_eks: bool) -> dict[str, int]:
@@ -89,21 +98,21 @@ def _allocatable(pool: NodePool, accelerator: Accelerator | None, *, on_eks: boo
     else:
         amounts = _of_instance(pool.instance_type or "")
     if accelerator is not None:
-        amounts[accelerator.resource] = accelerator.slices
+        amounts.update(accelerator.shares)
     if pool.network.efa and pool.instance_type:
         amounts[names.EFA_RESOURCE] = instance_type(pool.instance_type).efa
     amounts.update(pool.network.rdma)
+    amounts.update(pool.network.sriov)
     return {name: amounts[name] for name in ordered(amounts)}
 
 
 def eks_labels(pool: NodePool, accelerator: Accelerator | None) -> dict[str, str]:
     """Labels that the nodes of an `eks` pool carry because of what they are (components.md 6.1)."""
     found: dict[str, str] = {}
-    if accelerator is not None:
-        # The Cluster Autoscaler waits for GPUs on nodes with this label; only its presence counts.
+    if accelerator is not None and accelerator.resource == GPU_RESOURCE:
+        # The Cluster Autoscaler waits for nvidia.com/gpu on nodes with this label, whatever its value: for ever on
+        # nodes that offer MIG instances by their size.
         found[EKS_ACCELERATOR_LABEL] = accelerator_label(accelerator.model)
-        if pool.gpu.mig is not None and pool.ami.family != "bottlerocket":
-            found[MIG_LABEL] = pool.gpu.mig
     if pool.network.efa:
         found[EFA_LABEL] = "true"
     return found

@@ -11,8 +11,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from mlcluster.catalog.components import pin
 from mlcluster.plan import names
-from mlcluster.plan.model import Amounts, FlavorQuota, Plan, Pool, TeamPlan
+from mlcluster.plan.model import Amounts, ComponentPlan, FlavorQuota, Plan, Pool, TeamPlan
 from mlcluster.plan.pools import EFA_LABEL, EKS_ACCELERATOR_LABEL
 from mlcluster.report.numbers import amount, price_source, share, usd
 
@@ -114,8 +115,9 @@ def _accelerators(pool: Pool) -> str:
     if device is None:
         return "-"
     memory = f" {device.memory_mib / 1024:.0f} GiB" if device.memory_mib else ""
-    shared = "" if device.sharing == "whole" else f"\n{device.slices} {device.resource.removeprefix('nvidia.com/')}"
-    return f"{device.gpus} x {device.model}{memory}{shared}"
+    shares = {} if device.sharing == "whole" else device.shares
+    offered = "".join(f"\n{count} {name.removeprefix('nvidia.com/')}" for name, count in shares.items())
+    return f"{device.gpus} x {device.model}{memory}{offered}"
 
 
 def _amounts(amounts: Amounts) -> str:
@@ -217,9 +219,32 @@ def _team_row(team: TeamPlan, quota: FlavorQuota, pool: Pool, *, first: bool) ->
 
 
 def _components(console: Console, plan: Plan) -> None:
-    how = {"helm": "by Helm", "process": "as a process of the lab", "present": "already in the cluster"}
-    listed = ", ".join(f"{part.name} {part.version} {how[part.realisation]}" for part in plan.components)
-    console.print(Text.assemble(("Components  ", "bold"), listed or "none"))
+    """By how they come to be; what the spec adds to their values; how well their pods are known."""
+    groups: dict[str, list[str]] = {}
+    for part in plan.components:
+        groups.setdefault(_how(part), []).append(f"{part.name} {part.version}")
+    label = "Components  "
+    for how, listed in groups.items():
+        console.print(Text.assemble((label, "bold"), f"{how}: {', '.join(listed)}"))
+        label = " " * len(label)
+    given = ", ".join(f"{release.name} {path}" for release in plan.releases for path in release.overrides)
+    if given:
+        console.print(Text.assemble(("Values      ", "bold"), f"of the spec, laid over ours: {given}"))
+    shapes = Counter(pod.evidence for pod in plan.pods)
+    if shapes:
+        told = ", ".join(f"{count} {evidence}" for evidence, count in sorted(shapes.items()))
+        console.print(Text.assemble(("Their pods  ", "bold"), f"{shapes.total()} shapes: {told}"))
+
+
+def _how(part: ComponentPlan) -> str:
+    if part.realisation in {"helm", "simulated"} and not pin(part.name).chart:
+        return "as objects"
+    return {
+        "helm": "by Helm",
+        "process": "as processes of the lab",
+        "simulated": "simulated, only their pods",
+        "present": "already in the cluster",
+    }[part.realisation]
 
 
 def _resources(console: Console, plan: Plan) -> None:

@@ -6,6 +6,67 @@ from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
 
+_WITH_METRICS = frozenset({"gpu-operator", "dcgm-exporter"})
+
+
+def production_on_time_slices(plan: Plan) -> Iterator[Finding]:
+    """GPU003: the most urgent tier of a team whose GPUs are all time slices."""
+    first = max(plan.tiers, key=lambda tier: tier.value).name
+    sharing = {pool.name: pool.accelerator.sharing for pool in plan.pools if pool.accelerator is not None}
+    for team in plan.teams:
+        pools = {quota.pool for quota in team.quotas if quota.pool in sharing}
+        if first in team.tiers and pools and {sharing[pool] for pool in pools} == {"timeSlicing"}:
+            yield found(
+                "GPU003",
+                place(team.spec_path),
+                f"team {team.name} may submit {first}, and has GPUs only as time slices of {', '.join(sorted(pools))}: "
+                "whoever shares the GPU can end what production runs",
+                "guarantee it whole GPUs or MIG instances, or name its tiers without this one",
+            )
+
+
+def experimental_sharing(plan: Plan) -> Iterator[Finding]:
+    """GPU004: pools with MPS."""
+    for pool in plan.pools:
+        if pool.accelerator is not None and pool.accelerator.sharing == "mps":
+            yield found(
+                "GPU004",
+                (*place(pool.spec_path), "gpu", "mps"),
+                f"MPS on {pool.name} is experimental in NVIDIA's device plugin: pods of one GPU share its faults",
+                "use gpu.mig where the GPU has it",
+            )
+
+
+def metrics_of_gpus(plan: Plan) -> Iterator[Finding]:
+    """GPU007: Prometheus without a DCGM exporter."""
+    names = {component.name: component.spec_path for component in plan.components}
+    exporters = {pod.name for pod in plan.pods} & {"nvidia-dcgm-exporter", "dcgm-exporter"}
+    present = any(one.realisation == "present" and one.name in _WITH_METRICS for one in plan.components)
+    has_gpus = any(pool.accelerator is not None for pool in plan.pools)
+    if "kube-prometheus-stack" in names and has_gpus and not exporters and not present:
+        yield found(
+            "GPU007",
+            place(names["kube-prometheus-stack"]),
+            "nothing in the plan exports metrics of GPUs: alerts on them and chargeback by use stay empty",
+            "add components.dcgmExporter, with install: false where the cluster has one",
+        )
+
+
+def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
+    """GPU008: pools that the Cluster Autoscaler grows and whose nodes offer MIG instances by size."""
+    if not any(component.name == "cluster-autoscaler" for component in plan.components):
+        return
+    for pool in plan.pools:
+        device = pool.accelerator
+        if device is not None and device.resource != "nvidia.com/gpu" and pool.min_size < pool.max_size:
+            yield found(
+                "GPU008",
+                (*place(pool.spec_path), "gpu", "mig"),
+                f"a new node of {pool.name} is ready before it offers {', '.join(device.shares)}, for which the "
+                "Cluster Autoscaler does not wait: it may start one node too many",
+                f"components.gpuOperator: {{migStrategy: single}}, or minSize: {pool.max_size}",
+            )
+
 
 def guarantees_on_time_slices(plan: Plan) -> Iterator[Finding]:
     """QTA003: a guarantee of time slices is a guarantee of turns, not of memory."""

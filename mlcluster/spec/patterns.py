@@ -13,7 +13,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
         "training",
     ),
     r"^cr-[0-9a-z]+$": ("the ID of a capacity reservation", "cr-0123456789abcdef0"),
-    r"^all-[0-9]+g\.[0-9]+gb$": ("a MIG layout", "all-1g.5gb"),
+    r"^all-(disabled|balanced|[0-9]+g\.[0-9]+gb([.-][a-z]+)*)$": ("a MIG layout", "all-1g.5gb"),
     r"^[a-z0-9][-a-z0-9]*$": ("a GPU model in lower case", "h100"),
     r"^[a-z0-9-]+\.[a-z0-9-]+$": ("an EC2 instance type", "p5.48xlarge"),
     r"^[a-z]{2}(-[a-z]+)+-[0-9]$": ("an AWS region", "us-west-2"),

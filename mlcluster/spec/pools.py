@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import RESOURCE_NAME, Count, Name, Quantity, SpecModel, ZoneName
+from mlcluster.catalog.gpus import MIG_DISABLED
+from mlcluster.spec.base import BY_SHAPE, LIST, RESOURCE_NAME, WORD, Count, Name, Quantity, SpecModel, ZoneName
 
 LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
 LabelValue = Annotated[str, Field(max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")]
@@ -45,6 +46,8 @@ class PoolNetwork(SpecModel):
     placement_group: Literal["none", "cluster"] = "none"
     rdma: dict[Annotated[str, Field(pattern=RESOURCE_NAME)], Annotated[int, Field(ge=1, le=1000)]] = {}
     """RDMA resources and how many a node offers, e.g. {rdma/hca: 8}."""
+    sriov: dict[Annotated[str, Field(pattern=RESOURCE_NAME)], Annotated[int, Field(ge=1, le=1000)]] = {}
+    """Virtual functions by resource and how many a node offers, e.g. {nvidia.com/mlnx_vf: 8}."""
 
 
 class TimeSlicing(SpecModel):
@@ -54,14 +57,39 @@ class TimeSlicing(SpecModel):
     """Pods per physical GPU."""
 
 
+class Mps(SpecModel):
+    """Several pods run on a GPU at once, each with its part of the memory and the threads (NVIDIA MPS)."""
+
+    replicas: Annotated[int, Field(ge=2, le=48)]
+    """Pods per physical GPU."""
+
+
+MigLayout = Annotated[str, Field(pattern=r"^all-(disabled|balanced|[0-9]+g\.[0-9]+gb([.-][a-z]+)*)$", max_length=40)]
+ImageDuty = Literal["driver", "toolkit", "devicePlugin", "migManager"]
+
+
 class PoolGpu(SpecModel):
     """How the GPUs of a pool are shared, and whether the nodes are tainted."""
 
-    mig: Annotated[str, Field(pattern=r"^all-[0-9]+g\.[0-9]+gb$")] | None = None
-    """MIG profile for every GPU, e.g. all-1g.5gb."""
+    mig: MigLayout | None = None
+    """MIG layout of every GPU, as mig-parted names them, e.g. all-1g.5gb, all-1g.5gb.me, all-balanced, all-disabled."""
     time_slicing: TimeSlicing | None = None
+    mps: Mps | None = None
     taint: bool = True
     """Put the accelerator taint on the nodes, so that only GPU pods come here (not on `existing`)."""
+    image_brings: Annotated[list[ImageDuty], Field(max_length=4)] = []
+    """Not on `eks`, whose images are known: what the nodes have without the GPU operator, e.g. [driver, toolkit]."""
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether MIG cuts the GPUs."""
+        return self.mig is not None and self.mig != MIG_DISABLED
+
+    @property
+    def replicas(self) -> int:
+        """Pods that share one physical GPU by time slicing or MPS; 1 where they do not."""
+        sharing = self.time_slicing or self.mps
+        return sharing.replicas if sharing else 1
 
 
 class NodeShapeGpu(SpecModel):
@@ -149,6 +177,13 @@ class ApplyToNodes(SpecModel):
     """Put `taints` on the nodes, beside those of others; `down` takes them off. Else they have them already."""
 
 
+Topology = Annotated[
+    Annotated[Literal["none", "auto"], WORD]
+    | Annotated[Annotated[list[LabelKey], Field(min_length=1, max_length=16)], LIST],
+    BY_SHAPE,
+]
+
+
 class NodePool(SpecModel):
     """Nodes of one shape that scale together."""
 
@@ -184,3 +219,5 @@ class NodePool(SpecModel):
     """On `eks`: AWS replaces nodes that are broken."""
     warm: Warm | None = None
     warm_pool: WarmPool | None = None
+    topology: Topology = "none"
+    """Kueue packs the pods of a gang close together: none, auto, or the node labels that say where a node stands."""

@@ -83,7 +83,7 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
             final = replace(release, needs=tuple(dict.fromkeys((*home, *before, *release.needs))))
             if registry and final.realisation in {"helm", "simulated"}:
                 final = mirrored_release(final, registry)
-            if settings is not None and settings.values and release.name == name:
+            if settings is not None and settings.values and release.chart == pin(name).chart:
                 final, refused = with_overrides(final, settings.values, f"components.{COMPONENTS[name].key}.values")
                 findings += refused
             done.append(final)

@@ -12,6 +12,7 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Pool
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.gpu_duties import operator_wanted
 
 Wanted = Callable[[ClusterSpec, tuple[Pool, ...]], str]
 """The place in the spec that asks for a component, "" where nothing does."""
@@ -62,20 +63,11 @@ def _asked(attribute: str) -> Wanted:
     return wanted
 
 
-def _gpu_operator(spec: ClusterSpec, _: tuple[Pool, ...]) -> str:
-    return "components.gpuOperator" if spec.components.gpu_operator is not None else ""
-
-
-def _nvidia_device_plugin(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
-    """Asked for, or on `eks` by default for images that bring none, where the GPU operator is not used."""
-    if spec.components.nvidia_device_plugin is not None:
-        return "components.nvidiaDevicePlugin"
-    operator = spec.components.gpu_operator
-    if spec.target.kind != "eks" or (operator is not None and operator.install):
-        return ""
-    al2023 = {pool.name for pool in spec.node_pools if pool.ami.family == "al2023"}
-    found = (pool for pool in pools if pool.accelerator is not None and pool.name in al2023)
-    return next((pool.spec_path for pool in found if pool.accelerator and pool.accelerator.sharing != "mig"), "")
+def _gpu_operator(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
+    """By default on `eks`, for the pools with GPUs, unless the device plugin alone is asked for."""
+    if spec.components.gpu_operator is not None:
+        return "components.gpuOperator"
+    return next((pool.spec_path for pool in pools if operator_wanted(spec) and pool.accelerator is not None), "")
 
 
 def _efa_device_plugin(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
@@ -140,7 +132,7 @@ COMPONENTS: Mapping[str, Entry] = {
     "gpu-operator": Entry(
         "gpu_operator", "gpu_operator", _gpu_operator, after=("kube-prometheus-stack", "network-operator")
     ),
-    "nvidia-device-plugin": Entry("nvidia_device_plugin", "nvidia_device_plugin", _nvidia_device_plugin),
+    "nvidia-device-plugin": Entry("nvidia_device_plugin", "nvidia_device_plugin", _asked("nvidia_device_plugin")),
     "dcgm-exporter": Entry("dcgm_exporter", "dcgm_exporter", _asked("dcgm_exporter"), after=("kube-prometheus-stack",)),
     "dra-driver-nvidia-gpu": Entry("dra_driver", "dra_driver", _asked("dra_driver"), after=("gpu-operator",)),
     "rdma-shared-device-plugin": Entry("rdma_device_plugin", "rdma_device_plugin", _asked("rdma_device_plugin")),

@@ -12,7 +12,7 @@ CHARTS = "charts"
 
 def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
     """The release with its chart from `oci://REGISTRY/charts/NAME`, and its images from the same registry."""
-    known = pins().get(release.name)
+    known = next((pin for pin in pins().values() if pin.chart == release.chart), None)
     values = release.values
     for path, image in known.images.items() if known else ():
         values = _with(values, path.split("."), mirrored(image, registry))

@@ -1,104 +1,103 @@
-"""The NVIDIA device plugin: announces nvidia.com/gpu where the image brings no plugin (components.md 4.4, v0.20.0).
+"""The NVIDIA device plugin by itself: announces GPUs where no GPU operator does (components.md 4.4, v0.20.0).
 
-That is AL2023; Bottlerocket has its own. One release for each way of sharing, on different nodes: a node then needs no
-label that chooses its configuration. MIG needs somebody who partitions the GPUs, which AL2023 does not bring: pools
-with MIG get nothing here.
+It leaves out pools whose image has one. One release for each way of sharing, on different nodes: a node then needs no
+label that chooses its configuration. It cuts no GPUs; where somebody else has, it announces MIG instances by size.
 """
 
-import json
+from collections.abc import Iterable, Mapping
 
-from mlcluster.catalog.pins import NVIDIA_DEVICE_PLUGIN
-from mlcluster.plan import names
+from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.eks.context import EksContext
-from mlcluster.plan.eks.tolerations import CRITICAL, device_plugin_tolerations
+from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
+from mlcluster.plan.components.ownership import served
+from mlcluster.plan.components.tolerations import CRITICAL, daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
-from mlcluster.plan.quantities import parse
 
+NAME = "nvidia-device-plugin"
+NAMESPACE = "kube-system"
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 """The chart asks for nothing."""
 
+MPS_CAPABLE = "nvidia.com/mps.capable"
+"""The chart's MPS daemon goes to nodes with this label, which GPU feature discovery writes where it runs."""
+
+_SOURCE = "values of the release, over values.yaml of NVIDIA/k8s-device-plugin v0.20.0"
+_MPS_SOURCE = (
+    "taken to request what the plugin does: values.yaml of NVIDIA/k8s-device-plugin v0.20.0 has one `resources`"
+)
+
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The releases and their pods."""
-    on = context.eks()
-    return Contribution(releases=tuple(nvidia_device_plugin_releases(on)), pods=nvidia_device_plugin_pods(on))
-
-
-def nvidia_device_plugin_releases(context: EksContext) -> list[PlanRelease]:
-    """A release for whole GPUs, and one for each number of time slices."""
-    return [
-        PlanRelease(
-            id=f"Release/{_name(replicas)}",
-            name=_name(replicas),
-            chart=NVIDIA_DEVICE_PLUGIN.chart,
-            version=NVIDIA_DEVICE_PLUGIN.version,
-            repository=NVIDIA_DEVICE_PLUGIN.repository,
-            namespace=NVIDIA_DEVICE_PLUGIN.namespace,
-            values=_values(context, replicas, pools),
-            needs=(),
-            realisation="helm",
-            spec_path=pools[0].spec_path,
-        )
-        for replicas, pools in _by_sharing(context).items()
-    ]
-
-
-def nvidia_device_plugin_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """Its pod on the nodes of each pool."""
-    return tuple(
-        PlanPod(
-            owner=f"Release/{_name(replicas)}",
-            kind="DaemonSet",
-            namespace=NVIDIA_DEVICE_PLUGIN.namespace,
-            node_selector=pool.selector,
-            tolerations=(CRITICAL, *device_plugin_tolerations(context, pools)),
-            requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
-            priority_class="system-node-critical",
-            evidence="declared",
-            source=f"values of the release, over values.yaml of {NVIDIA_DEVICE_PLUGIN.source}",
-            spec_path=pool.spec_path,
-        )
-        for replicas, pools in _by_sharing(context).items()
-        for pool in pools
+    """The releases, their pods, and the label that brings the MPS daemon."""
+    groups = _by_sharing(context)
+    if realisation(context, NAME) == "present":
+        return Contribution(releases=(chart_release(context, NAME, {}),))
+    return Contribution(
+        releases=tuple(_release(context, key, pools) for key, pools in groups.items()),
+        pods=tuple(pod for key, pools in groups.items() for pod in _pods(context, key, pools)),
+        node_labels={pool.name: {MPS_CAPABLE: "true"} for pools in groups.values() for pool in pools if _mps(pool)},
     )
 
 
-def _by_sharing(context: EksContext) -> dict[int, list[Pool]]:
-    """Pools by time slices of each GPU, 1 where it is not shared."""
-    found: dict[int, list[Pool]] = {}
-    for pool in context.pools:
-        written, accelerator = context.written(pool), pool.accelerator
-        if accelerator is None or accelerator.sharing == "mig" or written.ami.family != "al2023":
-            continue
-        slicing = written.gpu.time_slicing
-        found.setdefault(slicing.replicas if slicing else 1, []).append(pool)
-    return dict(sorted(found.items()))
+def on_pools(pools: Iterable[Pool]) -> Manifest:
+    """The affinity of a daemon set that runs on the nodes of these pools and on no other."""
+    terms = [
+        {
+            "matchExpressions": [
+                {"key": key, "operator": "In", "values": [value]} for key, value in pool.selector.items()
+            ]
+        }
+        for pool in pools
+    ]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
-def _name(replicas: int) -> str:
-    return NVIDIA_DEVICE_PLUGIN.name + ("" if replicas == 1 else f"-slices-{replicas}")
+def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
+    """Pools by the configuration that they need, whole GPUs first."""
+    found: dict[str, list[Pool]] = {}
+    for pool in served(context, NAME, "devicePlugin"):
+        found.setdefault(plugin_key(pool, context.written(pool)), []).append(pool)
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] != WHOLE, entry[0])))
 
 
-def _values(context: EksContext, replicas: int, pools: list[Pool]) -> Manifest:
-    ours = {"key": names.POOL, "operator": "In", "values": [pool.name for pool in pools]}
-    terms = [{"matchExpressions": [ours]}]
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
-        "tolerations": [CRITICAL, *device_plugin_tolerations(context, pools)],
+def _name(key: str) -> str:
+    """As it was called before there was MPS: nvidia-device-plugin, -slices-4, -mps-2."""
+    return NAME if key == WHOLE else f"{NAME}-{key.replace('time-slicing', 'slices')}"
+
+
+def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRelease:
+    cut = any(pool.accelerator is not None and pool.accelerator.sharing == "mig" for pool in pools)
+    strategy = "mixed" if cut else "none"
+    values: Manifest = {
+        "affinity": on_pools(pools),
+        "tolerations": [CRITICAL, *daemon_set_tolerations(context, pools)],
         "resources": {"requests": REQUESTS},
-        "migStrategy": "none",
-        **({"config": {"map": {"default": _slices(replicas)}}} if replicas > 1 else {}),
+        "migStrategy": strategy,
+        **({"config": {"map": {"default": plugin_configuration(key, strategy)}}} if key != WHOLE else {}),
     }
+    return chart_release(context, NAME, values, name=_name(key))
 
 
-def _slices(replicas: int) -> str:
-    """The plugin's own configuration (version v1), as JSON, which YAML takes.
+def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPod]:
+    workloads = {_name(key): (pools, _SOURCE)}
+    if any(map(_mps, pools)):
+        workloads[f"{_name(key)}-mps-control-daemon"] = (pools, _MPS_SOURCE)
+    return [
+        pod
+        for name, (where, source) in workloads.items()
+        for pod in daemon_set_pods(
+            context,
+            release_id(_name(key)),
+            name,
+            where,
+            REQUESTS,
+            namespace=NAMESPACE,
+            source=source,
+            tolerations=[CRITICAL, *daemon_set_tolerations(context, pools)],
+        )
+    ]
 
-    The name stays nvidia.com/gpu, which quotas count; more than one slice of a pod would be no more than one.
-    """
-    shared = [{"name": "nvidia.com/gpu", "replicas": replicas}]
-    slicing = {"renameByDefault": False, "failRequestsGreaterThanOne": True, "resources": shared}
-    document = {"version": "v1", "flags": {"migStrategy": "none"}, "sharing": {"timeSlicing": slicing}}
-    return json.dumps(document, indent=2)
+
+def _mps(pool: Pool) -> bool:
+    return pool.accelerator is not None and pool.accelerator.sharing == "mps"

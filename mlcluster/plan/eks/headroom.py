@@ -89,7 +89,7 @@ def _name(pool: Pool) -> str:
 def _requests(context: EksContext, pool: Pool) -> Amounts:
     """One node's worth: a share of CPU and memory, and the accelerators, so that the node has them.
 
-    Of a time-sliced GPU one slice: the device plugin refuses a pod that asks for more.
+    Of a GPU shared by time slicing or MPS one slice: the device plugin refuses a pod that asks for more.
     """
     reserved = context.written(pool).reserved
     kept = {"cpu": parse("cpu", reserved.cpu), "memory": parse("memory", reserved.memory)}
@@ -97,7 +97,8 @@ def _requests(context: EksContext, pool: Pool) -> Amounts:
     accelerator = pool.accelerator
     if accelerator is None:
         return found
-    return {**found, accelerator.resource: 1 if accelerator.sharing == "timeSlicing" else accelerator.slices}
+    one_at_a_time = accelerator.sharing in {"timeSlicing", "mps"}
+    return {**found, **(dict.fromkeys(accelerator.shares, 1) if one_at_a_time else accelerator.shares)}
 
 
 def _deployment(context: EksContext, pool: Pool) -> PlanObject:

@@ -93,7 +93,7 @@ def _bottlerocket(context: EksContext, pool: Pool, pages: int, *, store: bool) -
 def _sharing(context: EksContext, pool: Pool) -> Iterable[Table]:
     """Bottlerocket runs its own device plugin and MIG manager."""
     gpu, plugin = context.written(pool).gpu, "settings.kubelet-device-plugins.nvidia"
-    if gpu.mig is not None and pool.accelerator is not None:
+    if gpu.mig is not None and gpu.partitioned and pool.accelerator is not None:
         key = bottlerocket_mig_key(pool.accelerator.model, pool.accelerator.memory_mib)
         yield plugin, {"device-partitioning-strategy": "mig"}
         yield f"{plugin}.mig.profile", {key: gpu.mig.removeprefix("all-")}

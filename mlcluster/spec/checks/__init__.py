@@ -4,6 +4,7 @@ Each module has functions ClusterSpec -> problems, pure and independent of each 
 once. What is only unwise is not here: that is a finding of `rules/`.
 """
 
+from mlcluster.spec.checks.components_gpu import components_gpu_problems
 from mlcluster.spec.checks.eks_network import eks_network_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.checks.eks_scaling import scaling_problems
@@ -30,6 +31,7 @@ _CHECKS = (
     scaling_problems,
     storage_problems,
     gpu_problems,
+    components_gpu_problems,
     label_problems,
     reference_problems,
     quota_problems,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from mlcluster.catalog.gpus import MIG_BALANCED
 from mlcluster.spec.checks.facts import NodeFacts
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.teams import Amount
@@ -18,7 +19,8 @@ class PoolSize:
     Attributes:
         gpus: per node.
         slices: per GPU.
-        shared: GPUs are divided by MIG or time slicing.
+        shared: GPUs are divided by MIG, time slicing or MPS.
+        uniform: every slice is like every other.
     """
 
     name: str
@@ -26,6 +28,7 @@ class PoolSize:
     gpus: int
     slices: int
     shared: bool
+    uniform: bool = True
 
     def total(self, unit: Unit) -> int:
         """The whole pool in `unit`."""
@@ -39,8 +42,9 @@ class PoolSize:
 
 def pool_size(pool: NodePool, facts: NodeFacts) -> PoolSize:
     """The pool in numbers."""
-    shared = pool.gpu.mig is not None or pool.gpu.time_slicing is not None
-    return PoolSize(pool.name, pool.max_size, facts.gpus, facts.slices_per_gpu, shared)
+    shared = pool.gpu.partitioned or pool.gpu.replicas > 1
+    uniform = pool.gpu.mig != MIG_BALANCED
+    return PoolSize(pool.name, pool.max_size, facts.gpus, facts.slices_per_gpu, shared, uniform)
 
 
 def given(amount: Amount) -> list[tuple[Unit, int]]:

@@ -31,6 +31,9 @@ def image_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pro
         yield from _driver(here, pool, instance)
         yield from _hugepages(here, pool, instance)
         yield from _mig((*here, "gpu", "mig"), pool, instance)
+        if pool.gpu.mps is not None and pool.ami.family == "bottlerocket":
+            message = "Bottlerocket's own device plugin has no MPS"
+            yield Problem((*here, "gpu", "mps"), message, "ami: {family: al2023}, or gpu.timeSlicing", key=True)
 
 
 def _family(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
@@ -80,12 +83,15 @@ def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Pr
 
 
 def _mig(loc: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
-    if pool.gpu.mig is None or pool.ami.family != "bottlerocket" or not instance.accelerator_count:
+    layout = pool.gpu.mig
+    if layout is None or not pool.gpu.partitioned or pool.ami.family != "bottlerocket":
         return
     facts = gpu(instance.accelerator, instance.accelerator_memory_mib)
-    if facts is None or pool.gpu.mig.removeprefix("all-") not in facts.mig_profiles:
+    if facts is None or layout not in facts.mig_layouts:
         return  # no GPU of the type does that: said already
     known = bottlerocket_mig_key(instance.accelerator, instance.accelerator_memory_mib)
-    if not known or pool.gpu.mig.startswith("all-4g."):
-        message = f"Bottlerocket cannot make {pool.gpu.mig} of {instance.accelerator}, and al2023 makes no MIG at all"
-        yield Problem(loc, message, "another layout" if known else "gpu.timeSlicing shares any GPU")
+    # It knows layouts of plain profiles: all-1g.5gb, not all-1g.5gb.me or all-balanced.
+    plain = list(facts.mig_layouts[layout]) == [layout.removeprefix("all-")] and layout.count(".") == 1
+    if not known or not plain or layout.startswith("all-4g."):
+        message = f"Bottlerocket cannot make {layout} of {instance.accelerator}"
+        yield Problem(loc, message, "ami: {family: al2023}" + (", or another layout" if known else ""))

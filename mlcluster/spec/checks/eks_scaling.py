@@ -32,9 +32,6 @@ def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
         if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
             message = f"quotas count {pool.max_size} nodes, and with autoscaler none nobody starts more than minSize"
             yield Problem((*here, "maxSize"), message, f"minSize: {pool.max_size}, or an autoscaler")
-        if pool.gpu.mig is not None and pool.ami.family == "al2023":
-            message = "MIG on the al2023 image needs the GPU operator, which is not supported yet"
-            yield Problem((*here, "gpu", "mig"), message, "ami: {family: bottlerocket} partitions GPUs itself")
 
 
 def _karpenter(spec: ClusterSpec, target: EksTarget) -> Iterator[Problem]:
@@ -64,8 +61,9 @@ def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
     unknown: dict[tuple[str, ...], bool] = {
         ("hugepages2Mi",): bool(pool.hugepages_2mi),
         ("network", "efa"): pool.network.efa,
-        ("gpu", "mig"): pool.gpu.mig is not None,
+        ("gpu", "mig"): pool.gpu.partitioned,
         ("gpu", "timeSlicing"): pool.gpu.time_slicing is not None,
+        ("gpu", "mps"): pool.gpu.mps is not None,
     }
     why = {"hugepages2Mi": "huge pages", "efa": "the huge pages that EFA needs"}
     for path, given in unknown.items():

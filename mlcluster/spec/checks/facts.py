@@ -22,6 +22,7 @@ class NodeFacts:
 
     Attributes:
         gpu_model: "" without GPUs.
+        mig_layouts: layout -> profile -> instances on one GPU; empty when it cannot be partitioned.
         slices_per_gpu: what pods can request of one GPU; 1 for whole GPUs.
         efa: EFA interfaces.
         allocatable: cpu in milli-CPU, memory and ephemeralStorage in MiB, pods; by the spec's keys.
@@ -30,7 +31,7 @@ class NodeFacts:
     gpu_model: str
     gpus: int
     gpu_memory_mib: int | None
-    mig_profiles: Mapping[str, int]
+    mig_layouts: Mapping[str, Mapping[str, int]]
     slices_per_gpu: int
     efa: int
     allocatable: Mapping[str, int]
@@ -57,13 +58,13 @@ def node_facts(pool: NodePool, *, on_eks: bool = False) -> NodeFacts | None:
         return None
     memory = instance.accelerator_memory_mib
     is_gpu = instance.accelerator_manufacturer == "nvidia" and instance.accelerator_count > 0
-    profiles = _profiles(instance.accelerator, memory) if is_gpu else {}
+    layouts = _layouts(instance.accelerator, memory) if is_gpu else {}
     return NodeFacts(
         gpu_model=instance.accelerator if is_gpu else "",
         gpus=instance.accelerator_count if is_gpu else 0,
         gpu_memory_mib=memory if is_gpu else None,
-        mig_profiles=profiles,
-        slices_per_gpu=_slices(pool, profiles),
+        mig_layouts=layouts,
+        slices_per_gpu=_slices(pool, layouts),
         efa=instance.efa,
         allocatable=_eks_allocatable(pool, instance) if on_eks else _catalogued(instance),
     )
@@ -93,13 +94,13 @@ def _eks_allocatable(pool: NodePool, instance: InstanceType) -> dict[str, int]:
 
 def _of_shape(pool: NodePool, shape: NodeShape) -> NodeFacts:
     found = shape.gpu
-    profiles = _profiles(found.model, found.memory_mib) if found else {}
+    layouts = _layouts(found.model, found.memory_mib) if found else {}
     return NodeFacts(
         gpu_model=found.model if found else "",
         gpus=found.count if found else 0,
         gpu_memory_mib=found.memory_mib if found else None,
-        mig_profiles=profiles,
-        slices_per_gpu=_slices(pool, profiles),
+        mig_layouts=layouts,
+        slices_per_gpu=_slices(pool, layouts),
         efa=0,
         allocatable={
             "cpu": units("cpu", shape.cpu),
@@ -110,12 +111,12 @@ def _of_shape(pool: NodePool, shape: NodeShape) -> NodeFacts:
     )
 
 
-def _profiles(model: str, memory_mib: int | None) -> Mapping[str, int]:
+def _layouts(model: str, memory_mib: int | None) -> Mapping[str, Mapping[str, int]]:
     known = gpu(model, memory_mib)
-    return known.mig_profiles if known else {}
+    return known.mig_layouts if known else {}
 
 
-def _slices(pool: NodePool, profiles: Mapping[str, int]) -> int:
-    if pool.gpu.mig is not None:
-        return profiles.get(pool.gpu.mig.removeprefix("all-"), 1)
-    return pool.gpu.time_slicing.replicas if pool.gpu.time_slicing else 1
+def _slices(pool: NodePool, layouts: Mapping[str, Mapping[str, int]]) -> int:
+    if pool.gpu.mig is not None and pool.gpu.partitioned:
+        return sum(layouts.get(pool.gpu.mig, {}).values()) or 1
+    return pool.gpu.replicas

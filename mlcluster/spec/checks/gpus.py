@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlcluster.catalog.gpus import gpus
+from mlcluster.catalog.gpus import MIG_DISABLED, gpus
 from mlcluster.spec.checks.facts import NodeFacts, node_facts
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import reserved_domain
@@ -12,6 +12,11 @@ from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
 _EFA = "vpc.amazonaws.com/efa"
+_FOLLOWS = {
+    "nvidia.com/mig.config": "gpu.mig",
+    "nvidia.com/device-plugin.config": "gpu.timeSlicing or gpu.mps",
+}
+"""Labels by which components are told what the spec says elsewhere."""
 
 
 def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
@@ -23,39 +28,44 @@ def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
             yield from _sharing((*here, "gpu"), pool, facts)
             yield from _efa((*here, "network", "efa"), pool, facts)
         yield from _rdma((*here, "network", "rdma"), pool)
+        yield from _labels((*here, "labels"), pool)
 
 
 def _sharing(here: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
-    ways = {"mig": pool.gpu.mig, "timeSlicing": pool.gpu.time_slicing}
+    ways = {"mig": pool.gpu.mig, "timeSlicing": pool.gpu.time_slicing, "mps": pool.gpu.mps}
     given = [key for key, value in ways.items() if value is not None]
     if not facts.gpus:
-        for key in given:
-            message = f"{pool.instance_type or 'this nodeShape'} has no GPUs to share"
+        brings = ["imageBrings"] if pool.gpu.image_brings else []
+        for key in (*given, *brings):
+            what = "share" if key in given else "bring anything for"
+            message = f"{pool.instance_type or 'this nodeShape'} has no GPUs to {what}"
             yield Problem((*here, key), message, "remove it, or choose nodes with GPUs", key=True)
-    elif len(given) == 2:
-        yield Problem((*here, "timeSlicing"), "mig is given too; a GPU is shared in one way", "keep one", key=True)
-    elif pool.gpu.mig is not None:
+        return
+    dividing = [key for key in given if ways[key] != MIG_DISABLED]
+    for key in dividing[1:]:
+        message = f"{dividing[0]} is given too; a GPU is shared in one way"
+        yield Problem((*here, key), message, "keep one", key=True)
+    if pool.gpu.mig is not None and len(dividing) < 2:
         yield from _mig((*here, "mig"), pool.gpu.mig, facts)
 
 
 def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
-    profile, model = layout.removeprefix("all-"), facts.gpu_model
-    if profile in facts.mig_profiles:
+    model, layouts = facts.gpu_model, facts.mig_layouts
+    if layout in layouts or (layouts and layout == MIG_DISABLED):
         return
-    if facts.mig_profiles:
-        known = [f"all-{name}" for name in facts.mig_profiles]
+    if layouts:
         gib = f" with {facts.gpu_memory_mib // 1024} GiB" if facts.gpu_memory_mib else ""
-        message = f"{model}{gib} has no MIG profile {profile}; it has {listed(facts.mig_profiles)}"
+        message = f"{model}{gib} has no MIG layout {layout}; it has {listed((*layouts, MIG_DISABLED))}"
         size = layout.partition(".")[0]
-        alike = next((name for name in known if name.startswith(f"{size}.")), "")
-        yield Problem(loc, message, f"did you mean {alike}?" if alike else f"for example {known[0]}")
+        alike = next((name for name in layouts if name.startswith(f"{size}.")), "")
+        yield Problem(loc, message, f"did you mean {alike}?" if alike else f"for example {next(iter(layouts))}")
         return
-    memories = [known.memory_mib for known in gpus() if known.model == model and known.mig_profiles]
+    memories = [known.memory_mib for known in gpus() if known.model == model and known.mig_layouts]
     if memories:
         hint = f"nodeShape.gpu.memoryMib tells the variants apart: {' or '.join(map(str, memories))}"
-        yield Problem(loc, f"which {model} this is decides its MIG profiles", hint)
+        yield Problem(loc, f"which {model} this is decides its MIG layouts", hint)
     else:
-        yield Problem(loc, f"no MIG profiles of {model} are known", "gpu.timeSlicing shares any GPU")
+        yield Problem(loc, f"no MIG layouts of {model} are known", "gpu.timeSlicing shares any GPU")
 
 
 def _efa(loc: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
@@ -73,3 +83,14 @@ def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
         elif domain or name.startswith("nvidia.com/mig-"):
             message = f"{name} is not an RDMA resource"
             yield Problem((*here, name), message, "name what the RDMA device plugin offers, e.g. rdma/hca", key=True)
+
+
+def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    for key in pool.labels:
+        if key in _FOLLOWS:
+            message = f"{key} follows from the spec: mlcluster sets it"
+            yield Problem((*here, key), message, f"remove it, and say {_FOLLOWS[key]}", key=True)
+        elif key.startswith("nvidia.com/gpu.deploy."):
+            message = f"{key} says who brings what, which mlcluster knows"
+            hint = "gpu.imageBrings says what the image has, components.gpuOperator.without what somebody else brings"
+            yield Problem((*here, key), message, hint, key=True)

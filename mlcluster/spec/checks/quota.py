@@ -62,6 +62,9 @@ def amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator
     elif size is not None and units[0] == "slices" and not size.shared:
         message = f"the GPUs of pool {size.name} are not shared, so it has no slices"
         yield Problem((*loc, "slices"), message, "count in gpus, or set gpu.mig or gpu.timeSlicing", key=True)
+    elif size is not None and units[0] == "slices" and not size.uniform:
+        message = f"the slices of pool {size.name} are of several sizes, and a number does not say which"
+        yield Problem((*loc, "slices"), message, "count in gpus or nodes: that is a share of each size", key=True)
 
 
 def _beyond(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:

@@ -13,10 +13,9 @@ Operand = Literal[
     "gpuFeatureDiscovery",
     "nodeFeatureDiscovery",
     "migManager",
-    "dcgm",
     "dcgmExporter",
-    "validator",
 ]
+"""What the GPU operator can leave to others."""
 
 
 class GpuOperator(ChartComponent):
@@ -24,7 +23,7 @@ class GpuOperator(ChartComponent):
 
     mig_strategy: Literal["single", "mixed"] = "mixed"
     """mixed: MIG instances are requested by size, nvidia.com/mig-1g.5gb; single: as nvidia.com/gpu."""
-    without: Annotated[list[Operand], Field(max_length=9)] = []
+    without: Annotated[list[Operand], Field(max_length=7)] = []
     """What it leaves to somebody else, on every pool, e.g. [dcgmExporter]."""
     gds: bool = False
     """GPUDirect Storage; only where the operator brings the driver."""
@@ -46,4 +45,4 @@ class DraDriver(ChartComponent):
     compute_domains: bool = True
     """Channels of NVLink across nodes, for pods that claim them."""
     gpus: bool = False
-    """GPUs too, in place of the device plugin; needs Kubernetes 1.36, where claims answer requests for nvidia.com/gpu."""
+    """GPUs too, in place of the device plugin; needs Kubernetes 1.36, which answers requests for nvidia.com/gpu so."""

@@ -66,7 +66,7 @@ def camel(document: Any) -> None:
     elif isinstance(document, dict):
         opaque = {
             "manifest", "values", "inputs", "labels", "selector", "allocatable", "overhead", "usable", "nominal",
-            "borrowing", "lending", "remainder", "nodeSelector", "tolerations", "requests",
+            "borrowing", "lending", "remainder", "nodeSelector", "tolerations", "requests", "shares",
         }  # fmt: skip
         for key, part in document.items():
             assert CAMEL.fullmatch(key), key

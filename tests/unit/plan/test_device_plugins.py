@@ -1,6 +1,5 @@
-"""Device plugins on EKS: on which nodes, with what configuration."""
+"""The EFA device plugin: on which nodes, with what configuration."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,6 @@ import yaml
 from mlcluster.plan.components.efa_device_plugin import (
     efa_device_plugin_pods,
     efa_device_plugin_releases,
-)
-from mlcluster.plan.components.nvidia_device_plugin import (
-    nvidia_device_plugin_pods,
-    nvidia_device_plugin_releases,
 )
 from mlcluster.plan.model import Manifest, PlanRelease
 from mlcluster.plan.overhead import lands_on
@@ -42,18 +37,6 @@ EVERY = (SYSTEM, TAINTED, SLICED, MIG, ROCKET)
 def efa(*pools: Data, **target: Any) -> PlanRelease:
     (release,) = efa_device_plugin_releases(eks_context(*(pools or EVERY), **target))
     return release
-
-
-def nvidia(*pools: Data) -> dict[str, PlanRelease]:
-    return {release.id: release for release in nvidia_device_plugin_releases(eks_context(*(pools or EVERY)))}
-
-
-def pools_of(release: PlanRelease) -> list[str]:
-    required = release.values["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    ((term,),) = (one["matchExpressions"] for one in required["nodeSelectorTerms"])
-    assert (term["key"], term["operator"]) == ("mlcluster.dev/pool", "In")
-    names: list[str] = term["values"]
-    return names
 
 
 def unknown(ours: Manifest, theirs: Any, above: str = "") -> list[str]:
@@ -85,41 +68,11 @@ def test_its_image_comes_from_the_regions_own_registry(region: str, registry: st
     assert efa(region=region).values["image"] == {"repository": f"{registry}/eks/aws-efa-k8s-device-plugin"}
 
 
-def test_plugins_tolerate_every_taint_of_their_pools() -> None:
+def test_it_tolerates_every_taint_of_its_pools() -> None:
     wanted = {("nvidia.com/gpu", "NoSchedule"), ("dedicated", "NoSchedule"), ("example.com/checking", "NoExecute")}
-    for release in (efa(), nvidia()["Release/nvidia-device-plugin"]):
-        assert wanted <= {(one["key"], one.get("effect", "")) for one in release.values["tolerations"]}
-        assert {one["operator"] for one in release.values["tolerations"]} == {"Exists"}
-
-
-def test_one_release_for_each_way_of_sharing_on_nodes_of_its_own() -> None:
-    second = {**SLICED, "name": "second"}
-    third = {**SLICED, "name": "third", "gpu": {"timeSlicing": {"replicas": 8}}}
-    found = nvidia(*EVERY, second, third)
-    assert {identifier: pools_of(release) for identifier, release in found.items()} == {
-        "Release/nvidia-device-plugin": ["train"],
-        "Release/nvidia-device-plugin-slices-4": ["sliced", "second"],
-        "Release/nvidia-device-plugin-slices-8": ["third"],
-    }
-    assert len({release.name for release in found.values()}) == 3
-
-
-def test_slices_keep_the_name_that_quotas_count() -> None:
-    release = nvidia()["Release/nvidia-device-plugin-slices-4"]
-    document = json.loads(release.values["config"]["map"]["default"])
-    assert document["sharing"]["timeSlicing"] == {
-        "renameByDefault": False,
-        "failRequestsGreaterThanOne": True,
-        "resources": [{"name": "nvidia.com/gpu", "replicas": 4}],
-    }
-    assert "config" not in nvidia()["Release/nvidia-device-plugin"].values
-
-
-@pytest.mark.parametrize("pool", [MIG, ROCKET, SYSTEM], ids=lambda pool: pool["name"])
-def test_no_second_plugin_where_the_image_has_one_and_none_without_partitions(pool: Data) -> None:
-    here = eks_context(pool)
-    assert nvidia_device_plugin_releases(here) == []
-    assert nvidia_device_plugin_pods(here) == ()
+    tolerations = efa().values["tolerations"]
+    assert wanted <= {(one["key"], one.get("effect", "")) for one in tolerations}
+    assert {one["operator"] for one in tolerations} == {"Exists"}
 
 
 def test_nothing_without_efa() -> None:
@@ -130,27 +83,20 @@ def test_nothing_without_efa() -> None:
 
 def test_pods_land_on_the_pools_that_need_them_and_on_no_others() -> None:
     here = eks_context(*EVERY)
-    for pods, wanted in (
-        (efa_device_plugin_pods(here), ["train", "rocket"]),
-        (nvidia_device_plugin_pods(here), ["train", "sliced"]),
-    ):
-        assert [pool.name for pod in pods for pool in here.pools if lands_on(pod, pool)] == wanted
-        assert {pod.kind for pod in pods} == {"DaemonSet"}
+    pods = efa_device_plugin_pods(here)
+    assert [pool.name for pod in pods for pool in here.pools if lands_on(pod, pool)] == ["train", "rocket"]
+    assert {pod.kind for pod in pods} == {"DaemonSet"}
 
 
 def test_pods_belong_to_releases_of_the_plan() -> None:
     here = eks_context(*EVERY)
-    owners = {pod.owner for pod in (*efa_device_plugin_pods(here), *nvidia_device_plugin_pods(here))}
-    assert owners == {efa().id, *nvidia()}
+    assert {pod.owner for pod in efa_device_plugin_pods(here)} == {efa().id}
 
 
 @needs_charts
-@pytest.mark.parametrize("name", ["aws-efa-k8s-device-plugin", "nvidia-device-plugin"])
-def test_every_value_is_the_charts(name: str) -> None:
-    chart = yaml.safe_load((CHARTS / name / "values.yaml").read_text("utf-8"))
-    releases = [efa()] if name.startswith("aws") else list(nvidia().values())
-    for release in releases:
-        assert unknown(release.values, chart) == []
+def test_every_value_is_the_charts() -> None:
+    chart = yaml.safe_load((CHARTS / "aws-efa-k8s-device-plugin" / "values.yaml").read_text("utf-8"))
+    assert unknown(efa().values, chart) == []
     assert unknown({"image": {"repo": ""}, "x": 1}, chart) == ["image.repo", "x"]
 
 

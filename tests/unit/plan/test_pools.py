@@ -231,11 +231,11 @@ def test_eks_nodes_say_what_they_are() -> None:
     pool = eks_pool({**SHARED, "network": {"efa": True}, "labels": {"ml": "yes"}})
     assert pool.labels == {
         POOL: "shared",
-        "k8s.amazonaws.com/accelerator": "nvidia-tesla-a100",
-        "nvidia.com/mig.config": "all-1g.5gb",
         "mlcluster.dev/efa": "true",
+        "nvidia.com/mig.config": "all-1g.5gb",
         "ml": "yes",
     }
+    assert eks_pool(TRAIN).labels["k8s.amazonaws.com/accelerator"] == "nvidia-h100"
     assert pool.selector == {POOL: "shared"}
     assert eks_pool(SYSTEM).labels == {POOL: "system"}
 
@@ -249,4 +249,4 @@ def test_bottlerocket_calls_mig_instances_gpus() -> None:
         "mig",
     )
     assert pool.usable["nvidia.com/gpu"] == 56
-    assert "nvidia.com/mig.config" not in pool.labels
+    assert pool.labels["k8s.amazonaws.com/accelerator"] == "nvidia-tesla-a100"

@@ -371,6 +371,7 @@ def test_every_pool_is_looked_at() -> None:
         ({"hugepages2Mi": 512}, ("hugepages2Mi",)),
         ({"network": {"efa": True}}, ("network", "efa")),
         ({"gpu": {"timeSlicing": {"replicas": 4}}}, ("gpu", "timeSlicing")),
+        ({"gpu": {"mps": {"replicas": 2}}}, ("gpu", "mps")),
         ({"gpu": {"mig": "all-1g.10gb"}, **ROCKET}, ("gpu", "mig")),
     ],
 )
@@ -382,10 +383,8 @@ def test_what_karpenter_does_not_know_before_a_node_is_there(fields: Data, where
     assert problems({**TRAIN, **fields, "minSize": 8}, fixed, autoscaler="karpenter") == {}
 
 
-def test_mig_waits_for_the_gpu_operator_on_al2023() -> None:
-    found = problems(SHARED)
-    assert list(found) == [(*POOL, "gpu", "mig")]
-    assert "bottlerocket" in found[(*POOL, "gpu", "mig")]
+def test_mig_on_al2023_needs_the_gpu_operator() -> None:
+    assert problems(SHARED) == {}
 
 
 def test_what_does_not_fit_the_tags_of_a_group() -> None:

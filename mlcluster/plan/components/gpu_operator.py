@@ -1,0 +1,135 @@
+"""The NVIDIA GPU operator: whatever GPU nodes need that their image does not bring (components.md 4.1, v26.7.0)."""
+
+from collections.abc import Iterator, Mapping
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan.components.charts import chart_release, realisation
+from mlcluster.plan.components.component import PRIVILEGED, Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.gpu_operator_pods import NAMESPACE, operator_pods
+from mlcluster.plan.components.gpu_operator_values import (
+    COUNTERS,
+    MIG_CONFIGS,
+    PLUGIN_CONFIGS,
+    operator_values,
+    settings,
+    sharing_keys,
+)
+from mlcluster.plan.components.gpu_sharing import (
+    MIG_LABEL,
+    PLUGIN_LABEL,
+    WHOLE,
+    mig_configuration,
+    plugin_configuration,
+    plugin_key,
+)
+from mlcluster.plan.components.ownership import OPERATOR, opt_outs, ownership, served
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import PlanObject, PlanRelease, Pool
+from mlcluster.plan.objects import make
+from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv
+from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
+from mlcluster.plan.places import place
+from mlcluster.spec.gpu_duties import known_gpu
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release with its namespace and ConfigMaps, its pods, and what the nodes of each pool say to it."""
+    labels = {pool.name: node_labels(context, pool) for pool in context.gpu_pools}
+    if realisation(context, OPERATOR) == "present":
+        release = chart_release(context, OPERATOR, {})
+        return Contribution(releases=(release,), node_labels=labels, findings=tuple(_to_arrange(context)))
+    objects = tuple(_config_maps(context))
+    return Contribution(
+        releases=(_release(context, objects),),
+        objects=objects,
+        pods=operator_pods(context),
+        node_labels=labels,
+        namespaces={NAMESPACE: PRIVILEGED},
+        findings=(*_homeless(context), *_unlabelled(context, labels)),
+    )
+
+
+def node_labels(context: ComponentContext, pool: Pool) -> dict[str, str]:
+    """What the nodes of a pool decline, which configuration of the device plugin they have, and how they are cut."""
+    written, owns = context.written(pool), ownership(context)[pool.name]
+    found = opt_outs(context, pool)
+    key = plugin_key(pool, written)
+    if owns["devicePlugin"] == OPERATOR and key != WHOLE:
+        found[PLUGIN_LABEL] = key
+    if owns["migManager"] == OPERATOR and written.gpu.mig is not None:
+        found[MIG_LABEL] = written.gpu.mig
+    return found
+
+
+def _release(context: ComponentContext, objects: tuple[PlanObject, ...]) -> PlanRelease:
+    return chart_release(
+        context,
+        OPERATOR,
+        operator_values(context),
+        needs=tuple(entry.id for entry in objects),
+        definitions=("clusterpolicies.nvidia.com", "nvidiadrivers.nvidia.com"),
+    )
+
+
+def _config_maps(context: ComponentContext) -> Iterator[PlanObject]:
+    keys = sharing_keys(context)
+    if keys:
+        strategy = settings(context).mig_strategy
+        yield _config_map(context, PLUGIN_CONFIGS, {key: plugin_configuration(key, strategy) for key in keys})
+    cut = served(context, OPERATOR, "migManager")
+    models = {known.device_ids: known for pool in cut if (known := known_gpu(context.written(pool))) is not None}
+    if models:
+        yield _config_map(context, MIG_CONFIGS, {"config.yaml": mig_configuration(models.values())})
+    if served(context, OPERATOR, "dcgmExporter"):
+        yield _config_map(context, COUNTERS, {FILE_NAME: dcgm_counters_csv()})
+
+
+def _config_map(context: ComponentContext, name: str, data: dict[str, str]) -> PlanObject:
+    path = context.spec_path(OPERATOR)
+    return make(context.cluster, "v1", "ConfigMap", name, {"data": data}, namespace=NAMESPACE, spec_path=path)
+
+
+def _homeless(context: ComponentContext) -> Iterator[Finding]:
+    """GPU005: the controller runs on a node without GPUs, and so does the hook that helm waits for at the end."""
+    tolerated = controller_tolerations(context)
+    for pool in context.pools:
+        hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
+        if pool.accelerator is None and all(any(tolerates(one, taint) for one in tolerated) for taint in hard):
+            return
+    yield found(
+        "GPU005",
+        place(context.spec_path(OPERATOR)),
+        "no pool without GPUs takes the GPU operator's controller, nor the job that runs when it is uninstalled: "
+        "with only GPU nodes, which may all be gone, `down` waits for that job until it gives up",
+        "add a pool without GPUs, e.g. {name: system, instanceType: m7i.xlarge, minSize: 2, maxSize: 4}",
+    )
+
+
+def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+    """GPU009: labels that nodes of somebody else must have, and that mlcluster may not put there."""
+    for pool in context.gpu_pools:
+        wanted = labels[pool.name]
+        if context.target == "existing" and wanted and not context.written(pool).apply_to_nodes.labels:
+            listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
+            yield found(
+                "GPU009",
+                place(pool.spec_path),
+                f"the nodes of {pool.name} must have {listed}, and mlcluster does not put it there",
+                "applyToNodes: {labels: true}",
+            )
+
+
+def _to_arrange(context: ComponentContext) -> Iterator[Finding]:
+    """GPU006: what the operator that is there must be told, because its values are somebody else's."""
+    wanted = sorted({label for pool in context.gpu_pools for label in node_labels(context, pool)})
+    shared = [pool.name for pool in context.gpu_pools if pool.accelerator and pool.accelerator.sharing != "whole"]
+    if shared:
+        yield found(
+            "GPU006",
+            place(context.spec_path(OPERATOR)),
+            f"the GPU operator is there already, and mlcluster does not configure it: for {', '.join(shared)} it needs "
+            f"mig.strategy {settings(context).mig_strategy} and configurations with the names that nodes ask for by "
+            f"{', '.join(wanted) or 'their labels'}",
+            "docs/gpus.md shows both ConfigMaps",
+        )

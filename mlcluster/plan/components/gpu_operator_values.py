@@ -1,0 +1,132 @@
+"""Values of the GPU operator's chart, v26.7.0: who brings what on which pool decides them (components.md 4.1)."""
+
+from typing import Any, cast
+
+from mlcluster.catalog.gpus import MIG_DISABLED
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
+from mlcluster.plan.components.ownership import OPERATOR, served
+from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.model import Manifest
+from mlcluster.spec.components.gpu import GpuOperator
+
+PLUGIN_CONFIGS = "mlcluster-device-plugin"
+MIG_CONFIGS = "mlcluster-mig"
+COUNTERS = "mlcluster-dcgm-counters"
+"""ConfigMaps in the operator's namespace."""
+
+_QUEUED = "kueue.x-k8s.io/cluster-queue-name"
+"""On every pod that Kueue has admitted (Kueue 0.17 and later)."""
+
+
+def settings(context: ComponentContext) -> GpuOperator:
+    """What the spec says of the operator."""
+    return cast("GpuOperator | None", context.settings(OPERATOR)) or GpuOperator()
+
+
+def operator_values(context: ComponentContext) -> Manifest:
+    """Everything that we set; what is not here is the chart's default."""
+    tolerations = daemon_set_tolerations(context, context.gpu_pools)
+    return {
+        "operator": {"tolerations": controller_tolerations(context)},
+        "daemonsets": {"tolerations": tolerations},
+        **_feature_discovery(context, tolerations),
+        "cdi": {"enabled": True},
+        "driver": _driver(context),
+        "toolkit": {"enabled": _needed(context, "toolkit")},
+        "devicePlugin": _device_plugin(context),
+        "gfd": {"enabled": _needed(context, "gpuFeatureDiscovery")},
+        "mig": {"strategy": settings(context).mig_strategy},
+        "migManager": _mig_manager(context),
+        "dcgmExporter": _exporter(context),
+        **{key: {"enabled": True} for key in ("gds", "gdrcopy") if getattr(settings(context), key)},
+    }
+
+
+def brings_feature_discovery(context: ComponentContext) -> bool:
+    """Whether NFD comes with this chart: one labels the nodes, here the network operator's where there is one."""
+    return _needed(context, "nodeFeatureDiscovery")
+
+
+def sharing_keys(context: ComponentContext) -> list[str]:
+    """The device plugin's configurations, where a pool that it serves is shared; whole GPUs alone need none."""
+    pools = served(context, OPERATOR, "devicePlugin")
+    keys = sorted({plugin_key(pool, context.written(pool)) for pool in pools} - {WHOLE})
+    return [WHOLE, *keys] if keys else []
+
+
+def _needed(context: ComponentContext, duty: Any) -> bool:
+    return bool(served(context, OPERATOR, duty))
+
+
+def _feature_discovery(context: ComponentContext, tolerations: list[dict[str, str]]) -> Manifest:
+    """Without its label on a node (feature.node.kubernetes.io/pci-10de.present) the operator sees no GPU there.
+
+    Its master and garbage collector are controllers; NFD's own chart (0.19.0) has the paths of their tolerations.
+    """
+    if not brings_feature_discovery(context):
+        return {"nfd": {"enabled": False}}
+    controllers = {"tolerations": controller_tolerations(context)}
+    return {
+        "nfd": {"enabled": True},
+        "node-feature-discovery": {
+            "worker": {"tolerations": tolerations},
+            "master": controllers,
+            "gc": {"tolerations": controller_tolerations(context)},
+        },
+    }
+
+
+def _driver(context: ComponentContext) -> Manifest:
+    """A new driver waits until the queue's pods on a node have ended: jobs are worth more than a quick upgrade."""
+    pools = served(context, OPERATOR, "driver")
+    if not pools:
+        return {"enabled": False}
+    rdma = any(context.written(pool).network.rdma for pool in pools)
+    network = context.spec.components.network_operator
+    host_has_ofed = network is None or not network.ofed_driver
+    return {
+        "enabled": True,
+        **({"rdma": {"enabled": True, "useHostMofed": host_has_ofed}} if rdma else {}),
+        "upgradePolicy": {
+            "autoUpgrade": True,
+            "maxParallelUpgrades": 1,
+            "waitForCompletion": {"podSelector": _QUEUED, "timeoutSeconds": 0},
+        },
+    }
+
+
+def _device_plugin(context: ComponentContext) -> Manifest:
+    """MOFED off: else the plugin may mount InfiniBand devices into GPU pods, which are EFA's or the RDMA plugin's."""
+    if not _needed(context, "devicePlugin"):
+        return {"enabled": False}
+    values: Manifest = {"enabled": True, "env": [{"name": "MOFED_ENABLED", "value": "false"}]}
+    if sharing_keys(context):
+        values["config"] = {"create": False, "name": PLUGIN_CONFIGS, "default": WHOLE}
+    return values
+
+
+def _mig_manager(context: ComponentContext) -> Manifest:
+    """On wherever a GPU can be cut, cut or not: it also puts one together again when the spec says so."""
+    if not _needed(context, "migManager"):
+        return {"enabled": False}
+    return {"enabled": True, "config": {"create": False, "name": MIG_CONFIGS, "default": MIG_DISABLED}}
+
+
+def _exporter(context: ComponentContext) -> Manifest:
+    if not _needed(context, "dcgmExporter"):
+        return {"enabled": False}
+    return {"enabled": True, "config": {"name": COUNTERS}, "serviceMonitor": service_monitor(context)}
+
+
+def service_monitor(context: ComponentContext) -> Manifest:
+    """Only where something makes its definition. The label `node` is ours: the exporter's own has changed its name."""
+    if not context.has("kube-prometheus-stack"):
+        return {"enabled": False}
+    node = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node", "action": "replace"}
+    return {
+        "enabled": True,
+        "honorLabels": False,
+        "additionalLabels": {"release": "kube-prometheus-stack"},
+        "relabelings": [node],
+    }

@@ -1,0 +1,63 @@
+"""The ownership resolver: on every pool with GPUs, each duty has one owner (table: `spec.gpu_duties`).
+
+What the GPU operator runs follows: an operand is on if any pool needs it from the operator, and nodes that have it from
+their image opt out by a label.
+"""
+
+from collections.abc import Mapping
+
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.model import Pool
+from mlcluster.spec.gpu_duties import DUTIES, IMAGE, Duty, known_gpu, owners
+
+OPERATOR = "gpu-operator"
+NOBODY = ""
+
+_DEPLOY = "nvidia.com/gpu.deploy."
+_OPERANDS: Mapping[Duty, str] = {
+    "driver": "driver",
+    "toolkit": "container-toolkit",
+    "devicePlugin": "device-plugin",
+    "gpuFeatureDiscovery": "gpu-feature-discovery",
+    "migManager": "mig-manager",
+    "dcgmExporter": "dcgm-exporter",
+}
+"""What the operator calls an operand in the label by which a node takes or declines it."""
+
+Table = Mapping[str, Mapping[Duty, str]]
+
+
+def ownership(context: ComponentContext) -> Table:
+    """Pool with GPUs -> duty -> who brings it: `image`, `cluster`, the name of a component, or `NOBODY`.
+
+    Specs where two would were refused (`spec.checks.components_gpu`).
+    """
+    return {pool.name: _of_pool(context, pool) for pool in context.gpu_pools}
+
+
+def served(context: ComponentContext, owner: str, duty: Duty) -> tuple[Pool, ...]:
+    """The pools on which `owner` does a duty."""
+    table = ownership(context)
+    return tuple(pool for pool in context.gpu_pools if table[pool.name][duty] == owner)
+
+
+def opt_outs(context: ComponentContext, pool: Pool) -> dict[str, str]:
+    """Labels by which the nodes of a pool decline what the operator runs elsewhere.
+
+    The operator honours a value that is there already. Without the label it would put a second device plugin beside
+    the image's, and a MIG manager where the driver's mode has no MIG (P6e-GB200), whose GPUs say that they could.
+    """
+    found = ownership(context)[pool.name]
+    known = known_gpu(context.written(pool))
+    return {
+        f"{_DEPLOY}{operand}": "false"
+        for duty, operand in _OPERANDS.items()
+        if served(context, OPERATOR, duty)
+        and found[duty] != OPERATOR
+        and (found[duty] == IMAGE or (duty == "migManager" and known is None))
+    }
+
+
+def _of_pool(context: ComponentContext, pool: Pool) -> dict[Duty, str]:
+    claims = owners(context.spec, context.written(pool))
+    return {duty: next(iter(claims[duty]), NOBODY) for duty in DUTIES}

@@ -1,0 +1,139 @@
+"""Components of GPUs: every duty on a node has one owner, and what components are asked for can be.
+
+Sources: components.md 0.4 (rules 2 and 3), 3.1, 4.1, 4.3, 4.4 and 4.6.
+"""
+
+from collections.abc import Iterator
+
+from mlcluster.catalog.gpus import MIG_BALANCED
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components.gpu import DraDriver, GpuOperator
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.gpu_duties import IMAGE, Duty, can_be_partitioned, gpus_of, owners
+from mlcluster.spec.pools import NodePool
+from mlcluster.spec.suggestions import listed
+
+_KEYS = {
+    "gpu-operator": "gpuOperator",
+    "nvidia-device-plugin": "nvidiaDevicePlugin",
+    "dcgm-exporter": "dcgmExporter",
+    "dra-driver-nvidia-gpu": "draDriver",
+}
+_DRA = (1, 34)
+_EXTENDED_RESOURCES = (1, 36)
+"""Since then a request for nvidia.com/gpu may be answered by a claim (DRAExtendedResource, beta)."""
+
+
+def components_gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Conflicts between components, images and pools about who brings what."""
+    pools = [(index, pool) for index, pool in enumerate(spec.node_pools) if gpus_of(pool)[1]]
+    if not pools:
+        yield from _without_gpus(spec)
+        return
+    yield from _conflicts(spec, pools)
+    yield from _unannounced(spec, pools)
+    for index, pool in pools:
+        yield from _pool(spec, ("nodePools", index, "gpu"), pool)
+    if spec.components.gpu_operator is not None:
+        yield from _operator(spec, spec.components.gpu_operator, [pool for _, pool in pools])
+    if spec.components.dra_driver is not None:
+        yield from _dra(spec, spec.components.dra_driver, pools)
+
+
+def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
+    given = {
+        "gpuOperator": spec.components.gpu_operator,
+        "nvidiaDevicePlugin": spec.components.nvidia_device_plugin,
+        "dcgmExporter": spec.components.dcgm_exporter,
+        "draDriver": spec.components.dra_driver,
+    }
+    for key, settings in given.items():
+        if settings is not None:
+            yield Problem(("components", key), "no pool has NVIDIA GPUs", "remove it, or add a pool", key=True)
+
+
+def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    """One problem for each two that would do the same, however many pools and duties it is about."""
+    found: dict[tuple[str, str], tuple[dict[Duty, None], dict[str, None]]] = {}
+    for _, pool in pools:
+        for duty, names in owners(spec, pool).items():
+            for later in names[1:]:
+                duties, where = found.setdefault((names[0], later), ({}, {}))
+                duties[duty], where[pool.name] = None, None
+    for (first, later), (duties, where) in found.items():
+        # The operator is last in the table; of it and another component the other one is the exception to explain.
+        loser = first if later == "gpu-operator" else later
+        other = later if loser == first else first
+        what = listed([duty for duty in duties if duty != "dcgm"])
+        message = f"two owners of {what} on {listed(where)}: {_named(other)} brings it, and {_named(loser)} would too"
+        yield Problem(
+            ("components", _KEYS[loser]),
+            message,
+            _way_out(loser, other, [duty for duty in duties if duty != "dcgm"]),
+            key=True,
+        )
+
+
+def _named(owner: str) -> str:
+    return "the image" if owner == IMAGE else owner
+
+
+def _way_out(loser: str, other: str, duties: list[Duty]) -> str:
+    if other == "gpu-operator":
+        return f"remove it, or say gpuOperator: {{without: [{', '.join(duties)}]}}"
+    if loser == "dra-driver-nvidia-gpu":
+        return "leave out draDriver.gpus: compute domains go with every device plugin"
+    return f"keep one of {_named(other)} and {loser}"
+
+
+def _unannounced(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    lacking = [pool.name for _, pool in pools if not owners(spec, pool)["devicePlugin"]]
+    if lacking:
+        message = f"nobody announces the GPUs of {listed(lacking)}, so that no pod gets one"
+        hint = "add nvidiaDevicePlugin, or leave the device plugin to the GPU operator"
+        yield Problem(("components", "gpuOperator", "without"), message, hint)
+
+
+def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+    if spec.target.kind == "eks" and "image_brings" in pool.gpu.model_fields_set:
+        message = "what images of EKS bring is known"
+        yield Problem((*here, "imageBrings"), message, "remove it; docs/gpus.md has the table", key=True)
+    if pool.gpu.partitioned and can_be_partitioned(pool) and not owners(spec, pool)["migManager"]:
+        asked = spec.components.gpu_operator is not None
+        message = f"nobody cuts the GPUs: {pool.ami.family} leaves that to the GPU operator"
+        hint = "leave migManager to it" if asked else "leave nvidiaDevicePlugin out: the GPU operator has one"
+        yield Problem((*here, "mig"), message, f"{hint}, or ami: {{family: bottlerocket}}")
+    single = spec.components.gpu_operator is not None and spec.components.gpu_operator.mig_strategy == "single"
+    if single and pool.gpu.mig == MIG_BALANCED:
+        message = "with migStrategy single every instance of a node is alike, and these are of several sizes"
+        yield Problem((*here, "mig"), message, "migStrategy: mixed, or a layout of one size")
+
+
+def _operator(spec: ClusterSpec, settings: GpuOperator, pools: list[NodePool]) -> Iterator[Problem]:
+    brings_driver = any("gpu-operator" in owners(spec, pool)["driver"] for pool in pools)
+    for key, asked in {"gds": settings.gds, "gdrcopy": settings.gdrcopy}.items():
+        if asked and not brings_driver:
+            message = f"{key} is part of the operator's driver, and the nodes have another"
+            hint = "remove it; EKS images have GDRCopy" if key == "gdrcopy" else "remove it"
+            yield Problem(("components", "gpuOperator", key), message, hint, key=True)
+
+
+def _dra(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    here: Loc = ("components", "draDriver")
+    version = spec.target.kubernetes_version if spec.target.kind == "eks" else ""
+    minor = tuple(map(int, version.split("."))) if version else _EXTENDED_RESOURCES
+    if not settings.gpus and not settings.compute_domains:
+        yield Problem(
+            (*here, "computeDomains"), "neither computeDomains nor gpus are left", "keep one of them", key=True
+        )
+    if minor < _DRA:
+        message = f"Kubernetes {version} has no resource claims (resource.k8s.io/v1)"
+        yield Problem(here, message, "1.34 and later have them", key=True)
+    elif settings.gpus and minor < _EXTENDED_RESOURCES:
+        message = f"quotas count nvidia.com/gpu, which claims do not answer in Kubernetes {version}"
+        yield Problem((*here, "gpus"), message, "1.36 and later, or leave GPUs to the device plugin", key=True)
+    for index, pool in pools if settings.gpus else ():
+        given = {"mig": pool.gpu.partitioned, "timeSlicing": pool.gpu.time_slicing, "mps": pool.gpu.mps}
+        for key in (key for key, value in given.items() if value):
+            message = "the DRA driver offers whole GPUs; sharing is the device plugin's"
+            yield Problem(("nodePools", index, "gpu", key), message, "remove it, or draDriver.gpus", key=True)
