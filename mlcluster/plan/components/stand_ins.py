@@ -16,7 +16,7 @@ SIMULATED = f"{names.DOMAIN}/simulated"
 IMAGE = "registry.k8s.io/pause:3.10.1"
 """Never pulled: no kubelet runs there."""
 
-_BUILT_IN = frozenset(
+BUILT_IN = frozenset(
     {
         "",
         "admissionregistration.k8s.io",
@@ -63,7 +63,7 @@ def stand_in_definitions(
     kinds: dict[tuple[str, str], PlanObject] = {}
     for entry in objects:
         group, _, version = entry.manifest["apiVersion"].rpartition("/")
-        if group not in _BUILT_IN and simulated.intersection(entry.needs):
+        if group not in BUILT_IN and simulated.intersection(entry.needs):
             kinds.setdefault((group, entry.manifest["kind"]), _definition(cluster, group, version, entry))
     return list(kinds.values())
 

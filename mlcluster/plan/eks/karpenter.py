@@ -20,6 +20,7 @@ from mlcluster.plan.quantities import parse
 CRD_RELEASE_ID = "Release/karpenter-crd"
 RELEASE_ID = "Release/karpenter"
 SPEC_PATH = "target.autoscaler"
+DEFINITIONS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 REQUESTS = {"cpu": "1", "memory": "1Gi"}
 """As Karpenter's own guide sets them; the chart asks for nothing."""
 
@@ -43,7 +44,7 @@ def karpenter_releases(context: EksContext) -> list[PlanRelease]:
     if not _installed(context):
         return []
     return [
-        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, ()),
+        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, (), DEFINITIONS),
         _release(KARPENTER, RELEASE_ID, _values(context), (CRD_RELEASE_ID,)),
     ]
 
@@ -78,7 +79,9 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
     )
 
 
-def _release(pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...]) -> PlanRelease:
+def _release(
+    pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...], definitions: tuple[str, ...] = ()
+) -> PlanRelease:
     return PlanRelease(
         id=identifier,
         name=pin.name,
@@ -90,6 +93,7 @@ def _release(pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str,
         needs=needs,
         realisation="helm",
         spec_path=SPEC_PATH,
+        definitions=definitions,
     )
 
 
