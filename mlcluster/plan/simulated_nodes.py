@@ -2,11 +2,15 @@
 
 They carry what real ones would: labels, taints, resources, instance type, zone, and the place in the network fabric
 that topology-aware scheduling reads. kwok (label `type: kwok`) keeps them Ready.
+
+What components would do to a node is simulated too, and done before the node is there: GPU feature discovery's labels,
+the resources that the device plugin would announce for whole GPUs, MIG instances, time slices and MPS, and the MIG
+manager's success. No component of GPUs runs in the lab, whether the spec asks for it or not.
 """
 
-from mlcluster.catalog.gpus import gpu
+from mlcluster.catalog.gpus import Gpu, gpu, mig_resource
 from mlcluster.plan import names
-from mlcluster.plan.model import Manifest, PlanResource, Pool
+from mlcluster.plan.model import Accelerator, Manifest, PlanResource, Pool
 from mlcluster.plan.quantities import canonical
 from mlcluster.spec.targets import LocalTarget
 
@@ -66,14 +70,46 @@ def _labels(cluster: str, pool: Pool, name: str, index: int, zone: str) -> dict[
 
 
 def _gpu_labels(pool: Pool) -> dict[str, str]:
-    """What GPU feature discovery would write."""
+    """What GPU feature discovery and the MIG manager would write (components.md 4.4, 4.5 and 6.1)."""
     device = pool.accelerator
     if device is None:
         return {}
     known = gpu(device.model, device.memory_mib)
+    product = known.product_label if known and known.product_label else ""
     return {
         "nvidia.com/gpu.present": "true",
         "nvidia.com/gpu.count": str(device.gpus),
         **({"nvidia.com/gpu.memory": str(device.memory_mib)} if device.memory_mib else {}),
-        **({"nvidia.com/gpu.product": known.product_label} if known and known.product_label else {}),
+        **({"nvidia.com/gpu.product": product} if product else {}),
+        **_sharing_labels(device, product),
+        **({"nvidia.com/mig.capable": str(bool(known.mig_layouts)).lower()} if known else {}),
+        **(_mig_labels(device, known, product) if known and device.sharing == "mig" else {}),
     }
+
+
+def _sharing_labels(device: Accelerator, product: str) -> dict[str, str]:
+    strategies = {"timeSlicing": "time-slicing", "mps": "mps"}
+    strategy = strategies.get(device.sharing, "none")
+    shared = strategy != "none"
+    return {
+        "nvidia.com/gpu.replicas": str(device.slices // device.gpus if shared else 1),
+        "nvidia.com/gpu.sharing-strategy": strategy,
+        **({"nvidia.com/gpu.product": f"{product}-SHARED"} if shared and product else {}),
+        **({"nvidia.com/mps.capable": "true"} if strategy == "mps" else {}),
+    }
+
+
+def _mig_labels(device: Accelerator, known: Gpu, product: str) -> dict[str, str]:
+    """With the strategy "single" instances are called GPUs; with "mixed" each size has labels of its own."""
+    state = {"nvidia.com/mig.config.state": "success"}
+    if "nvidia.com/gpu" in device.shares:
+        return {**state, "nvidia.com/mig.strategy": "single", "nvidia.com/gpu.count": str(device.slices)}
+    found = {**state, "nvidia.com/mig.strategy": "mixed"}
+    for name, layout in known.mig_layouts.items():
+        if {mig_resource(profile): count * device.gpus for profile, count in layout.items()} == device.shares:
+            found["nvidia.com/mig.config"] = name
+    for resource, count in device.shares.items():
+        found[f"{resource}.count"] = str(count)
+        if product:
+            found[f"{resource}.product"] = f"{product}-MIG-{resource.partition('mig-')[2]}"
+    return found

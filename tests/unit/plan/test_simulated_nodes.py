@@ -78,6 +78,46 @@ def test_gpu_labels_are_those_of_feature_discovery() -> None:
     assert labels["nvidia.com/gpu.count"] == "8"
     assert labels["nvidia.com/gpu.memory"] == "40960"
     assert "A100" in labels["nvidia.com/gpu.product"]
+
+
+def gpu_labels(gpu: Data, **rest: Any) -> dict[str, str]:
+    pool = {"name": "shared", "instanceType": "p4d.24xlarge", "maxSize": 1, "gpu": gpu}
+    (node,) = (entry.inputs for entry in planned(pool, **rest).resources)
+    labels: dict[str, str] = node["metadata"]["labels"]
+    return labels
+
+
+def test_mig_instances_are_told_by_size() -> None:
+    labels = gpu_labels({"mig": "all-balanced"})
+    assert (labels["nvidia.com/mig.config"], labels["nvidia.com/mig.config.state"]) == ("all-balanced", "success")
+    assert (labels["nvidia.com/mig.strategy"], labels["nvidia.com/gpu.count"]) == ("mixed", "8")
+    assert labels["nvidia.com/mig-1g.5gb.count"] == "16"
+    assert labels["nvidia.com/mig-3g.20gb.count"] == "8"
+    assert labels["nvidia.com/mig-3g.20gb.product"].endswith("-MIG-3g.20gb")
+
+
+def test_mig_instances_are_gpus_where_the_strategy_says_so() -> None:
+    labels = gpu_labels({"mig": "all-1g.5gb"}, components={"gpuOperator": {"migStrategy": "single"}})
+    assert (labels["nvidia.com/mig.config"], labels["nvidia.com/mig.config.state"]) == ("all-1g.5gb", "success")
+    assert (labels["nvidia.com/mig.strategy"], labels["nvidia.com/gpu.count"]) == ("single", "56")
+    assert not [key for key in labels if key.startswith("nvidia.com/mig-")]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "strategy"), [({"timeSlicing": {"replicas": 4}}, "time-slicing"), ({"mps": {"replicas": 4}}, "mps")]
+)
+def test_shared_gpus_say_so(gpu: Data, strategy: str) -> None:
+    labels = gpu_labels(gpu)
+    assert (labels["nvidia.com/gpu.replicas"], labels["nvidia.com/gpu.sharing-strategy"]) == ("4", strategy)
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-SHARED"
+    assert ("nvidia.com/mps.capable" in labels) == (strategy == "mps")
+
+
+def test_whole_gpus_are_not_shared() -> None:
+    labels = gpu_labels({})
+    assert (labels["nvidia.com/gpu.replicas"], labels["nvidia.com/gpu.sharing-strategy"]) == ("1", "none")
+    assert labels["nvidia.com/mig.capable"] == "true"
+    assert "nvidia.com/mig.config" not in labels
     assert not [key for key in nodes(SYSTEM)["system-0"]["metadata"]["labels"] if key.startswith("nvidia.com")]
 
 
