@@ -13,14 +13,17 @@ RESOURCE_NAME = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)[A-Za-z0-9]([-A-Za-z0-9_.]*[
 
 
 class SpecModel(BaseModel):
-    """Strict, frozen, camelCase, and closed: an unknown key is an error."""
+    """Strict, frozen, camelCase, and closed: an unknown key is an error.
+
+    The text below a field describes it; `spec.schema` reads these texts, which takes pydantic too long at every start.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
+        defer_build=True,
         extra="forbid",
         frozen=True,
         strict=True,
-        use_attribute_docstrings=True,
         validate_by_alias=True,
         validate_by_name=False,
     )

@@ -87,7 +87,7 @@ class ClusterSpec(SpecModel):
     """Where the cluster comes from."""
     node_pools: Annotated[list[NodePool], Field(min_length=1, max_length=200)]
     """Nodes of one shape that scale together."""
-    components: Components = Components()
+    components: Components = Field(default_factory=Components)
     priority_tiers: Annotated[list[PriorityTier], Field(min_length=1, max_length=20)] = Field(
         default_factory=default_tiers
     )
@@ -96,8 +96,8 @@ class ClusterSpec(SpecModel):
     """Default: one cohort named like the cluster."""
     teams: Annotated[list[Team], Field(max_length=1000)] = []
     """Each a namespace, a queue and a quota."""
-    storage: Storage = Storage()
-    state: State = State()
+    storage: Storage = Field(default_factory=Storage)
+    state: State = Field(default_factory=State)
     budget: Budget | None = None
     allow: Annotated[list[Allowed], Field(max_length=100)] = []
     """Findings that are accepted, each with its reason."""

@@ -66,9 +66,9 @@ class EksTarget(SpecModel):
     """Profile of the AWS configuration; default: the environment's."""
     zones: Annotated[list[ZoneName], Field(min_length=2, max_length=6)] | None = None
     """Availability zones of the subnets; default: the first three of the region."""
-    network: EksNetwork = EksNetwork()
-    endpoint: EksEndpoint = EksEndpoint()
-    access: EksAccess = EksAccess()
+    network: EksNetwork = Field(default_factory=EksNetwork)
+    endpoint: EksEndpoint = Field(default_factory=EksEndpoint)
+    access: EksAccess = Field(default_factory=EksAccess)
     secrets_key: Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:kms:.+:key/.+$")] | None = None
     """KMS key that encrypts Kubernetes secrets; default: a new one."""
     logs: Annotated[list[LogType], Field(max_length=5)] = ["audit", "authenticator"]

@@ -1,8 +1,14 @@
 """The JSON Schema of a spec, and what it says about one place: the known keys, the allowed shapes and words."""
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
@@ -16,7 +22,7 @@ SCHEMA_ID = "https://mlcluster.dev/schema/v1alpha1/cluster.schema.json"
 @cache
 def cluster_schema() -> Schema:
     """The JSON Schema of `cluster.yaml`: pydantic's, with dialect, ID, and `x-` keys allowed at the top for anchors."""
-    schema = _tidy(ClusterSpec.model_json_schema(by_alias=True))
+    schema = _tidy(_with_descriptions(ClusterSpec.model_json_schema(by_alias=True)))
     anchors = {"^x-": {"description": "A home for YAML anchors; mlcluster does not read it."}}
     return {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, **schema, "patternProperties": anchors}
 
@@ -55,6 +61,50 @@ def allowed_shapes(loc: Loc, data: Any) -> list[str]:
     names = {"array": "a list", "object": "a mapping"}
     found = [names.get(branch.get("type", ""), "") for branch in _branches_at(loc, data)]
     return [shape for shape in dict.fromkeys(found) if shape]
+
+
+def _with_descriptions(schema: Schema) -> Schema:
+    """The schema with what stands below each field of the models."""
+    models = {model.__name__: model for model in _models(ClusterSpec, set())}
+    for name, part in (*schema["$defs"].items(), (ClusterSpec.__name__, schema)):
+        texts = _attribute_docstrings(models[name]) if name in models else {}
+        for field, text in texts.items():
+            alias = models[name].model_fields[field].alias or field
+            part["properties"][alias] = {"description": text, **part["properties"][alias]}
+    return schema
+
+
+def _models(model: type[BaseModel], seen: set[type[BaseModel]]) -> set[type[BaseModel]]:
+    """The model, and every one that its fields lead to."""
+    if model not in seen:
+        seen.add(model)
+        for field in model.model_fields.values():
+            for part in _parts(field.annotation):
+                _models(part, seen)
+    return seen
+
+
+def _parts(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _parts(inner)
+
+
+def _attribute_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Field -> the text below it, of the model and those that it derives from."""
+    found: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if not issubclass(base, BaseModel) or base is BaseModel:
+            continue
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        statements = body.body if isinstance(body, ast.ClassDef) else []
+        for field, below in pairwise(statements):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+                text = below.value.value if isinstance(below.value, ast.Constant) else None
+                if isinstance(text, str):
+                    found[field.target.id] = inspect.cleandoc(text)
+    return found
 
 
 def _tidy(node: Any) -> Any:

@@ -41,7 +41,7 @@ class Components(SpecModel):
     network_operator: NetworkOperator | None = None
     efa_device_plugin: EfaDevicePlugin | None = None
     """Default: on `eks`, where a pool has EFA."""
-    kueue: Kueue = Kueue()
+    kueue: Kueue = Field(default_factory=Kueue)
     job_set: JobSet | None = None
     """Default: with trainer."""
     trainer: Trainer | None = None
