@@ -134,11 +134,14 @@ def validate(
 def plan(
     file: SpecFile = DEFAULT_SPEC,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="format of the plan")] = PlanFormat.TEXT,
+    live: Annotated[
+        bool, typer.Option("--live", help="look at the cluster too: what is there already; reads only")
+    ] = False,
 ) -> None:
-    """Show what `up` would make true. Offline: needs no cluster, engine or credentials."""
+    """Show what `up` would make true. Offline: needs no cluster, engine or credentials, except with --live."""
     from mlcluster.verbs import plan as verb
 
-    _run(lambda: verb.plan(file, output.value), output.value)
+    _run(lambda: verb.plan(file, output.value, live=live), output.value)
 
 
 @app.command()

@@ -79,11 +79,11 @@ class _Deciding:
             return "ours", ""
         if not one.running:
             return self._remains(one)
-        if one.name in self._present or one.part_of in self._present:
-            return self._adopt(one)
         component = self._wanted.get(one.name)
-        if component is not None:
+        if component is not None and one.name not in self._present:
             return self._refuse(one, component)
+        if component is not None or one.part_of in self._present:
+            return self._adopt(one)
         for duty in self._facts.duties_of(one):
             if duty in self._facts.duties:
                 return self._collide(one, duty)

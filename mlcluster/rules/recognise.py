@@ -1,5 +1,6 @@
 """What the things are that a look saw: each under the name of the component or neighbour that its signs fit."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -9,6 +10,7 @@ from mlcluster.catalog.signs import Signs
 from mlcluster.rules.cluster_facts import Maker, Named, Release, Seen, Workload
 
 VersionKind = Literal["chart", "image", ""]
+_VERSION = re.compile(r"-(v?\d+\.\d.*)$")
 _OF_RECORD, _OF_LABEL, _OF_APP, _OF_IMAGE = 0, 1, 2, 3
 
 
@@ -66,11 +68,8 @@ def recognise(seen: Seen, signs: Mapping[str, Signs]) -> tuple[Found, ...]:
 
 def version_of_label(label: str) -> str:
     """26.7.0 of the chart label "gpu-operator-v26.7.0"; "" for what is none. Charts write + as _."""
-    for index, character in enumerate(label):
-        rest = label[index + 1 :]
-        if character == "-" and rest.removeprefix("v")[:1].isdigit() and "." in rest:
-            return rest.replace("_", "+")
-    return ""
+    parsed = _VERSION.search(label)
+    return parsed[1].replace("_", "+") if parsed else ""
 
 
 def image_parts(image: str) -> tuple[str, str]:

@@ -30,6 +30,20 @@ def agreed_to_changes(changes: int, going: list[Destruction], named: Collection[
     return _ask(f"Apply {changes} changes? [y/N] ").lower() in {"y", "yes"}
 
 
+def agreed_to_steps(by_hand: Collection[str], *, yes: bool) -> bool:
+    """Whether the steps by hand of these upgrades are done; `--yes` says so.
+
+    Raises:
+        MlclusterError: there is nobody to ask.
+    """
+    if not by_hand or yes:
+        return True
+    if not _interactive():
+        raise MlclusterError("asking whether the steps by hand are done", "there is no terminal to ask on", "add --yes")
+    question = f"{', '.join(by_hand)}: are the steps listed above done, or not needed here? [y/N] "
+    return _ask(question).lower() in {"y", "yes"}
+
+
 def agreed_to_destroy(name: str, *, yes: bool) -> bool:
     """Whether to take the whole cluster down: its name is typed, or `--yes` stands for it.
 

@@ -123,6 +123,17 @@ def _existing(reading: Reading) -> tuple[str, str | None]:
     return str(path.absolute()), target.context
 
 
+def kubeconfig_of(reading: Reading) -> tuple[str, str | None] | None:
+    """Path and context of the cluster's kubeconfig, nothing started or asked; None where no cluster runs yet."""
+    if is_eks(reading):
+        path = home_of(reading).root / "kubeconfig"  # written by `up`
+        return (str(path), None) if path.is_file() else None
+    lab = lab_of(reading)
+    if lab is None:
+        return _existing(reading)
+    return (str(lab.kubeconfig), None) if lab.status().state == "running" else None
+
+
 def stages_of(reading: Reading, live: LiveCluster | None, binary: Path, progress: Progress) -> list[Stage]:
     """The stacks of the cluster in the order of `up`: what makes the nodes, then the platform on them.
 

@@ -33,6 +33,13 @@ def check_owner(kube: Kube, cluster: str, home: StackHome) -> None:
     )
 
 
+def is_ours(kube: Kube, cluster: str, home: StackHome) -> bool:
+    """Whether the cluster names this stack of this backend as its owner."""
+    found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
+    owner = (found or {}).get("data") or {}
+    return bool(owner.get("stack") == cluster and owner.get("backend") == _backend(home))
+
+
 def claim(kube: Kube, cluster: str, home: StackHome) -> None:
     """Writes the ownership object; done before the first object of a cluster is made."""
     data = {"stack": cluster, "backend": _backend(home), "holder": f"{getpass.getuser()}@{socket.gethostname()}"}

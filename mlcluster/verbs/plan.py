@@ -1,15 +1,26 @@
-"""`mlcluster plan`: what `up` would make true. Offline, no credentials, no engine."""
+"""`mlcluster plan`: what `up` would make true. Offline, no credentials, no engine; `--live` looks at the cluster."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from mlcluster.errors import ExitCode
 from mlcluster.verbs.output import print_result, use_color
-from mlcluster.verbs.reading import read
+from mlcluster.verbs.reading import Reading, read
 
 
-def plan(path: Path, output: str) -> ExitCode:
-    """Prints the plan as a screen of tables, or whole as JSON or YAML."""
+def plan(path: Path, output: str, *, live: bool = False) -> ExitCode:
+    """Prints the plan as a screen of tables, or whole as JSON or YAML.
+
+    Args:
+        live: ask the cluster what is there already; reads only. `FINDINGS` when it has something against the plan.
+
+    Raises:
+        MlclusterError: with `live`, there is no cluster, or none that answers.
+    """
     reading = read(path)
+    if live:
+        return _with_cluster(reading, output)
     if output == "text":
         from mlcluster.report.plan_text import plan_text
 
@@ -23,3 +34,39 @@ def plan(path: Path, output: str) -> ExitCode:
 
         print_result(to_yaml(reading.plan))
     return ExitCode.OK
+
+
+def _with_cluster(reading: Reading, output: str) -> ExitCode:
+    """The plan, and below it (as data: under the key `live`) what the cluster has already."""
+    from mlcluster.report.findings import findings_document, findings_text
+    from mlcluster.report.installed_text import installed_document, installed_text, upgrades_document, upgrades_text
+    from mlcluster.verbs.discovery import looked_at
+    from mlcluster.verbs.upgrades import component_findings, component_steps
+
+    already, deployed = looked_at(reading)
+    changing = component_steps(reading, deployed, already)
+    findings = (*already.findings, *component_findings(reading, changing, already))
+    if output == "text":
+        from mlcluster.report.plan_text import plan_text
+
+        parts = [plan_text(reading.plan, color=use_color()), installed_text(already, color=use_color())]
+        parts += [upgrades_text(changing)] if changing else []
+        parts += [findings_text(findings, reading.document, str(reading.path), color=use_color())] if findings else []
+        print_result("\n".join(parts))
+    else:
+        from mlcluster.plan.document import to_document
+
+        told: dict[str, Any] = {
+            **installed_document(already),
+            "upgrades": upgrades_document(changing),
+            "findings": findings_document(findings, reading.document)["findings"],
+        }
+        document = {**to_document(reading.plan), "live": told}
+        print_result(json.dumps(document, indent=2, ensure_ascii=False) if output == "json" else _yaml(document))
+    return ExitCode.FINDINGS if any(finding.blocks for finding in findings) else ExitCode.OK
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    from mlcluster.report.plan_yaml import document_yaml
+
+    return document_yaml(document)

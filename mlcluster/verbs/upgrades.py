@@ -1,11 +1,15 @@
-"""Kubernetes versions of an `eks` cluster: which step EKS takes, and what has to be true before it."""
+"""Steps between versions: of Kubernetes on `eks`, and of components everywhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
 from mlcluster.catalog.eks import eks_version
 from mlcluster.findings import Finding, found
+from mlcluster.report.installed_text import upgrades_document, upgrades_text
+from mlcluster.report.screen import Screen
+from mlcluster.rules.installed import Discovery
+from mlcluster.rules.upgrades import Deployed, Upgrade, kubernetes_range, upgrade_findings, upgrades
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.reading import Reading
 
@@ -31,6 +35,43 @@ def version_findings(
         made += _step(running, wanted)
         made += _nodes(reading, wanted, live)
     return tuple(finding.allow(reasons.get(finding.id, "")) for finding in made)
+
+
+def component_steps(reading: Reading, deployed: Iterable[Deployed], already: Discovery | None) -> tuple[Upgrade, ...]:
+    """Every component that would get another version, by the stack's state, else by what the look saw of ours.
+
+    Args:
+        already: the look at the cluster: releases with our label count even if the state has lost them.
+    """
+    known = {(one.namespace, one.name): one for one in deployed if one.version}
+    for one in already.seen.releases if already else ():
+        if one.cluster == reading.plan.cluster.name and one.version:
+            known.setdefault((one.namespace, one.name), Deployed(one.namespace, one.name, one.chart, one.version))
+    return upgrades(reading.plan, known.values())
+
+
+def component_findings(
+    reading: Reading, changing: tuple[Upgrade, ...], already: Discovery | None
+) -> tuple[Finding, ...]:
+    """UPG001 and UPG002 for the steps; UPG003 where only the server tells its version."""
+    made = [*upgrade_findings(changing)]
+    if already is not None and not reading.plan.cluster.kubernetes_version:
+        made += kubernetes_range(reading.plan, already.seen.kubernetes)
+    reasons = {allowed.id: allowed.reason for allowed in reading.spec.allow}
+    return tuple(finding.allow(reasons.get(finding.id, "")) for finding in made)
+
+
+def show_steps(changing: tuple[Upgrade, ...], screen: Screen) -> None:
+    """What changes its version, with the steps to take."""
+    if changing:
+        screen.result("Upgrades", upgrades_text(changing), {"upgrades": upgrades_document(changing)})
+
+
+def by_hand(reading: Reading, changing: tuple[Upgrade, ...]) -> list[str]:
+    """What somebody has to have done before `up` goes on: titles of manual steps that the spec does not allow."""
+    if any(entry.id == "UPG002" for entry in reading.spec.allow):
+        return []
+    return [f"{one.title} {one.wanted}" for one in changing if one.assessment.verdict == "manual"]
 
 
 def path_between(running: str, wanted: str) -> list[str]:

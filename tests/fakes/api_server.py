@@ -51,6 +51,9 @@ _BUILT_IN = [
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", False),
     ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False),
+    ("apiregistration.k8s.io/v1", "APIService", "apiservices", False),
 ]
 
 

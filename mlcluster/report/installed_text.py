@@ -1,0 +1,92 @@
+"""What is installed in a cluster already, as a table and as data."""
+
+import io
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mlcluster.rules.installed import Discovery, Row
+from mlcluster.rules.upgrades import Upgrade
+
+WIDE = 132
+_WORDS = {
+    "ours": ("ours", "green"),
+    "adopt": ("adopt: used as it is", "green"),
+    "leave": ("leave alone", "dim"),
+    "refuse": ("refuse", "red"),
+    "install": ("install", "green"),
+    "missing": ("missing", "red"),
+}
+
+
+def installed_text(already: Discovery, *, color: bool) -> str:
+    """Component, what was found, by whom, which version, what becomes of it; then what could not be looked at."""
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDE, highlight=False, markup=False)
+    version = f" (Kubernetes {already.seen.kubernetes})" if already.seen.kubernetes else ""
+    console.print(Text(f"In the cluster already{version}", "bold"))
+    console.print(_table(already.rows) if already.rows else Text("nothing that mlcluster knows"))
+    for what, why in already.seen.blind.items():
+        console.print(Text(f"could not look at {what}: {why}", "yellow"))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def _table(rows: tuple[Row, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("COMPONENT", "FOUND", "BY", "VERSION", "DECISION"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        word, style = _WORDS[row.decision]
+        decision = Text(f"{word} ({row.note})" if row.note else word, style)
+        table.add_row(row.name, Text(row.found or "-"), Text(row.by or "-"), Text(row.version or "-"), decision)
+    return table
+
+
+def installed_document(already: Discovery) -> dict[str, Any]:
+    """`{kubernetes, notLookedAt: {what: why}, components: [...]}`."""
+    return {
+        "kubernetes": already.seen.kubernetes,
+        "notLookedAt": dict(already.seen.blind),
+        "components": [
+            {
+                "component": row.name,
+                "title": row.title,
+                "found": row.found or None,
+                "by": row.by or None,
+                "version": row.version or None,
+                "decision": row.decision,
+                "note": row.note,
+            }
+            for row in already.rows
+        ],
+    }
+
+
+def upgrades_text(changing: tuple[Upgrade, ...]) -> str:
+    """A line for each component that gets another version, with what is known of the step and what it takes."""
+    lines = ["Versions that change"]
+    for one in changing:
+        lines.append(f"  {one.title} {one.running} -> {one.wanted}: {one.assessment.verdict}")
+        lines += [f"    {text}" for text in one.assessment.why]
+        lines += [f"    {number}. {text}" for number, text in enumerate(one.assessment.steps, 1)]
+        lines += [f"    source: {text}" for text in one.assessment.sources]
+    return "\n".join(lines) + "\n"
+
+
+def upgrades_document(changing: tuple[Upgrade, ...]) -> list[dict[str, Any]]:
+    """`[{release, title, from, to, class, why, steps, sources}]`."""
+    return [
+        {
+            "release": one.release,
+            "title": one.title,
+            "from": one.running,
+            "to": one.wanted,
+            "class": one.assessment.verdict,
+            "why": list(one.assessment.why),
+            "steps": list(one.assessment.steps),
+            "sources": list(one.assessment.sources),
+        }
+        for one in changing
+    ]

@@ -1,0 +1,230 @@
+"""Adopt, leave alone or refuse: what is there against what the plan wants."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mlcluster.catalog.components import pin
+from mlcluster.catalog.signs import all_signs
+from mlcluster.plan.model import ComponentPlan, Plan, PlanObject, PlanRelease, Realisation
+from mlcluster.rules.cluster_facts import UNKNOWN, Maker, Named, Release, Seen, Workload
+from mlcluster.rules.installed import Discovery, discover
+from mlcluster.rules.standing import Ours
+from tests.specs import EXISTING, planned
+
+pytestmark = pytest.mark.unit
+FOREIGN = Maker("helm", "gpu", "ops")
+POLICY = Maker("controller", "ClusterPolicy/cluster-policy", group="nvidia.com")
+GPU_OPERATOR = Release("ops", "gpu", "gpu-operator", "v25.10.1", "v25.10.1", "deployed")
+PLUGIN = Workload("DaemonSet", "ops", "nvidia-device-plugin-daemonset", ("nvidia/k8s-device-plugin:v0.18.0",), POLICY)
+NFD = Workload("DaemonSet", "nfd", "nfd-worker", ("registry.k8s.io/nfd/node-feature-discovery:v0.18.3",), UNKNOWN)
+
+
+@pytest.fixture(scope="module")
+def base() -> Plan:
+    """A plan of an existing cluster."""
+    return planned(target=EXISTING)
+
+
+def plan_of(base: Plan, *names: str, values: Mapping[str, Any] | None = None, present: tuple[str, ...] = ()) -> Plan:
+    """A plan of exactly these components, by Helm or there already."""
+    components, releases = [], []
+    for name in (*names, *present):
+        how: Realisation = "present" if name in present else "helm"
+        found = pin(name)
+        components.append(ComponentPlan(name, found.version, how, f"components.{name}"))
+        releases.append(
+            PlanRelease(f"Release/{name}", name, found.chart, found.version, found.repository, found.namespace,
+                        dict(values or {}), (), how, f"components.{name}")
+        )  # fmt: skip
+    return replace(base, components=tuple(components), releases=tuple(releases), objects=())
+
+
+def decide(plan: Plan, ours: Ours | None = None, **seen: Any) -> Discovery:
+    return discover(plan, Seen(**seen), ours or Ours("atlas"), all_signs())
+
+
+def decisions(made: Discovery) -> dict[str, str]:
+    return {row.name: row.decision for row in made.rows}
+
+
+def ids(made: Discovery) -> list[str]:
+    return [finding.id for finding in made.findings]
+
+
+def test_nothing_there_is_installed(base: Plan) -> None:
+    made = decide(plan_of(base, "gpu-operator", "kueue"))
+    assert (decisions(made), made.findings) == ({"gpu-operator": "install", "kueue": "install"}, ())
+
+
+class TestRefuse:
+    def test_a_second_gpu_operator(self, base: Plan) -> None:
+        made = decide(plan_of(base, "gpu-operator"), releases=(GPU_OPERATOR,))
+        (finding,) = made.findings
+        assert (finding.id, finding.blocks, finding.place) == ("EXI001", True, ("components", "gpu-operator"))
+        assert finding.message == (
+            "NVIDIA GPU Operator v25.10.1 is there already: Helm release ops/gpu, made by Helm release ops/gpu"
+        )
+        assert finding.hint == (
+            "components.gpuOperator.install: false uses it as it is; or take it away (helm uninstall gpu -n ops)"
+        )
+
+    def test_what_another_mlcluster_cluster_made(self, base: Plan) -> None:
+        made = decide(plan_of(base, "gpu-operator"), releases=(replace(GPU_OPERATOR, cluster="other"),))
+        assert "made by mlcluster, cluster other (Helm release ops/gpu)" in made.findings[0].message
+
+    def test_a_second_node_feature_discovery(self, base: Plan) -> None:
+        made = decide(plan_of(base, "gpu-operator"), workloads=(NFD,))
+        (finding,) = made.findings
+        assert finding.id == "EXI002"
+        assert "gpu-operator would be a second node feature discovery" in finding.message
+        assert "nfd.enabled: false" in finding.hint
+        assert decisions(made) == {"node-feature-discovery": "refuse", "gpu-operator": "install"}
+
+    @pytest.mark.parametrize(
+        ("component", "workload"),
+        [
+            ("gpu-operator", replace(PLUGIN, maker=UNKNOWN)),
+            ("gpu-operator", Workload("DaemonSet", "m", "dcgm-exporter", ("nvidia/k8s/dcgm-exporter:4",), UNKNOWN)),
+            (
+                "kube-prometheus-stack",
+                Workload("DaemonSet", "m", "node-exporter", ("prometheus/node-exporter",), UNKNOWN),
+            ),
+            ("karpenter", Workload("Deployment", "kube-system", "cluster-autoscaler", ("x",), UNKNOWN)),
+            ("mpi-operator", Workload("Deployment", "kubeflow", "training-operator", ("x",), UNKNOWN)),
+        ],
+    )
+    def test_other_duties(self, base: Plan, component: str, workload: Workload) -> None:
+        assert ids(decide(plan_of(base, component), workloads=(workload,))) == ["EXI002"]
+
+    def test_a_duty_that_an_operator_takes_up_later(self, base: Plan) -> None:
+        made = decide(plan_of(base, "nvidia-device-plugin"), releases=(GPU_OPERATOR,))
+        assert ids(made) == ["EXI002"]
+        assert "would be a second NVIDIA device plugin" in made.findings[0].message
+
+    def test_a_metrics_api_that_somebody_serves(self, base: Plan) -> None:
+        name = "v1beta1.external.metrics.k8s.io"
+        service = Named("APIService", name, Maker("helm", "datadog", "datadog"), service="datadog/agent")
+        assert ids(decide(plan_of(base, "keda"), api_services=(service,))) == ["EXI002"]
+        assert ids(decide(plan_of(base, "prometheus-adapter"), api_services=(service,))) == []
+        rules = {"rules": {"external": [{"seriesQuery": "x"}]}}
+        assert ids(decide(plan_of(base, "prometheus-adapter", values=rules), api_services=(service,))) == ["EXI002"]
+
+    def test_definitions_that_helm_will_not_take_over(self, base: Plan) -> None:
+        left = Named("CustomResourceDefinition", "clusterqueues.kueue.x-k8s.io", Maker("manager", "kubectl"))
+        made = decide(plan_of(base, "kueue"), definitions=(left,))
+        assert ids(made) == ["EXI006"]
+        assert "kubectl delete crd clusterqueues.kueue.x-k8s.io" in made.findings[0].hint
+
+
+class TestLeave:
+    def test_what_the_spec_does_not_want(self, base: Plan) -> None:
+        made = decide(plan_of(base, "kueue"), releases=(GPU_OPERATOR,), workloads=(PLUGIN, NFD))
+        assert made.findings == ()
+        assert decisions(made) == {
+            "gpu-operator": "leave",
+            "nvidia-device-plugin": "leave",
+            "node-feature-discovery": "leave",
+            "kueue": "install",
+        }
+
+    def test_a_duty_that_ours_does_not_have(self, base: Plan) -> None:
+        made = decide(plan_of(base, "gpu-operator", values={"nfd": {"enabled": False}}), workloads=(NFD,))
+        assert (made.findings, decisions(made)["node-feature-discovery"]) == ((), "leave")
+
+    def test_definitions_in_a_crds_folder(self, base: Plan) -> None:
+        """What a chart of ours, or of anybody, left when it was uninstalled: Helm takes it as it is."""
+        left = Named("CustomResourceDefinition", "clusterpolicies.nvidia.com", UNKNOWN)
+        made = decide(plan_of(base, "gpu-operator"), definitions=(left,))
+        assert made.findings == ()
+        assert [row.decision for row in made.rows] == ["install", "leave"]
+
+    def test_multus_of_a_network_operator_of_ours_is_a_second_one(self, base: Plan) -> None:
+        multus = Workload("DaemonSet", "kube-system", "kube-multus-ds", ("multus-cni:v4",), UNKNOWN)
+        plan = plan_of(base, "network-operator")
+        assert decisions(decide(plan, workloads=(multus,)))["multus"] == "leave"
+        manifest = {"kind": "NicClusterPolicy", "spec": {"secondaryNetwork": {"multus": {"image": "multus-cni"}}}}
+        with_policy = replace(plan, objects=(PlanObject("NicClusterPolicy/x", manifest, (), "components"),))
+        assert ids(decide(with_policy, workloads=(multus,))) == ["EXI002"]
+
+
+class TestAdopt:
+    def test_it_and_its_parts(self, base: Plan) -> None:
+        made = decide(plan_of(base, "kueue", present=("gpu-operator",)), releases=(GPU_OPERATOR,), workloads=(PLUGIN,))
+        assert made.findings == ()
+        assert decisions(made) == {"gpu-operator": "adopt", "nvidia-device-plugin": "adopt", "kueue": "install"}
+
+    @pytest.mark.parametrize(
+        ("version", "fine"), [("0.15.3", False), ("0.16.0", True), ("v0.20.5", True), ("0.21.0-rc.0", False)]
+    )
+    def test_its_version(self, base: Plan, version: str, fine: bool) -> None:
+        release = Release("kueue-system", "kueue", "kueue", version, version, "deployed")
+        made = decide(plan_of(base, present=("kueue",)), releases=(release,))
+        assert ids(made) == ([] if fine else ["EXI003"])
+
+    def test_a_version_that_nothing_tells(self, base: Plan) -> None:
+        hook = Named("ValidatingWebhookConfiguration", "kueue-validating-webhook-configuration", UNKNOWN)
+        made = decide(plan_of(base, present=("kueue",)), webhooks=(hook,))
+        assert ids(made) == ["EXI005"]
+        assert made.rows[0].note == "no workload of it was seen"
+
+    def test_nothing_to_adopt(self, base: Plan) -> None:
+        made = decide(plan_of(base, present=("gpu-operator",)))
+        assert (ids(made), decisions(made)) == (["EXI004"], {"gpu-operator": "missing"})
+
+    def test_two_of_them(self, base: Plan) -> None:
+        other = replace(GPU_OPERATOR, namespace="other")
+        assert ids(decide(plan_of(base, present=("gpu-operator",)), releases=(GPU_OPERATOR, other))) == ["EXI002"]
+
+    def test_one_that_collides_with_ours(self, base: Plan) -> None:
+        plan = plan_of(base, "karpenter", present=("cluster-autoscaler",))
+        autoscaler = Workload("Deployment", "kube-system", "cluster-autoscaler", ("x:v1.34.0",), UNKNOWN)
+        assert ids(decide(plan, workloads=(autoscaler,))) == ["EXI002"]
+
+    def test_a_part_that_we_would_install_beside_it(self, base: Plan) -> None:
+        exporter = Workload("DaemonSet", "ops", "nvidia-dcgm-exporter", ("nvidia/k8s/dcgm-exporter:4",), POLICY)
+        plan = plan_of(base, "dcgm-exporter", present=("gpu-operator",))
+        assert ids(decide(plan, releases=(GPU_OPERATOR,), workloads=(exporter,))) == ["EXI001"]
+
+
+class TestOurs:
+    @pytest.mark.parametrize(
+        ("ours", "label"),
+        [(Ours("atlas", frozenset({("ops", "gpu")})), ""), (Ours("atlas"), "atlas")],
+    )
+    def test_by_the_state_or_by_the_label(self, base: Plan, ours: Ours, label: str) -> None:
+        release = replace(GPU_OPERATOR, cluster=label)
+        made = decide(plan_of(base, "gpu-operator"), ours, releases=(release,), workloads=(PLUGIN,))
+        assert (made.findings, decisions(made)) == ((), {"gpu-operator": "ours", "nvidia-device-plugin": "ours"})
+
+    def test_objects_with_our_label(self, base: Plan) -> None:
+        mine = replace(PLUGIN, maker=Maker("mlcluster", "atlas"))
+        assert decisions(decide(plan_of(base), workloads=(mine,))) == {"nvidia-device-plugin": "ours"}
+
+    def test_definitions_of_a_release_of_ours(self, base: Plan) -> None:
+        maker = Maker("helm", "kueue", pin("kueue").namespace)
+        left = Named("CustomResourceDefinition", "clusterqueues.kueue.x-k8s.io", maker)
+        assert decide(plan_of(base, "kueue"), definitions=(left,)).findings == ()
+
+    def test_a_process_of_the_lab(self) -> None:
+        hook = Named("ValidatingWebhookConfiguration", "kueue-validating-webhook-configuration", Maker("manager", "x"))
+        made = decide(planned(), webhooks=(hook,))
+        assert (made.findings, decisions(made)["kueue"]) == ((), "ours")
+
+
+BLIND = {"Helm's release records": "User dev cannot list secrets"}
+
+
+class TestBlind:
+    def test_what_was_not_looked_at_is_told(self, base: Plan) -> None:
+        made = decide(plan_of(base, "gpu-operator"), blind=BLIND)
+        (finding,) = made.findings
+        assert (finding.id, finding.blocks) == ("EXI005", False)
+        assert "could not look at Helm's release records" in finding.message
+        assert "User dev cannot list secrets" in finding.message
+
+    def test_it_is_never_taken_as_absent(self, base: Plan) -> None:
+        made = decide(plan_of(base, present=("gpu-operator",)), blind=BLIND)
+        assert (ids(made), decisions(made)) == (["EXI005"], {"gpu-operator": "adopt"})
