@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from mlcluster.findings import Finding
 from mlcluster.plan.model import Plan
-from mlcluster.rules import capacity, cost, placement, sharing, storage, upgrades
+from mlcluster.rules import capacity, cost, fabric, placement, sharing, storage, upgrades
 from mlcluster.spec.cluster import ClusterSpec
 
 Rule = Callable[[Plan], Iterator[Finding]]
@@ -30,11 +30,20 @@ RULES: tuple[Rule, ...] = (
     upgrades.other_versions,
 )
 
+OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
+    fabric.announced_devices,
+    fabric.programs_of_nodes,
+    fabric.ranges_apart,
+    fabric.frames_on_ec2,
+)
+"""Rules that look at what was asked for, too."""
+
 
 def findings(plan: Plan, spec: ClusterSpec) -> tuple[Finding, ...]:
     """Every finding on the plan, worst first; those that the spec allows carry the reason."""
     reasons = {allowed.id: allowed.reason for allowed in spec.allow}
     made = [*plan.findings, *(finding for rule in RULES for finding in rule(plan))]
+    made += [finding for rule in OF_THE_SPEC for finding in rule(plan, spec)]
     if plan.cluster.target == "eks":
         made += _of_the_network(plan, spec)
     found = [finding.allow(reasons.get(finding.id, "")) for finding in made]

@@ -100,7 +100,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
 
 
 def on_pools(pools: Iterable[Pool]) -> Manifest:
-    """A node selector that the nodes of these pools match, and no others; pools told apart by one label share a term."""
+    """A node selector that the nodes of these pools match, and no others; alike selectors of one label share a term."""
     by_keys: dict[tuple[str, ...], list[Pool]] = {}
     for pool in pools:
         by_keys.setdefault(tuple(pool.selector), []).append(pool)

@@ -13,6 +13,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Pool
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.gpu_duties import operator_wanted
+from mlcluster.spec.secondary import networks, readiness_wanted
 
 Wanted = Callable[[ClusterSpec, tuple[Pool, ...]], str]
 """The place in the spec that asks for a component, "" where nothing does."""
@@ -79,6 +80,34 @@ def _efa_device_plugin(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
     return next((f"{pool.spec_path}.network.efa" for pool in pools if names.EFA_RESOURCE in pool.allocatable), "")
 
 
+def _multus_parts(kind: str) -> Wanted:
+    """Asked for, or where a secondary network needs it.
+
+    Args:
+        kind: what a network says that needs the component: the type of its addresses, or its own.
+    """
+    attribute = {"whereabouts": "whereabouts", "sriov": "sriov_device_plugin"}[kind]
+
+    def wanted(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
+        first = next(
+            (
+                f"components.multus.networks[{index}]"
+                for index, network in enumerate(networks(spec))
+                if kind in {network.type, network.ipam.type if network.ipam else ""}
+            ),
+            "",
+        )
+        return _asked(attribute)(spec, pools) or first
+
+    return wanted
+
+
+def _node_readiness(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
+    """Asked for, or for the nodes of secondary networks."""
+    asked = _asked("node_readiness")(spec, pools)
+    return asked or ("components.multus.networks" if readiness_wanted(spec) else "")
+
+
 def _autoscaler(which: str) -> Wanted:
     def wanted(spec: ClusterSpec, _: tuple[Pool, ...]) -> str:
         return "target.autoscaler" if spec.target.kind == "eks" and spec.target.autoscaler == which else ""
@@ -124,7 +153,9 @@ COMPONENTS: Mapping[str, Entry] = {
     "kube-prometheus-stack": Entry("monitoring", "monitoring", _asked("monitoring")),
     "cluster-autoscaler": Entry("cluster_autoscaler", "", _autoscaler("clusterAutoscaler")),
     "karpenter": Entry("karpenter", "", _autoscaler("karpenter")),
-    "node-readiness-controller": Entry("node_readiness", "node_readiness", _asked("node_readiness")),
+    "node-readiness-controller": Entry(
+        "node_readiness", "node_readiness", _node_readiness, requires=lambda _: ("node-problem-detector",)
+    ),
     "node-problem-detector": Entry("node_problem_detector", "node_problem_detector", _asked("node_problem_detector")),
     "network-operator": Entry(
         "network_operator", "network_operator", _asked("network_operator"), after=("kube-prometheus-stack",)
@@ -136,9 +167,9 @@ COMPONENTS: Mapping[str, Entry] = {
     "dcgm-exporter": Entry("dcgm_exporter", "dcgm_exporter", _asked("dcgm_exporter"), after=("kube-prometheus-stack",)),
     "dra-driver-nvidia-gpu": Entry("dra_driver", "dra_driver", _asked("dra_driver"), after=("gpu-operator",)),
     "rdma-shared-device-plugin": Entry("rdma_device_plugin", "rdma_device_plugin", _asked("rdma_device_plugin")),
-    "sriov-network-device-plugin": Entry("sriov_device_plugin", "sriov_device_plugin", _asked("sriov_device_plugin")),
+    "sriov-network-device-plugin": Entry("sriov_device_plugin", "sriov_device_plugin", _multus_parts("sriov")),
     "multus": Entry("multus", "multus", _asked("multus")),
-    "whereabouts": Entry("whereabouts", "whereabouts", _asked("whereabouts"), after=("multus",)),
+    "whereabouts": Entry("whereabouts", "whereabouts", _multus_parts("whereabouts"), after=("multus",)),
     "aws-efa-k8s-device-plugin": Entry("efa_device_plugin", "efa_device_plugin", _efa_device_plugin),
     "jobset": Entry("jobset", "job_set", _asked("job_set")),
     "kubeflow-trainer": Entry("trainer", "trainer", _asked("trainer"), requires=lambda _: ("jobset",)),

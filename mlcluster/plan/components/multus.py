@@ -6,6 +6,7 @@ Networks are NetworkAttachmentDefinitions of ours in the namespaces of teams, wh
 import json
 
 from mlcluster.findings import Finding, found
+from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import (
@@ -22,7 +23,7 @@ from mlcluster.plan.components.daemons import (
     node_name,
     service_account,
 )
-from mlcluster.plan.components.multus_definition import DEFINITION, definition
+from mlcluster.plan.components.multus_definition import definition
 from mlcluster.plan.components.multus_networks import attachments
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.places import place
@@ -56,8 +57,8 @@ def contribute(context: ComponentContext) -> Contribution:
     ours = not operator_runs(context.spec) and (settings is None or settings.install)
     findings = tuple(_without_networks(context))
     if not ours:
-        needs = ("Release/network-operator",) if operator_runs(context.spec) else ()
-        return Contribution(objects=tuple(attachments(context, needs)), findings=findings)
+        there = (release_id("network-operator"),) if operator_runs(context.spec) else ()
+        return Contribution(objects=tuple(attachments(context, there)), findings=findings)
     kind = definition(context)
     rights = service_account(context, NAME, NAME, _RULES)
     config = config_map(context, NAME, CONFIG_MAP, {"daemon-config.json": daemon_configuration(context)})
@@ -147,6 +148,3 @@ def _pod(context: ComponentContext) -> Manifest:
         "initContainers": [installer],
         "volumes": volumes,
     }
-
-
-__all__ = ["DEFINITION", "contribute", "daemon_configuration"]

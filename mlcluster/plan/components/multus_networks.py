@@ -8,7 +8,6 @@ Mellanox/nvidia-k8s-ipam (README).
 import json
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.multus_definition import API, KIND
 from mlcluster.plan.model import Manifest, PlanObject

@@ -25,6 +25,9 @@ API, KIND, POLICY = "mellanox.com/v1alpha1", "NicClusterPolicy", "nic-cluster-po
 
 POLICY_ID = object_id(KIND, POLICY)
 REPOSITORY = "nvcr.io/nvidia/mellanox"
+DOCA = "doca3.4.1-26.04-1.1.0.0-1"
+"""The driver that 26.4.1 was released with (its list of container images)."""
+
 DEFINITIONS = (
     "nicclusterpolicies.mellanox.com",
     "network-attachment-definitions.k8s.cni.cncf.io",
@@ -87,15 +90,32 @@ def _values(context: ComponentContext) -> Manifest:
 
 
 def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
-    version = f"network-operator-v{pin(NAME).version}"
+    settings = context.settings(NAME)
+    version = (settings.version if settings is not None else None) or pin(NAME).version
     spec: Manifest = {
-        "global": {"repository": image_repository(context), "version": version},
+        "global": {"repository": image_repository(context), "version": f"network-operator-v{version.removeprefix('v')}"},
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
         "tolerations": daemon_set_tolerations(context, pools),
         **_parts(context, pools),
     }
     path = context.spec_path(NAME)
-    return make(context.cluster, API, KIND, POLICY, {"spec": spec}, needs=(release_id(NAME),), spec_path=path)
+    return make(
+        context.cluster,
+        API,
+        KIND,
+        POLICY,
+        {"spec": spec},
+        annotations=_waits(context),
+        needs=(release_id(NAME),),
+        spec_path=path,
+    )
+
+
+def _waits(context: ComponentContext) -> dict[str, str]:
+    """What the providers wait for: pools of addresses have no kind before the operator has brought nv-ipam."""
+    if context.target == "local" or not uses_nv_ipam(context):
+        return {}
+    return {"pulumi.com/waitFor": "jsonpath={.status.state}=ready", "pulumi.com/timeoutSeconds": "1800"}
 
 
 def image_repository(context: ComponentContext) -> str:
@@ -111,6 +131,7 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
     if isinstance(settings, NetworkOperator) and settings.ofed_driver:
         parts["ofedDriver"] = {
             "image": "doca-driver",
+            "version": DOCA,
             "startupProbe": _PROBE,
             "livenessProbe": {"initialDelaySeconds": 30, "periodSeconds": 30},
             "readinessProbe": {"initialDelaySeconds": 10, "periodSeconds": 30},

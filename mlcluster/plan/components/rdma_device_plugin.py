@@ -5,6 +5,7 @@ Its configuration says for the whole node how many pods may share the devices, s
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
@@ -67,7 +68,7 @@ def _resource(settings: RdmaDevicePlugin | None, name: str, count: int) -> Manif
 
 
 def _selectors(given: RdmaSelectors) -> Manifest:
-    named = {
+    named: dict[str, list[Any]] = {
         "vendors": given.vendors,
         "deviceIDs": given.device_ids,
         "drivers": given.drivers,

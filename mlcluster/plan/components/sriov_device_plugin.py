@@ -5,6 +5,7 @@ functions themselves must be there when the plugin starts: who builds the nodes 
 """
 
 import json
+from typing import Any
 
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
@@ -64,7 +65,7 @@ def configuration(context: ComponentContext) -> str:
 def _resource(settings: SriovDevicePlugin | None, name: str) -> Manifest:
     given = (settings.resources.get(name) if settings is not None else None) or SriovSelectors()
     prefix, _, short = name.rpartition("/")
-    lists = {
+    lists: dict[str, list[Any]] = {
         "vendors": given.vendors,
         "devices": given.devices,
         "drivers": given.drivers,

@@ -6,6 +6,7 @@ from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Pool
 from mlcluster.plan.overhead import HARD_EFFECTS
+from mlcluster.plan.readiness import health_taints, startup_taints
 
 Toleration = dict[str, str]
 CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
@@ -14,15 +15,20 @@ CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 def daemon_set_tolerations(context: ComponentContext, pools: Iterable[Pool]) -> list[Toleration]:
     """For a daemon set that serves these pools: the accelerator taint, and every taint and startup taint of theirs.
 
-    Values are left out, so that changing one is harmless. Whoever takes a startup taint off may wait for the very
-    device that the daemon set announces.
+    What the node readiness controller may put on them is among these. Values are left out, so that changing one is
+    harmless. Whoever takes a startup taint off may wait for the very device that the daemon set announces.
     """
     pools = tuple(pools)
     return _once(
         [
             (names.ACCELERATOR_TAINT, "NoSchedule"),
             *((taint.key, taint.effect) for pool in pools for taint in pool.taints),
-            *((taint.key, taint.effect) for pool in pools for taint in context.written(pool).startup_taints),
+            *(
+                (taint.key, taint.effect)
+                for pool in pools
+                for taint in startup_taints(context.spec, context.written(pool))
+            ),
+            *((taint.key, taint.effect) for pool in pools for taint in health_taints(context.spec, pool)),
         ]
     )
 

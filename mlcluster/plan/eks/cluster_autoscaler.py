@@ -11,6 +11,7 @@ from mlcluster.plan.eks.scaling_tags import discovery_tags
 from mlcluster.plan.eks.tolerations import CRITICAL
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.readiness import health_taints, startup_taints
 
 RELEASE_ID = "Release/cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
@@ -139,7 +140,11 @@ def _arguments(context: EksContext) -> Manifest:
     (cluster-autoscaler/provisioningrequest/provreqclient, WaitForCacheSync); Kueue's waitForPodsReady watches instead.
     """
     blocks = any(pool.capacity_type == "capacityBlock" for pool in context.pools)
-    startup = dict.fromkeys(taint.key for pool in context.managed for taint in context.written(pool).startup_taints)
+    startup = dict.fromkeys(
+        taint.key for pool in context.managed for taint in startup_taints(context.spec, context.written(pool))
+    )
+    # Not on a new node, and no reason to take the old one for unready.
+    status = dict.fromkeys(taint.key for pool in context.managed for taint in health_taints(context.spec, pool))
     return {
         "expander": "least-waste",
         "balance-similar-node-groups": True,
@@ -147,6 +152,7 @@ def _arguments(context: EksContext) -> Manifest:
         "max-node-provision-time": "45m" if blocks else "15m",
         # The chart drops what follows an underscore: it is how one flag is given several times.
         **{f"startup-taint_{number}": key for number, key in enumerate(startup)},
+        **{f"status-taint_{number}": key for number, key in enumerate(status)},
     }
 
 

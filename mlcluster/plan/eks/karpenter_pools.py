@@ -6,10 +6,9 @@ from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.karpenter_classes import KIND as NODE_CLASS
 from mlcluster.plan.eks.scaling_tags import idle_time
-from mlcluster.plan.model import Manifest, PlanObject, Pool
-from mlcluster.plan.model import Taint as PlanTaint
+from mlcluster.plan.model import Manifest, PlanObject, Pool, Taint
 from mlcluster.plan.objects import make, object_id
-from mlcluster.spec.pools import Taint
+from mlcluster.plan.readiness import startup_taints
 
 API = "karpenter.sh/v1"
 KIND = "NodePool"
@@ -32,12 +31,12 @@ def is_static(pool: Pool) -> bool:
 
 
 def _spec(context: EksContext, pool: Pool) -> Manifest:
-    written = context.written(pool)
+    startup = startup_taints(context.spec, context.written(pool))
     node = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": NODE_CLASS, "name": pool.name},
         "requirements": _requirements(context, pool),
         **({"taints": _taints(pool.taints)} if pool.taints else {}),
-        **({"startupTaints": _taints(written.startup_taints)} if written.startup_taints else {}),
+        **({"startupTaints": _taints(startup)} if startup else {}),
         # The image is pinned, so an old node is as good as a new one; expiry would only end jobs.
         "expireAfter": "Never",
     }
@@ -70,7 +69,7 @@ def capacity_types(context: EksContext, pool: Pool) -> list[str]:
     return [kind for kind in _ORDER if kind in wanted]
 
 
-def _taints(taints: Sequence[PlanTaint | Taint]) -> list[Manifest]:
+def _taints(taints: Sequence[Taint]) -> list[Manifest]:
     """The CRD takes no empty value."""
     return [
         {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}

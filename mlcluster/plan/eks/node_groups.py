@@ -14,7 +14,8 @@ from mlcluster.plan.eks.launch_templates import LAUNCH_TEMPLATE, launch_template
 from mlcluster.plan.eks.network import ways_out
 from mlcluster.plan.eks.subnets import node_subnets
 from mlcluster.plan.eks.warm_pools import warm_pool_config
-from mlcluster.plan.model import Manifest, PlanResource, Pool, Taint
+from mlcluster.plan.model import Manifest, PlanResource, Pool
+from mlcluster.plan.readiness import startup_taints
 from mlcluster.plan.values import Ref
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -87,7 +88,7 @@ def _image(context: EksContext, pool: Pool) -> Manifest:
 
 def _taints(context: EksContext, pool: Pool) -> list[Manifest]:
     """The pool's taints and its startup taints, as EKS spells them."""
-    startup = (Taint(taint.key, taint.value, taint.effect) for taint in context.written(pool).startup_taints)
+    startup = startup_taints(context.spec, context.written(pool))
     return [
         {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": _EFFECTS[taint.effect]}
         for taint in (*pool.taints, *startup)

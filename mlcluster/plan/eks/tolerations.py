@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Pool
+from mlcluster.plan.readiness import health_taints, startup_taints
 
 Toleration = dict[str, str]
 CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
@@ -21,12 +22,16 @@ def device_plugin_tolerations(context: EksContext, pools: Iterable[Pool]) -> lis
     Whoever takes a startup taint off may wait for the very device that the plugin announces.
     """
     pools = tuple(pools)
-    startup = ((taint.key, taint.effect) for pool in pools for taint in context.written(pool).startup_taints)
+    later = (
+        taint
+        for pool in pools
+        for taint in (*startup_taints(context.spec, context.written(pool)), *health_taints(context.spec, pool))
+    )
     return _once(
         [
             (names.ACCELERATOR_TAINT, "NoSchedule"),
             *((taint.key, taint.effect) for pool in pools for taint in pool.taints),
-            *startup,
+            *((taint.key, taint.effect) for taint in later),
         ]
     )
 

@@ -5,6 +5,7 @@ once. What is only unwise is not here: that is a finding of `rules/`.
 """
 
 from mlcluster.spec.checks.components_gpu import components_gpu_problems
+from mlcluster.spec.checks.components_network import components_network_problems
 from mlcluster.spec.checks.eks_network import eks_network_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.checks.eks_scaling import scaling_problems
@@ -32,6 +33,7 @@ _CHECKS = (
     storage_problems,
     gpu_problems,
     components_gpu_problems,
+    components_network_problems,
     label_problems,
     reference_problems,
     quota_problems,

@@ -1,0 +1,217 @@
+"""Node problem detector: conditions of nodes from the kernel log and from checks of ours.
+
+Facts: kubernetes/node-problem-detector v1.35, deployment/, config/, pkg/systemlogmonitor and pkg/custompluginmonitor.
+A pattern must match to the end of the log line (log_buffer.go), and lines are read from the start of the node on
+(`lookback`), so that a restarted detector tells what it told before. A check that ends with 1 makes its condition True.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from mlcluster.catalog.components import pin
+from mlcluster.findings import Finding, found
+from mlcluster.plan.components.component import PRIVILEGED as PRIVILEGED_NAMESPACE
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import (
+    PRIVILEGED,
+    Made,
+    bound,
+    config_map,
+    daemon_set,
+    from_config,
+    from_host,
+    image,
+    mount,
+    node_name,
+    service_account,
+)
+from mlcluster.plan.components.network_check import network_check
+from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.plan.places import place
+from mlcluster.spec.components.health import APPLICATION_XIDS, TOLD_XIDS, NodeProblemDetector
+from mlcluster.spec.components.network import SecondaryNetwork
+from mlcluster.spec.secondary import gated_pools, networks, pools_of
+
+NAME = "node-problem-detector"
+GPU_CONDITION = "GpuUnhealthy"
+NETWORK_CONDITION = "SecondaryNetworkReady"
+REQUESTS = {"cpu": "20m", "memory": "80Mi"}
+_FOLDER = "/mlcluster"
+_GPU_MONITOR, _NETWORK_MONITOR, _NETWORK_CHECK = "gpu-monitor.json", "network-monitor.json", "network-ready.sh"
+_LONGEST = 50
+_XID = r"NVRM: Xid \(PCI:[0-9A-Fa-f:.]+\): ({codes}), .*"
+_RULES = [
+    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch", "update"]},
+    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+]
+
+Networks = tuple[SecondaryNetwork, ...]
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The detector on each pool that it is asked for, with the checks that the pool's nodes need."""
+    settings = context.spec.components.node_problem_detector
+    if settings is not None and not settings.install:
+        return Contribution()
+    objects: list[PlanObject] = service_account(context, NAME, NAME, _RULES)
+    every = networks(context.spec)
+    made = [_of(context, tuple(every[index] for index in on), pools, objects) for on, pools in _groups(context).items()]
+    return Contribution(
+        objects=(*objects, *(one.object for one in made)),
+        pods=tuple(pod for one in made for pod in one.pods),
+        namespaces={pin(NAME).namespace: PRIVILEGED_NAMESPACE},
+        findings=tuple(_findings(context)),
+    )
+
+
+def gpu_monitor(settings: NodeProblemDetector) -> Manifest:
+    """What makes GPUs unhealthy, and what is only told."""
+    fatal = [code for code in settings.gpu_xids if code > 0]
+    told = [code for code in TOLD_XIDS if code not in fatal]
+    rules: list[Manifest] = [
+        {"type": "permanent", "condition": GPU_CONDITION, "reason": "GpuXid", "pattern": _pattern(fatal)}
+    ]
+    if told:
+        rules.append({"type": "temporary", "reason": "GpuXidTold", "pattern": _pattern(told)})
+    condition = {
+        "type": GPU_CONDITION,
+        "reason": "NoGpuFault",
+        "message": "no GPU has asked for a reset since the node started",
+    }
+    return {
+        "plugin": "kmsg",
+        "logPath": "/dev/kmsg",
+        "lookback": "87600h",
+        "bufferSize": 10,
+        "source": "gpu-monitor",
+        "metricsReporting": True,
+        "conditions": [condition],
+        "rules": rules,
+    }
+
+
+def network_monitor() -> Manifest:
+    """Asks every few seconds whether a pod could join the node's networks."""
+    condition = {
+        "type": NETWORK_CONDITION,
+        "reason": "SecondaryNetworkPending",
+        "message": "the secondary networks of this node are not there yet",
+    }
+    rule = {
+        "type": "permanent",
+        "condition": NETWORK_CONDITION,
+        "reason": "SecondaryNetworkIsReady",
+        "path": f"{_FOLDER}/{_NETWORK_CHECK}",
+        "timeout": "10s",
+    }
+    return {
+        "plugin": "custom",
+        "pluginConfig": {"invoke_interval": "15s", "timeout": "10s", "max_output_length": 200, "concurrency": 1},
+        "source": "network-monitor",
+        "metricsReporting": False,
+        "conditions": [condition],
+        "rules": [rule],
+    }
+
+
+def _pattern(codes: Sequence[int]) -> str:
+    return _XID.format(codes="|".join(str(code) for code in sorted(set(codes))))
+
+
+def _groups(context: ComponentContext) -> Mapping[tuple[int, ...], list[Pool]]:
+    """Pools by the networks, as numbers, whose readiness is told there.
+
+    All pools where the detector is asked for, else those that have something to tell.
+    """
+    everywhere = context.spec.components.node_problem_detector is not None
+    gated = {pool.name for pool in gated_pools(context.spec)}
+    groups: dict[tuple[int, ...], list[Pool]] = {}
+    for pool in context.pools:
+        if not (everywhere or pool.accelerator is not None or pool.name in gated):
+            continue
+        groups.setdefault(_networks_of(context, pool) if pool.name in gated else (), []).append(pool)
+    return groups
+
+
+def _networks_of(context: ComponentContext, pool: Pool) -> tuple[int, ...]:
+    return tuple(
+        index
+        for index, network in enumerate(networks(context.spec))
+        if pool.name in {found.name for found in pools_of(context.spec, network)}
+    )
+
+
+def _name(on: Networks) -> str:
+    """Of the daemon set of these networks: it stays the same when other pools come or go."""
+    if not on:
+        return NAME
+    names = "-".join(sorted(network.name for network in on))
+    name = f"{NAME}-{names}"
+    return name if len(name) <= _LONGEST else f"{NAME}-{hashlib.sha256(names.encode()).hexdigest()[:8]}"
+
+
+def _of(context: ComponentContext, on: Networks, pools: Sequence[Pool], objects: list[PlanObject]) -> Made:
+    """The daemon set of one group of pools; its configuration goes to `objects`."""
+    settings = context.spec.components.node_problem_detector or NodeProblemDetector()
+    files = {_GPU_MONITOR: json.dumps(gpu_monitor(settings), indent=2)} if _any_gpu(pools) else {}
+    if on:
+        files[_NETWORK_MONITOR] = json.dumps(network_monitor(), indent=2)
+        files[_NETWORK_CHECK] = network_check(context, on)
+    name = _name(on)
+    reads = [config_map(context, NAME, name, files)] if files else []
+    objects += reads
+    return daemon_set(context, NAME, name, pools, _pod(context, name, files), needs=(bound(NAME),), reads=reads)
+
+
+def _any_gpu(pools: Sequence[Pool]) -> bool:
+    return any(pool.accelerator is not None for pool in pools)
+
+
+def _pod(context: ComponentContext, name: str, files: Mapping[str, str]) -> Manifest:
+    logs = ["/config/kernel-monitor.json", *([f"{_FOLDER}/{_GPU_MONITOR}"] if _GPU_MONITOR in files else [])]
+    checks = [f"--config.custom-plugin-monitor={_FOLDER}/{_NETWORK_MONITOR}"] if _NETWORK_MONITOR in files else []
+    command = [
+        "/node-problem-detector",
+        "--logtostderr",
+        f"--config.system-log-monitor={','.join(logs)}",
+        *checks,
+        "--prometheus-address=0.0.0.0",
+        "--prometheus-port=20257",
+    ]
+    mounts = [mount("kmsg", "/dev/kmsg", read_only=True), mount("log", "/var/log", read_only=True)]
+    volumes = [from_host("kmsg", "/dev/kmsg"), from_host("log", "/var/log")]
+    if files:
+        mounts.append(mount("config", _FOLDER, read_only=True))
+        volumes.append(from_config("config", name, *files, mode=0o555))
+    if checks:
+        mounts.append(mount("host", "/host", read_only=True, propagation="HostToContainer"))
+        volumes.append(from_host("host", "/"))
+    container: Manifest = {
+        "name": NAME,
+        "image": image(context, NAME),
+        "command": command,
+        "env": [node_name("NODE_NAME")],
+        "ports": [{"name": "metrics", "containerPort": 20257}],
+        "securityContext": PRIVILEGED,
+        "resources": {"requests": REQUESTS, "limits": {"memory": "160Mi"}},
+        "volumeMounts": mounts,
+    }
+    return {"serviceAccountName": NAME, "containers": [container], "volumes": volumes}
+
+
+def _findings(context: ComponentContext) -> list[Finding]:
+    settings = context.spec.components.node_problem_detector
+    findings = []
+    if _any_gpu(context.pools) and not context.has("node-readiness-controller"):
+        message = f"nodes with the condition {GPU_CONDITION} take work all the same: nothing taints them"
+        findings.append(found("HEA001", place(context.spec_path(NAME)), message, "components: {nodeReadiness: {}}"))
+    careless = sorted(APPLICATION_XIDS & set(settings.gpu_xids)) if settings is not None else []
+    if careless:
+        codes = ", ".join(str(code) for code in careless)
+        message = f"XID {codes} tells of an error in a program: any job with a bug takes its node out of service"
+        where = ("components", "nodeProblemDetector", "gpuXids")
+        findings.append(found("HEA002", where, message, "remove it"))
+    return findings
