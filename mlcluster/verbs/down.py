@@ -14,12 +14,15 @@ from mlcluster.verbs import ownership
 from mlcluster.verbs.asking import agreed_to_destroy
 from mlcluster.verbs.cloud_down import CloudDown, cloud_down
 from mlcluster.verbs.components import stop_processes
+from mlcluster.verbs.emptying import installed_releases
 from mlcluster.verbs.live import LiveCluster, is_eks, lab_of, open_cluster, stages_of
+from mlcluster.verbs.node_marks import take_off_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.teardown import destroy, drain, show
 from mlcluster.verbs.tools import tools_of
+from mlcluster.verbs.uninstalled import clean_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,9 @@ def down(options: DownOptions) -> ExitCode:
         if not agreed_to_destroy(name, yes=options.yes):
             screen.say("nothing was changed")
             return ExitCode.OK
-        _take_down(live, stages, screen)
+        kept = _take_down(live, stages, screen)
         left = leftovers(reading.plan, live)
-    return _conclude(reading, live, left, screen)
+    return _conclude(reading, live, Ended(left, kept), screen)
 
 
 def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
@@ -78,29 +81,46 @@ def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
     return found or (sorted(live.lab.leftovers()) if live.lab is not None else [])
 
 
-def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> None:
-    """The platform to empty, then what made the nodes; controllers outlive their objects."""
+def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[str]:
+    """The platform to empty, then what made the nodes; controllers outlive their objects. What is kept, and why."""
+    releases = installed_releases(stages[-1])
     drain(live.kube, stages[-1], screen)
     destroy(stages[-1], screen)
+    kept = clean_up(live.kube, releases, screen.progress, nodes=live.lab is None)
+    if live.lab is None:
+        take_off_marks(live.kube, screen.progress)
     stop_processes(live, screen.progress)
     for stage in reversed(stages[:-1]):
         destroy(stage, screen)
     ownership.release(live.kube)
+    return kept
 
 
-def _conclude(reading: Reading, live: LiveCluster, left: list[str], screen: Screen) -> ExitCode:
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What there is after all: what should not be, and what is kept on purpose, with the reasons."""
+
+    left: list[str]
+    kept: list[str]
+
+
+def _conclude(reading: Reading, live: LiveCluster, ended: Ended, screen: Screen) -> ExitCode:
     """Stops the lab that `up` started, forgets the stack, and says what is left."""
-    name = reading.spec.metadata.name
+    name, left = reading.spec.metadata.name, ended.left
+    told = {"cluster": name, "left": left, "retained": ended.kept}
+    for entry in ended.kept:
+        screen.say(f"  kept: {entry}")
     if left:
         shown = ", ".join(left[:10]) + (f" and {len(left) - 10} more" if len(left) > 10 else "")
-        screen.result("DownResult", "", {"cluster": name, "left": left})
+        screen.result("DownResult", "", told)
         raise MlclusterError(
             f"taking {name} down", f"{len(left)} things are left: {shown}", "delete them, or run down again"
         )
     if live.lab is not None and live.lab.status().started_by == "up":
         live.lab.reset(screen.progress)
     home_of(reading).forget()
-    screen.result("DownResult", f"{name} is down. Nothing of it is left.", {"cluster": name, "left": []})
+    rest = f"Kept: {len(ended.kept)} things, told above." if ended.kept else "Nothing of it is left."
+    screen.result("DownResult", f"{name} is down. {rest}", told)
     return ExitCode.OK
 
 

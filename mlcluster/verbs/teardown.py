@@ -4,6 +4,7 @@ from mlcluster.engine.engine import Engine
 from mlcluster.kube.client import Kube
 from mlcluster.report.screen import Screen
 from mlcluster.verbs.destruction import live_in
+from mlcluster.verbs.emptying import empty_namespaces, installed_releases
 from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.stage import Stage
 
@@ -21,11 +22,13 @@ def show(screen: Screen, kube: Kube | None, stages: list[Stage]) -> None:
 
 
 def drain(kube: Kube, platform: Stage, screen: Screen) -> None:
-    """Takes the cluster queues of the platform out of use."""
+    """Takes the cluster queues of the platform out of use, and what the teams have while its controllers run."""
     held = platform.engine.resources() if platform.engine.exists() else []
     prefix = "ClusterQueue/"
     queues = [entry.plan_id.removeprefix(prefix) for entry in held if entry.plan_id.startswith(prefix)]
     hold_queues(kube, queues, screen.progress)
+    if releases := installed_releases(platform):
+        empty_namespaces(kube, platform.engine.home.name, releases, screen.progress)
 
 
 def destroy(stage: Stage, screen: Screen) -> None:

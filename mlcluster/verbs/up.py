@@ -15,6 +15,7 @@ from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
 from mlcluster.verbs.components import start_processes
 from mlcluster.verbs.destruction import Destruction, destructions
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
+from mlcluster.verbs.found_before import note_found
 from mlcluster.verbs.live import LiveCluster, is_eks, open_cluster, stages_of
 from mlcluster.verbs.node_marks import planned_marks, put_marks
 from mlcluster.verbs.output import use_color
@@ -200,6 +201,7 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     ownership.claim(live.kube, reading.spec.metadata.name, home_of(reading))
     start_processes(reading.plan, live, agreed.tools, screen.progress)
     hold_queues(live.kube, [one.name for one in agreed.going if one.kind == "namespace"], screen.progress)
+    note_found(reading.plan, live.kube, _held(agreed.stages))
     for stage, changes in zip(agreed.stages, agreed.previews, strict=True):
         if changes or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)
@@ -207,6 +209,11 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     wait_until_settled(reading.plan, live.kube, screen.progress)
     screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, agreed.previews))
     return ExitCode.OK
+
+
+def _held(stages: Iterable[Stage]) -> set[str]:
+    """Ids of what the stacks hold already."""
+    return {resource.plan_id for stage in stages if stage.engine.exists() for resource in stage.engine.resources()}
 
 
 def _apply_from_nothing(agreed: Agreed, screen: Screen) -> ExitCode:

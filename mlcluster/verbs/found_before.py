@@ -1,0 +1,83 @@
+"""What was in a cluster before our first release of a component: `down` leaves that alone.
+
+A chart's `crds/` folder skips definitions that are there, and labels of nodes do not say who wrote them first; so what
+is there is noted before the first installation, in a ConfigMap of its own.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mlcluster.catalog.leaves import leaves_of
+from mlcluster.kube.client import Kube
+from mlcluster.plan import names
+from mlcluster.plan.model import Plan
+
+NAMESPACE = "kube-system"
+NAME = "mlcluster-found"
+DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was there before one release: names of definitions, keys of node labels."""
+
+    definitions: frozenset[str]
+    node_labels: frozenset[str]
+
+
+def note_found(plan: Plan, kube: Kube, held: Iterable[str]) -> None:
+    """Notes what is there, once for each release, before it is installed for the first time.
+
+    Args:
+        plan: whose releases will be installed.
+        kube: the cluster.
+        held: ids that the stack holds already: it is too late to look for these.
+    """
+    noted, held = _read(kube), set(held)
+    missing = [
+        release.name
+        for release in plan.releases
+        if release.realisation == "helm" and release.name not in noted and release.id not in held
+    ]
+    fresh = {name: _look(kube, name) for name in missing if leaves_of(name).definitions or _prefixes(name)}
+    if fresh:
+        data = {name: json.dumps(found) for name, found in {**noted, **fresh}.items()}
+        metadata = {"name": NAME, "namespace": NAMESPACE, "labels": names.owned(plan.cluster.name)}
+        kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def found_before(kube: Kube, release: str) -> Found | None:
+    """What was noted for a release; None when nobody looked in time."""
+    noted = _read(kube).get(release)
+    return None if noted is None else Found(frozenset(noted["definitions"]), frozenset(noted["nodeLabels"]))
+
+
+def forget_found(kube: Kube) -> None:
+    """Removes the notes: one of the last steps of `down`."""
+    kube.delete("v1", "ConfigMap", NAME, NAMESPACE)
+
+
+def _read(kube: Kube) -> dict[str, dict[str, list[str]]]:
+    found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE) or {}
+    return {name: json.loads(text) for name, text in (found.get("data") or {}).items()}
+
+
+def _look(kube: Kube, name: str) -> dict[str, list[str]]:
+    there = [one for one in leaves_of(name).definitions if kube.get_object(*DEFINITIONS, one) is not None]
+    return {"definitions": there, "nodeLabels": sorted(_labels(kube, _prefixes(name)))}
+
+
+def _prefixes(name: str) -> tuple[str, ...]:
+    return leaves_of(name).node_label_prefixes
+
+
+def _labels(kube: Kube, prefixes: tuple[str, ...]) -> set[str]:
+    if not prefixes:
+        return set()
+    return {
+        key
+        for node in kube.list("v1", "Node")
+        for key in node["metadata"].get("labels") or {}
+        if key.startswith(prefixes)
+    }
