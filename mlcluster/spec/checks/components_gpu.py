@@ -3,7 +3,7 @@
 Sources: components.md 0.4 (rules 2 and 3), 3.1, 4.1, 4.3, 4.4 and 4.6.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mlcluster.catalog.gpus import MIG_BALANCED
 from mlcluster.spec.cluster import ClusterSpec
@@ -13,11 +13,11 @@ from mlcluster.spec.gpu_duties import IMAGE, Duty, can_be_partitioned, gpus_of, 
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
-_KEYS = {
-    "gpu-operator": "gpuOperator",
-    "nvidia-device-plugin": "nvidiaDevicePlugin",
-    "dcgm-exporter": "dcgmExporter",
-    "dra-driver-nvidia-gpu": "draDriver",
+_PLACES: Mapping[str, Loc] = {
+    "gpu-operator": ("components", "gpuOperator"),
+    "nvidia-device-plugin": ("components", "nvidiaDevicePlugin"),
+    "dcgm-exporter": ("components", "dcgmExporter"),
+    "dra-driver-nvidia-gpu": ("components", "draDriver", "gpus"),
 }
 _DRA = (1, 34)
 _EXTENDED_RESOURCES = (1, 36)
@@ -67,7 +67,7 @@ def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator
         what = listed([duty for duty in duties if duty != "dcgm"])
         message = f"two owners of {what} on {listed(where)}: {_named(other)} brings it, and {_named(loser)} would too"
         yield Problem(
-            ("components", _KEYS[loser]),
+            _PLACES[loser],
             message,
             _way_out(loser, other, [duty for duty in duties if duty != "dcgm"]),
             key=True,
@@ -104,7 +104,7 @@ def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
         hint = "leave migManager to it" if asked else "leave nvidiaDevicePlugin out: the GPU operator has one"
         yield Problem((*here, "mig"), message, f"{hint}, or ami: {{family: bottlerocket}}")
     single = spec.components.gpu_operator is not None and spec.components.gpu_operator.mig_strategy == "single"
-    if single and pool.gpu.mig == MIG_BALANCED:
+    if single and pool.gpu.mig == MIG_BALANCED and can_be_partitioned(pool):
         message = "with migStrategy single every instance of a node is alike, and these are of several sizes"
         yield Problem((*here, "mig"), message, "migStrategy: mixed, or a layout of one size")
 
@@ -123,9 +123,8 @@ def _dra(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool
     version = spec.target.kubernetes_version if spec.target.kind == "eks" else ""
     minor = tuple(map(int, version.split("."))) if version else _EXTENDED_RESOURCES
     if not settings.gpus and not settings.compute_domains:
-        yield Problem(
-            (*here, "computeDomains"), "neither computeDomains nor gpus are left", "keep one of them", key=True
-        )
+        message = "neither compute domains nor GPUs are left to it"
+        yield Problem((*here, "computeDomains"), message, "keep one of them, or remove draDriver", key=True)
     if minor < _DRA:
         message = f"Kubernetes {version} has no resource claims (resource.k8s.io/v1)"
         yield Problem(here, message, "1.34 and later have them", key=True)

@@ -64,6 +64,8 @@ def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
     if memories:
         hint = f"nodeShape.gpu.memoryMib tells the variants apart: {' or '.join(map(str, memories))}"
         yield Problem(loc, f"which {model} this is decides its MIG layouts", hint)
+    elif any(known.model == model for known in gpus()):
+        yield Problem(loc, f"{model} has no MIG", "gpu.timeSlicing shares any GPU")
     else:
         yield Problem(loc, f"no MIG layouts of {model} are known", "gpu.timeSlicing shares any GPU")
 
