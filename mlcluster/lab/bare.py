@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from mlcluster.lab import components, configs, keys, pki, probe
-from mlcluster.lab.controllers.known import CONTROLLERS, accounts
 from mlcluster.lab.failures import NotReady, PortTaken
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import LOOPBACK, Ports
@@ -43,7 +42,7 @@ def prepare(layout: Layout) -> None:
     layout.root.mkdir(parents=True, mode=0o700, exist_ok=True)
     layout.root.chmod(0o700)
     layout.logs.mkdir(exist_ok=True)
-    pki.write(layout.pki, pki.files(accounts()))
+    pki.write(layout.pki, pki.files())
 
 
 def note_baseline(layout: Layout, ports: Ports) -> None:
@@ -87,9 +86,7 @@ def _start(book: Book, task: Task) -> None:
 
 def _write_configs(layout: Layout, record: Record) -> None:
     authority = layout.certificate("ca").read_bytes()
-    for user in (*pki.USERS, *CONTROLLERS):
-        if not layout.certificate(user).exists():  # made by a release that did not know this controller
-            continue
+    for user in pki.USERS:
         certificate, key = layout.certificate(user).read_bytes(), layout.key(user).read_bytes()
         document = configs.kubeconfig(user, server_of(record.ports), authority, certificate, key)
         pki.write_private(layout.kubeconfig(user), configs.written(document))

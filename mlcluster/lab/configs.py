@@ -28,6 +28,12 @@ def kubeconfig(user: str, server: str, authority: bytes, certificate: bytes, key
     }
 
 
+def kubeconfig_with_token(user: str, server: str, authority: bytes, token: str) -> Document:
+    """A kubeconfig of somebody with a token instead of a certificate."""
+    made = kubeconfig(user, server, authority, b"", b"")
+    return {**made, "users": [{"name": user, "user": {"token": token}}]}
+
+
 def scheduler(layout: Layout) -> Document:
     """The scheduler as it comes, but with a quick client and retries of unschedulable pods after 5 s at most."""
     return {

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -92,20 +91,11 @@ class Authority:
         return certificate, own
 
 
-def service_account(namespace: str, name: str) -> Subject:
-    """A client certificate may carry the user name of a service account: so the rights of a chart fit unchanged."""
-    user = f"system:serviceaccount:{namespace}:{name}"
-    return Subject(user, ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"))
-
-
-def files(clients: Mapping[str, Subject] = MappingProxyType({})) -> dict[str, bytes]:
-    """Every file of a lab's `pki/` directory, name -> PEM, all fresh; `clients` beside those of a bare lab.
-
-    The key of the authority is not among them, so a lab has no other clients than those.
-    """
+def files() -> dict[str, bytes]:
+    """Every file of a lab's `pki/` directory, name -> PEM, all fresh."""
     authority, front_proxy = Authority("lab-ca"), Authority("lab-front-proxy-ca")
     made = {"ca.crt": pem(authority.certificate), "front-proxy-ca.crt": pem(front_proxy.certificate)}
-    for name, subject in {**SERVING, **CLIENTS, **clients}.items():
+    for name, subject in (SERVING | CLIENTS).items():
         made |= _pair(name, *authority.issue(subject))
     made |= _pair("front-proxy", *front_proxy.issue(Subject("front-proxy-client")))
     signer = rsa.generate_private_key(65537, 2048)  # the API server signs service account tokens with RS256

@@ -47,9 +47,9 @@ class Controller:
     """A controller, its chart fitted to a host process; the methods are what others do differently.
 
     Attributes:
-        name: of the component, of its program and of its client certificate.
+        name: of the component and of its program.
         namespace: of the chart's release.
-        account: its service account there, for which the chart's rights are written.
+        account: its service account there, as whom it works: the rights of the chart are applied unchanged.
         groups: API groups of its own kinds; while there are objects of these it is not taken out.
         port_names: what it listens on.
     """

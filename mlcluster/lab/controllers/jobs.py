@@ -52,12 +52,8 @@ class Trainer(Controller):
 
     name = "kubeflow-trainer"
     namespace = "kubeflow-system"
-    account = "trainer-controller-manager"
+    account = "kubeflow-trainer-controller-manager"
     groups = ("trainer.kubeflow.org",)
-
-    def render(self, programs: Programs, manifests: Path, settings: Mapping[str, Any]) -> list[Manifest]:
-        """Under a shorter name: with its account's own one the user name would not fit into a certificate (64)."""
-        return super().render(programs, manifests, {**settings, "fullnameOverride": "trainer"})
 
     def config(self, site: Site) -> Manifest:
         """As for JobSet; where certificates are is no setting, but depends on $TMPDIR."""

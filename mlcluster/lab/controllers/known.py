@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.lab import pki
 from mlcluster.lab.controllers.controller import Controller
 from mlcluster.lab.controllers.jobs import JobSet, KubeRay, MpiOperator, Trainer
 from mlcluster.lab.controllers.kueue import Kueue
@@ -12,11 +11,6 @@ CONTROLLERS: Mapping[str, Controller] = {
     found.name: found for found in (JobSet(), Trainer(), MpiOperator(), KubeRay(), Kueue())
 }
 """By component name, in the order of a start: Kueue last, so that it finds the kinds that it is to manage."""
-
-
-def accounts() -> dict[str, pki.Subject]:
-    """Who the controllers are for the API server; a lab makes certificates for all of them when it is born."""
-    return {name: pki.service_account(found.namespace, found.account) for name, found in CONTROLLERS.items()}
 
 
 def controller(name: str) -> Controller:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
-from mlcluster.lab import components, keys, pki
+from mlcluster.lab import components, configs, keys, pki
+from mlcluster.lab.bare import server_of
 from mlcluster.lab.controllers import objects
 from mlcluster.lab.controllers.arranging import Manifest
 from mlcluster.lab.controllers.controller import Controller, Site
@@ -20,6 +21,7 @@ from mlcluster.lab.running import READY_SECONDS, Book, wait_until
 from mlcluster.progress import Task
 
 _TRIES = 3
+_SECONDS = 315_360_000
 
 
 class ControllerInUse(MlclusterError):  # noqa: N818 - reads as what it is
@@ -111,12 +113,6 @@ def _recorded(book: Book, name: str) -> ControllerRecord:
 
 def _start(book: Book, wanted: ControllerRecord, task: Task) -> None:
     layout, found, site = book.layout, controller(wanted.name), components.site(book.layout, wanted)
-    if not layout.kubeconfig(wanted.name).exists():
-        raise MlclusterError(
-            f"starting {wanted.name}",
-            "this lab was made before labs could run it: it has no certificate for it",
-            "`mlcluster down`, or `mlcluster lab reset`, makes room for a new lab",
-        )
     files = _certificates(found, site)
     config = found.config(site)
     if config is not None:
@@ -127,6 +123,7 @@ def _start(book: Book, wanted: ControllerRecord, task: Task) -> None:
     with Kube.from_kubeconfig(layout.kubeconfig("admin")) as kube:
         task.update(f"applying the definitions and rights of {wanted.name}")
         objects.apply(kube, found.arrange(rendered, site, files), site.home)
+        _write_kubeconfig(book, kube, found, site)
         task.update(f"waiting for {wanted.name}")
         _run(book, wanted, kube)
 
@@ -141,6 +138,16 @@ def _run(book: Book, wanted: ControllerRecord, kube: Kube) -> None:
     running = book.record.process(wanted.name)
     if running is not None:
         wait_until(lambda: found.trouble(kube, site), running, READY_SECONDS)
+
+
+def _write_kubeconfig(book: Book, kube: Kube, found: Controller, site: Site) -> None:
+    """With a token of its service account, as in a pod, but for ten years."""
+    path = f"/api/v1/namespaces/{found.namespace}/serviceaccounts/{found.account}/token"
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": _SECONDS}}
+    token = kube.request("POST", path, body=asked)["status"]["token"]
+    authority = book.layout.certificate("ca").read_bytes()
+    document = configs.kubeconfig_with_token(found.account, server_of(book.record.ports), authority, token)
+    pki.write_private(site.kubeconfig, configs.written(document))
 
 
 def _certificates(found: Controller, site: Site) -> dict[str, bytes]:

@@ -11,14 +11,13 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
 
 from mlcluster.lab import pki
-from mlcluster.lab.controllers.known import accounts
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return pki.files(accounts())
+    return pki.files()
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +48,6 @@ def test_every_certificate_is_signed_by_the_authority_and_fits_its_key(files: di
     ("admin", "lab-admin", ["system:masters"]),
     ("controllers", "system:kube-controller-manager", []),
     ("scheduler", "system:kube-scheduler", []),
-    ("kueue", "system:serviceaccount:kueue-system:kueue-controller-manager",
-     ["system:serviceaccounts", "system:serviceaccounts:kueue-system"]),
-    ("jobset", "system:serviceaccount:jobset-system:jobset-controller",
-     ["system:serviceaccounts", "system:serviceaccounts:jobset-system"]),
 ])  # fmt: skip
 def test_the_subject_says_who_it_is_for_rbac(files: dict[str, bytes], name: str, user: str, groups: list[str]) -> None:
     subject = certificate(files[f"{name}.crt"]).subject
