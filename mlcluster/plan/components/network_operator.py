@@ -91,9 +91,12 @@ def _values(context: ComponentContext) -> Manifest:
 
 def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
     settings = context.settings(NAME)
-    version = (settings.version if settings is not None else None) or pin(NAME).version
+    version = ((settings.version if settings is not None else None) or pin(NAME).version).removeprefix("v")
     spec: Manifest = {
-        "global": {"repository": image_repository(context), "version": f"network-operator-v{version.removeprefix('v')}"},
+        "global": {
+            "repository": image_repository(context),
+            "version": f"network-operator-v{version.removeprefix('v')}",
+        },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
         "tolerations": daemon_set_tolerations(context, pools),
         **_parts(context, pools),

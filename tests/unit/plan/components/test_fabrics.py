@@ -1,0 +1,276 @@
+"""Fast and secondary networks: who announces what where, which networks there are, and who owns them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mlcluster.plan.components.multus_definition import DEFINITION
+from mlcluster.plan.model import Manifest, Plan
+from mlcluster.plan.overhead import lands_on
+from tests.specs import EXISTING, Data, manifests, planned
+from tests.upstream import ABSENT, REFERENCE, closed, errors_of, schemas
+
+pytestmark = pytest.mark.unit
+
+needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
+GPU: Data = {"model": "h100", "count": 8, "memoryMib": 81920}
+TAINTS = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}, {"key": "own", "effect": "NoExecute"}]
+FAST: Data = {
+    "name": "fast",
+    "nodeShape": {"cpu": "190", "memory": "1900Gi", "gpu": GPU},
+    "maxSize": 4,
+    "taints": TAINTS,
+    "network": {"rdma": {"rdma/hca": 63}, "sriov": {"nvidia.com/vf": 8}},
+}
+LESS: Data = {
+    "name": "less",
+    "nodeShape": {"cpu": "60", "memory": "500Gi"},
+    "maxSize": 2,
+    "network": {"rdma": {"rdma/hca": 16, "rdma/storage": 4}},
+}
+PLAIN: Data = {"name": "plain", "nodeShape": {"cpu": "30", "memory": "120Gi"}, "minSize": 2, "maxSize": 2}
+TEAMS = [{"name": "research", "guarantee": {"fast": {"nodes": 1}}}, {"name": "vision"}]
+RAIL: Data = {"name": "rail0", "type": "macvlan", "master": "eth1", "ipam": {"range": "10.60.0.0/16"}}
+
+
+def plan_of(*pools: Data, target: Data = EXISTING, teams: Any = TEAMS, **components: Any) -> Plan:
+    return planned(*(pools or (FAST, LESS, PLAIN)), target=target, teams=teams, components=components)
+
+
+def configs(plan: Plan, name: str) -> Manifest:
+    found: Manifest = json.loads(manifests(plan, "ConfigMap")[f"kube-system/{name}"]["data"]["config.json"])
+    return found
+
+
+def landing(plan: Plan) -> dict[str, set[str]]:
+    """Daemon set -> the pools that its pods land on, where each pod lands on one."""
+    found: dict[str, set[str]] = {}
+    for pod in plan.pods:
+        if pod.kind == "DaemonSet" and pod.owner.startswith("DaemonSet/"):
+            (pool,) = [pool.name for pool in plan.pools if lands_on(pod, pool)]
+            found.setdefault(pod.name, set()).add(pool)
+    return found
+
+
+def attachments(plan: Plan) -> dict[str, Manifest]:
+    found = manifests(plan, "NetworkAttachmentDefinition")
+    return {name: json.loads(manifest["spec"]["config"]) for name, manifest in found.items()}
+
+
+def test_each_pool_announces_as_many_as_it_offers() -> None:
+    plan = plan_of(rdmaDevicePlugin={"resources": {"rdma/hca": {"linkTypes": ["infiniband"], "ifNames": ["ib0"]}}})
+    fast, less = configs(plan, "rdma-devices-fast"), configs(plan, "rdma-devices-less")
+    selectors = {"vendors": ["15b3"], "ifNames": ["ib0"], "linkTypes": ["infiniband"]}
+    hca = {"resourceName": "hca", "resourcePrefix": "rdma", "selectors": selectors}
+    assert fast["configList"] == [{**hca, "rdmaHcaMax": 63}]
+    storage = {"resourceName": "storage", "resourcePrefix": "rdma", "selectors": {"vendors": ["15b3"]}}
+    assert less["configList"] == [{**hca, "rdmaHcaMax": 16}, {**storage, "rdmaHcaMax": 4}]
+    assert landing(plan) == {"rdma-shared-dp-fast": {"fast"}, "rdma-shared-dp-less": {"less"}}
+
+
+def test_daemon_sets_ask_the_node_for_what_the_plan_says() -> None:
+    plan = plan_of(rdmaDevicePlugin={}, sriovDevicePlugin={}, multus={"networks": [RAIL]})
+    by_id = {entry.id: entry.manifest["spec"]["template"]["spec"] for entry in plan.objects if "DaemonSet/" in entry.id}
+    ours = [pod for pod in plan.pods if pod.owner in by_id]
+    assert {pod.owner for pod in ours} == set(by_id)
+    for pod in ours:
+        spec = by_id[pod.owner]
+        assert list(pod.tolerations) == spec["tolerations"]
+        assert pod.priority_class == spec["priorityClassName"]
+        assert pod.requests["memory"] > 0
+        assert all(":" in container["image"] for container in spec["containers"])
+        assert all("latest" not in container["image"] for container in spec["containers"])
+
+
+def test_a_changed_configuration_restarts_the_pods() -> None:
+    def digest(**resources: Any) -> str:
+        plan = plan_of(rdmaDevicePlugin=resources)
+        found = manifests(plan, "DaemonSet")["kube-system/rdma-shared-dp-fast"]["spec"]["template"]["metadata"]
+        return str(found["annotations"]["mlcluster.dev/config"])
+
+    assert digest() == digest()
+    assert digest() != digest(resources={"rdma/hca": {"linkTypes": ["ether"]}})
+
+
+def test_virtual_functions_are_announced_by_name() -> None:
+    plan = plan_of(sriovDevicePlugin={"resources": {"nvidia.com/vf": {"pfNames": ["ens1#0-7"], "rdma": False}}})
+    (entry,) = configs(plan, "sriovdp-config")["resourceList"]
+    assert (entry["resourcePrefix"], entry["resourceName"]) == ("nvidia.com", "vf")
+    assert entry["selectors"] == {"vendors": ["15b3"], "pfNames": ["ens1#0-7"], "isRdma": False}
+    assert landing(plan) == {"sriov-network-device-plugin": {"fast"}}
+
+
+def test_what_pods_can_ask_for_is_counted() -> None:
+    plan = plan_of(sriovDevicePlugin={}, rdmaDevicePlugin={})
+    queue = manifests(plan, "ClusterQueue")["research"]["spec"]["resourceGroups"][0]
+    assert {"rdma/hca", "nvidia.com/vf"} <= set(queue["coveredResources"])
+
+
+def test_networks_are_made_for_those_who_may_join() -> None:
+    second = {"name": "rail1", "type": "ipvlan", "master": "eth2", "teams": ["vision"], "namespaces": ["bench"]}
+    plan = plan_of(rdmaDevicePlugin={}, multus={"networks": [{**RAIL, "resource": "rdma/hca", "mtu": 9000}, second]})
+    found = attachments(plan)
+    assert sorted(found) == ["bench/rail1", "research/rail0", "vision/rail0", "vision/rail1"]
+    address = {"type": "whereabouts", "range": "10.60.0.0/16"}
+    head = {"cniVersion": "0.3.1", "name": "rail0", "type": "macvlan"}
+    assert found["research/rail0"] == {**head, "master": "eth1", "mode": "bridge", "mtu": 9000, "ipam": address}
+    assert found["bench/rail1"]["ipam"] == {}
+    annotations = manifests(plan, "NetworkAttachmentDefinition")["vision/rail0"]["metadata"]["annotations"]
+    assert annotations == {"k8s.v1.cni.cncf.io/resourceName": "rdma/hca"}
+
+
+@pytest.mark.parametrize(
+    ("network", "wanted"),
+    [
+        ({"type": "sriov", "resource": "nvidia.com/vf", "vlan": 7}, {"type": "sriov", "vlan": 7, "ipam": {}}),
+        ({"type": "ib-sriov", "resource": "nvidia.com/vf"}, {"type": "ib-sriov", "link_state": "enable", "ipam": {}}),
+        ({"type": "host-device", "resource": "nvidia.com/vf"}, {"type": "host-device", "ipam": {}}),
+        ({"type": "ipoib", "master": "ib0"}, {"type": "ipoib", "master": "ib0", "ipam": {}}),
+        (
+            {"type": "ipvlan", "master": "eth1", "ipam": {"type": "dhcp"}},
+            {"type": "ipvlan", "master": "eth1", "mode": "l2", "ipam": {"type": "dhcp"}},
+        ),
+        (
+            {"type": "macvlan", "master": "e", "ipam": {"type": "static", "addresses": ["10.1.0.2/16"]}},
+            {
+                "type": "macvlan",
+                "master": "e",
+                "mode": "bridge",
+                "ipam": {"type": "static", "addresses": [{"address": "10.1.0.2/16"}]},
+            },
+        ),
+    ],
+    ids=lambda value: str(value.get("type")) if isinstance(value, dict) else "",
+)
+def test_each_type_has_its_configuration(network: Data, wanted: Manifest) -> None:
+    plan = plan_of(rdmaDevicePlugin={}, sriovDevicePlugin={}, multus={"networks": [{"name": "n", **network}]})
+    assert attachments(plan)["research/n"] == {"cniVersion": "0.3.1", "name": "n", **wanted}
+
+
+def test_multus_is_everywhere_and_its_helpers_where_they_are_needed() -> None:
+    plan = plan_of(rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
+    assert landing(plan) == {"kube-multus-ds": {"fast", "less", "plain"}, "whereabouts": {"fast", "less"}}
+
+
+def test_a_network_of_virtual_functions_brings_its_cni_plugin() -> None:
+    network = {"name": "vf", "type": "sriov", "resource": "nvidia.com/vf"}
+    plan = plan_of(rdmaDevicePlugin={}, multus={"startupTaint": False, "networks": [network]})
+    assert landing(plan)["sriov-cni"] == {"fast"}
+    assert landing(plan)["sriov-network-device-plugin"] == {"fast"}
+
+
+def test_multus_waits_for_the_first_network_on_eks() -> None:
+    target = {"kind": "eks", "region": "us-west-2", "endpoint": {"public": False}}
+    pool = {"name": "system", "instanceType": "m7i.2xlarge", "minSize": 2, "maxSize": 4}
+    network = {**RAIL, "type": "ipvlan"}
+    plan = planned(pool, target=target, components={"multus": {"networks": [network]}})
+    daemon = manifests(plan, "ConfigMap")["kube-system/multus-daemon-config"]["data"]["daemon-config.json"]
+    assert json.loads(daemon)["readinessindicatorfile"] == "/host/etc/cni/net.d/10-aws.conflist"
+    elsewhere = manifests(plan_of(multus={}), "ConfigMap")["kube-system/multus-daemon-config"]["data"]
+    assert "readinessindicatorfile" not in json.loads(elsewhere["daemon-config.json"])
+
+
+def test_teams_join_no_network_of_others() -> None:
+    daemon = manifests(plan_of(multus={}), "ConfigMap")["kube-system/multus-daemon-config"]["data"]
+    assert json.loads(daemon["daemon-config.json"])["namespaceIsolation"] is True
+
+
+def test_one_that_is_there_already_gets_the_networks_only() -> None:
+    plan = plan_of(rdmaDevicePlugin={"install": False}, multus={"install": False, "startupTaint": False})
+    assert [entry for entry in plan.objects if "DaemonSet/" in entry.id or entry.id == DEFINITION] == []
+    network = {**RAIL, "ipam": {"type": "static", "addresses": ["10.1.0.2/16"]}}
+    multus = {"install": False, "startupTaint": False, "networks": [network]}
+    plan = plan_of(rdmaDevicePlugin={"install": False}, multus=multus)
+    assert sorted(attachments(plan)) == ["research/rail0", "vision/rail0"]
+    assert landing(plan) == {}
+
+
+@needs_reference
+def test_our_definition_takes_what_upstreams_takes() -> None:
+    plan = plan_of(multus={})
+    ours = manifests(plan, "CustomResourceDefinition")[DEFINITION.partition("/")[2]]["spec"]
+    theirs = schemas()["k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition"]
+    mine = closed(ours["versions"][0]["schema"]["openAPIV3Schema"])
+    assert shape(mine) == shape(theirs)
+
+
+def shape(schema: Manifest) -> Manifest:
+    """The schema without what is only told."""
+    return {
+        key: {name: shape(part) for name, part in value.items()} if key == "properties" else value
+        for key, value in schema.items()
+        if key != "description"
+    }
+
+
+# The Network Operator
+
+
+def operated(**components: Any) -> Plan:
+    networks = [{**RAIL, "ipam": {"type": "nv-ipam", "range": "10.60.0.0/20", "gateway": "10.60.0.1"}}]
+    multus = {"networks": networks, "startupTaint": False}
+    return plan_of(FAST, PLAIN, networkOperator={}, multus=multus, **components)
+
+
+def test_the_operator_is_the_one_owner() -> None:
+    plan = operated()
+    assert landing(plan) == {}
+    assert DEFINITION not in {entry.id for entry in plan.objects}
+    policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]["spec"]
+    assert {"rdmaSharedDevicePlugin", "sriovDevicePlugin", "secondaryNetwork", "nvIpam"} <= set(policy)
+    rdma = json.loads(policy["rdmaSharedDevicePlugin"]["config"])["configList"]
+    assert [(entry["resourceName"], entry["rdmaHcaMax"]) for entry in rdma] == [("hca", 63)]
+    (term,) = policy["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "example.com/pool", "operator": "In", "values": ["fast"]}]
+    assert {one["key"] for one in policy["tolerations"]} == {"nvidia.com/gpu", "own"}
+
+
+def test_the_operator_runs_nothing_that_nobody_asked_for() -> None:
+    plan = plan_of(PLAIN, networkOperator={}, teams=[])
+    policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]["spec"]
+    assert set(policy) == {"global", "nodeAffinity", "tolerations"}
+
+
+def test_addresses_of_nv_ipam_come_in_blocks() -> None:
+    plan = operated()
+    pool = manifests(plan, "IPPool")["nvidia-network-operator/rail0"]["spec"]
+    assert (pool["subnet"], pool["perNodeBlockSize"], pool["gateway"]) == ("10.60.0.0/20", 64, "10.60.0.1")
+    assert attachments(plan)["research/rail0"]["ipam"] == {"type": "nv-ipam", "poolName": "rail0"}
+
+
+def test_pools_of_addresses_wait_for_their_definition() -> None:
+    plan = operated()
+    objects = {entry.id: entry for entry in plan.objects}
+    policy = objects["NicClusterPolicy/nic-cluster-policy"]
+    assert policy.manifest["metadata"]["annotations"]["pulumi.com/waitFor"] == "jsonpath={.status.state}=ready"
+    assert policy.id in objects["IPPool/nvidia-network-operator/rail0"].needs
+    bare = manifests(plan_of(PLAIN, networkOperator={}, teams=[]), "NicClusterPolicy")["nic-cluster-policy"]
+    assert "annotations" not in bare["metadata"]
+
+
+@needs_reference
+def test_the_policy_passes_its_definition() -> None:
+    plan = plan_of(
+        FAST,
+        PLAIN,
+        networkOperator={"ofedDriver": True},
+        rdmaDevicePlugin={"resources": {"rdma/hca": {"drivers": ["mlx5_core"]}}},
+        multus={"startupTaint": False, "networks": [{"name": "ib", "type": "ipoib", "master": "ib0"}]},
+    )
+    policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]
+    assert errors_of(policy) == []
+    assert policy["spec"]["ofedDriver"]["version"].startswith("doca")
+    assert errors_of({**policy, "spec": {**policy["spec"], "nvIpams": {}}})
+
+
+def test_the_images_of_the_operands_come_from_the_mirror() -> None:
+    plan = operated(registry="mirror.example.com/ai")
+    policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]["spec"]
+    assert policy["global"]["repository"] == "mirror.example.com/ai/nvidia/mellanox"
+
+
+def test_every_node_that_is_labelled_runs_discovery() -> None:
+    plan = operated()
+    workers = [pod for pod in plan.pods if pod.name == "node-feature-discovery-worker"]
+    assert [pool.name for pod in workers for pool in plan.pools if lands_on(pod, pool)] == ["fast", "plain"]
