@@ -6,6 +6,8 @@ once. What is only unwise is not here: that is a finding of `rules/`.
 
 from mlcluster.spec.checks.components_gpu import components_gpu_problems
 from mlcluster.spec.checks.components_network import components_network_problems
+from mlcluster.spec.checks.components_observe import components_observe_problems
+from mlcluster.spec.checks.components_queues import queue_component_problems
 from mlcluster.spec.checks.eks_network import eks_network_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.checks.eks_scaling import scaling_problems
@@ -33,12 +35,14 @@ _CHECKS = (
     storage_problems,
     gpu_problems,
     components_gpu_problems,
+    components_observe_problems,
     components_network_problems,
     label_problems,
     reference_problems,
     quota_problems,
     limit_problems,
     reach_problems,
+    queue_component_problems,
     unsupported_problems,
 )
 

@@ -1,0 +1,100 @@
+"""Values of kube-prometheus-stack: what follows from the cluster (chart 88.5.3, components.md 4.22)."""
+
+from mlcluster.plan import names
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.tolerations import Toleration, controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.observe.facts import node_label_keys
+from mlcluster.plan.quantities import parse
+from mlcluster.spec.components.observe import Monitoring
+
+REQUESTS = {
+    "operator": {"cpu": "100m", "memory": "128Mi"},
+    "prometheus": {"cpu": "500m", "memory": "4Gi"},
+    "alertmanager": {"cpu": "50m", "memory": "200Mi"},
+    "grafana": {"cpu": "140m", "memory": "384Mi"},
+    "state": {"cpu": "50m", "memory": "256Mi"},
+    "nodes": {"cpu": "50m", "memory": "64Mi"},
+}
+"""Of whole pods; Grafana's is its own container and two sidecars."""
+
+_GRAFANA = {"cpu": "100m", "memory": "256Mi"}
+_SIDECAR = {"cpu": "20m", "memory": "64Mi"}
+FULL = 0.85
+"""Share of the volume that series may take: the log of the newest two hours comes on top."""
+
+_EVERYTHING = ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig")
+_CONTROL_PLANE = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy")
+_POD_LABELS = ("kueue.x-k8s.io/cluster-queue-name", "kueue.x-k8s.io/local-queue-name")
+
+
+def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
+    """Everything that we set."""
+    tolerations = controller_tolerations(context)
+    return {
+        "prometheusOperator": {
+            "tolerations": tolerations,
+            "resources": {"requests": REQUESTS["operator"]},
+            # The job that makes the webhook's certificate: without a node for it the chart is never installed.
+            "admissionWebhooks": {"patch": {"tolerations": tolerations}},
+        },
+        "prometheus": {"prometheusSpec": _prometheus(context, settings, tolerations)},
+        "alertmanager": _alertmanager(settings, tolerations),
+        "grafana": _grafana(settings, tolerations),
+        "kube-state-metrics": {
+            "tolerations": tolerations,
+            "resources": {"requests": REQUESTS["state"]},
+            "metricLabelsAllowlist": _labels(context),
+        },
+        "prometheus-node-exporter": {
+            "tolerations": daemon_set_tolerations(context, context.pools),
+            "resources": {"requests": REQUESTS["nodes"]},
+            "priorityClassName": "system-node-critical",
+        },
+        **{part: {"enabled": settings.control_plane} for part in _CONTROL_PLANE},
+    }
+
+
+def _prometheus(context: ComponentContext, settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
+    claim: Manifest = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": settings.storage}},
+    }
+    if settings.storage_class:
+        claim["storageClassName"] = settings.storage_class
+    size = int(parse("memory", settings.storage) * FULL)
+    return {
+        # By default it takes only what carries the release's label; Kueue's and others' monitors do not.
+        **{f"{kind}SelectorNilUsesHelmValues": False for kind in _EVERYTHING},
+        "externalLabels": {"cluster": context.cluster},
+        "retention": settings.retention,
+        "retentionSize": f"{size}MiB",
+        "storageSpec": {"volumeClaimTemplate": {"spec": claim}},
+        "resources": {"requests": {**REQUESTS["prometheus"], "memory": settings.memory}},
+        "tolerations": tolerations,
+    }
+
+
+def _alertmanager(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
+    if not settings.alertmanager:
+        return {"enabled": False}
+    resources = {"requests": REQUESTS["alertmanager"]}
+    return {"enabled": True, "alertmanagerSpec": {"tolerations": tolerations, "resources": resources}}
+
+
+def _grafana(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
+    if not settings.grafana.install:
+        return {"enabled": False}
+    (label, value), *_ = settings.grafana.dashboard_labels.items()
+    return {
+        "enabled": True,
+        "tolerations": tolerations,
+        "resources": {"requests": _GRAFANA},
+        "sidecar": {"resources": {"requests": _SIDECAR}, "dashboards": {"label": label, "labelValue": value}},
+    }
+
+
+def _labels(context: ComponentContext) -> list[str]:
+    """Labels that metrics carry: those by which pools are found, queues of pods, teams of namespaces."""
+    nodes = ",".join(node_label_keys(context.pools))
+    return [f"nodes=[{nodes}]", f"pods=[{','.join(_POD_LABELS)}]", f"namespaces=[{names.TEAM}]"]

@@ -1,0 +1,80 @@
+"""Prometheus adapter: metrics of GPUs for HorizontalPodAutoscalers (facts: chart prometheus-adapter).
+
+It serves custom.metrics.k8s.io alone. The API of external metrics is KEDA's, that of resources metrics-server's: the
+chart registers each only where its rules are given, and we give none.
+"""
+
+from urllib.parse import urlsplit
+
+from mlcluster.catalog.components import pin
+from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.observe.records import BUSY, MEMORY_BUSY
+from mlcluster.plan.observe.scrape import prometheus_url
+
+NAME = "prometheus-adapter"
+REQUESTS = {"cpu": "100m", "memory": "256Mi"}
+
+_OURS = {"gpu_busy_ratio": BUSY, "gpu_memory_busy_ratio": MEMORY_BUSY}
+_EXPORTERS = ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE")
+_FREE, _USED = "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED"
+SCRAPE_EVERY = "1m"
+"""How often it looks for new series; shorter than Prometheus makes them, and they vanish now and then."""
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release and its pod."""
+    ours = realisation(context, NAME) != "present"
+    release = chart_release(context, NAME, _values(context) if ours else {})
+    pod = deployment_pod(
+        context,
+        release_id(NAME),
+        NAME,
+        REQUESTS,
+        namespace=pin(NAME).namespace,
+        source=f"values of the release, over those of {pin(NAME).source}",
+        spec_path=context.spec_path(NAME),
+    )
+    return Contribution(releases=(release,), pods=(pod,) if ours else ())
+
+
+def custom_rules() -> list[Manifest]:
+    """What HorizontalPodAutoscalers may ask for, each per pod: our own ratios, and DCGM's by their own names."""
+    ours = [_rule(series, name, pod="pod", namespace="namespace") for name, series in _OURS.items()]
+    theirs = [_rule(name, name, pod="exported_pod", namespace="exported_namespace") for name in _EXPORTERS]
+    memory = _rule(_USED, "gpu_memory_used_ratio", pod="exported_pod", namespace="exported_namespace")
+    labels, by = "{<<.LabelMatchers>>}", "(<<.GroupBy>>)"
+    whole = f"(sum by {by} (<<.Series>>{labels}) + sum by {by} ({_FREE}{labels}))"
+    memory["metricsQuery"] = f"sum by {by} (<<.Series>>{labels}) / {whole}"
+    return [*ours, *theirs, memory]
+
+
+def _rule(series: str, name: str, *, pod: str, namespace: str) -> Manifest:
+    overrides = {namespace: {"resource": "namespace"}, pod: {"resource": "pod"}}
+    return {
+        "seriesQuery": f'{series}{{{namespace}!="",{pod}!=""}}',
+        "resources": {"overrides": overrides},
+        "name": {"matches": ".*", "as": name},
+        "metricsQuery": "avg by (<<.GroupBy>>) (<<.Series>>{<<.LabelMatchers>>})",
+    }
+
+
+def _values(context: ComponentContext) -> Manifest:
+    return {
+        "prometheus": _address(prometheus_url(context.spec)),
+        "metricsRelistInterval": SCRAPE_EVERY,
+        "rules": {"default": False, "custom": custom_rules(), "external": [], "resource": {}},
+        "tolerations": controller_tolerations(context),
+        "priorityClassName": "system-cluster-critical",
+        "resources": {"requests": REQUESTS},
+    }
+
+
+def _address(url: str) -> Manifest:
+    """As the chart takes it apart: url:port path."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return {"url": f"{parts.scheme}://{parts.hostname}", "port": port, "path": parts.path.rstrip("/")}

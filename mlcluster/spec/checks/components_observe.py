@@ -1,0 +1,58 @@
+"""Components that watch and scale: a Prometheus that can be found, and one that is either ours or theirs."""
+
+from collections.abc import Iterator
+
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components.observe import Monitoring
+from mlcluster.spec.components.scale import PrometheusAdapter
+from mlcluster.spec.document import Loc, Problem
+
+_AT: Loc = ("components", "monitoring")
+
+
+def components_observe_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """What makes monitoring, and what asks it, impossible."""
+    monitoring = spec.components.monitoring
+    if monitoring is not None:
+        yield from _monitoring(spec, monitoring)
+    adapter = spec.components.prometheus_adapter
+    if adapter is not None and adapter.install:
+        yield from _address(monitoring)
+        yield from _apis(adapter)
+
+
+def _monitoring(spec: ClusterSpec, monitoring: Monitoring) -> Iterator[Problem]:
+    if monitoring.install and monitoring.prometheus is not None:
+        message = "says how a Prometheus is found that is there already, and mlcluster installs one"
+        yield Problem((*_AT, "prometheus"), message, "say install: false, or remove it", key=True)
+    if not monitoring.install and spec.target.kind == "local":
+        message = "the lab has no Prometheus of its own"
+        yield Problem((*_AT, "install"), message, "remove install: false")
+    if monitoring.control_plane and spec.target.kind == "eks":
+        message = "nobody reaches etcd, scheduler and controller manager of EKS"
+        yield Problem((*_AT, "controlPlane"), message, "remove it")
+    if monitoring.storage_class and spec.target.kind == "eks" and spec.storage.classes:
+        known = [one.name for one in spec.storage.classes]
+        if monitoring.storage_class not in known:
+            message = f"there is no StorageClass {monitoring.storage_class} under storage.classes"
+            yield Problem((*_AT, "storageClass"), message, f"one of: {', '.join(known)}")
+
+
+def _address(monitoring: Monitoring | None) -> Iterator[Problem]:
+    at: Loc = ("components", "prometheusAdapter")
+    if monitoring is None:
+        yield Problem(at, "nothing tells it of GPUs: there is no Prometheus", "add components.monitoring", key=True)
+    elif not monitoring.install and not (monitoring.prometheus and monitoring.prometheus.prometheus_url):
+        message = "it has to know where Prometheus is"
+        yield Problem(at, message, "give components.monitoring.prometheus.prometheusUrl", key=True)
+
+
+def _apis(adapter: PrometheusAdapter) -> Iterator[Problem]:
+    """Each of these rules makes it serve one more API, of which a cluster has one server."""
+    rules = adapter.values.get("rules")
+    given = rules if isinstance(rules, dict) else {}
+    for key, owner in (("external", "KEDA"), ("resource", "metrics-server")):
+        if given.get(key):
+            loc: Loc = ("components", "prometheusAdapter", "values", "rules", key)
+            message = f"the API of {key} metrics belongs to {owner}"
+            yield Problem(loc, message, "remove it; the adapter serves custom metrics", key=True)
