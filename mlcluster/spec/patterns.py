@@ -1,11 +1,12 @@
 """What each pattern of the spec's models asks for, in words, with an example; a test finds one that has no words."""
 
-from mlcluster.spec.base import DURATION, LABEL, QUANTITY, RESOURCE_NAME
+from mlcluster.spec.base import DURATION, LABEL, QUANTITY, RESOURCE_NAME, SUBDOMAIN
 
 PATTERNS: dict[str, tuple[str, str]] = {
     LABEL: ("a name: lower-case letters, digits and dashes, with a letter or digit at both ends", "research-2"),
     QUANTITY: ("a Kubernetes quantity", '"1500m" or "64Gi"'),
     DURATION: ("a duration in hours, minutes and seconds", '"90s" or "1h30m"'),
+    SUBDOMAIN: ("a name, or several with dots between them", "fast.example.com"),
     RESOURCE_NAME: ("the name of an extended resource, which has a domain", "rdma/hca"),
     r"^1\.[0-9]{2}$": ("a minor version of Kubernetes", '"1.34"'),
     r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$": (
@@ -45,4 +46,6 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^[A-Z]{3}[0-9]{3}$": ("the ID of a finding", "SCH001"),
     r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+.][0-9A-Za-z.+-]+)?$": ("the version of a chart", "v26.7.0"),
     r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme", "registry.example.com/mirror"),
+    r"^https?://[^\s/?#]+(/[^\s?#]*)?$": ("a URL without a query", "http://prometheus.monitoring.svc:9090"),
+    r"^([0-9]+(m|h|d|w|y))+$": ("how long, in minutes, hours, days, weeks and years", '"15d"'),
 }

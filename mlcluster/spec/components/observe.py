@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mlcluster.spec.base import LABEL, Quantity, SpecModel
+from mlcluster.spec.base import LABEL, SUBDOMAIN, Quantity, SpecModel
 from mlcluster.spec.components.base import ChartComponent
 from mlcluster.spec.pools import Labels
 
@@ -46,7 +46,7 @@ class Monitoring(ChartComponent):
     """How long Prometheus keeps series."""
     storage: Quantity = "100Gi"
     """Size of Prometheus's volume; it drops its oldest series before that is full."""
-    storage_class: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)] | None = None
+    storage_class: Annotated[str, Field(pattern=SUBDOMAIN, max_length=253)] | None = None
     """StorageClass of the volume; default: the cluster's default class."""
     memory: Quantity = "4Gi"
     """What Prometheus asks for; about 4 KiB for each series that it holds."""
