@@ -10,7 +10,9 @@ from rich.text import Text
 from mlcluster.rules.installed import Discovery, Row
 from mlcluster.rules.upgrades import Upgrade
 
-WIDE = 132
+WIDEST = 2000
+"""Columns: no cell is broken, people copy names out of them; a terminal folds lines by itself."""
+
 _WORDS = {
     "ours": ("ours", "green"),
     "adopt": ("adopt: used as it is", "green"),
@@ -24,7 +26,7 @@ _WORDS = {
 def installed_text(already: Discovery, *, color: bool) -> str:
     """Component, what was found, by whom, which version, what becomes of it; then what could not be looked at."""
     text = io.StringIO()
-    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDE, highlight=False, markup=False)
+    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDEST, highlight=False, markup=False)
     version = f" (Kubernetes {already.seen.kubernetes})" if already.seen.kubernetes else ""
     console.print(Text(f"In the cluster already{version}", "bold"))
     console.print(_table(already.rows) if already.rows else Text("nothing that mlcluster knows"))
@@ -36,7 +38,7 @@ def installed_text(already: Discovery, *, color: bool) -> str:
 def _table(rows: tuple[Row, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("COMPONENT", "FOUND", "BY", "VERSION", "DECISION"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     for row in rows:
         word, style = _WORDS[row.decision]
         decision = Text(f"{word} ({row.note})" if row.note else word, style)

@@ -30,7 +30,7 @@ def helm_record(
 def workload(
     kind: str, name: str, namespace: str, image: str, *, release: str = "", manager: str = "", **metadata: Any
 ) -> Object:
-    """A Deployment or DaemonSet; `release` as NAMESPACE/NAME makes it Helm's."""
+    """A Deployment (without pods) or DaemonSet; `release` as NAMESPACE/NAME makes it Helm's."""
     pod = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "main", "image": image}]}}
     labels = metadata.pop("labels", {})
     annotations = metadata.pop("annotations", {}) | (annotated(release) if release else {})
@@ -42,7 +42,10 @@ def workload(
             "name": name, "namespace": namespace, "labels": labels, "annotations": annotations,
             **({"managedFields": fields} if fields else {}), **metadata,
         },
-        "spec": {"selector": {"matchLabels": {"app": name}}, "template": pod},
+        "spec": {
+            "selector": {"matchLabels": {"app": name}}, "template": pod,
+            **({"replicas": 0} if kind == "Deployment" else {}),
+        },
     }  # fmt: skip
 
 

@@ -203,6 +203,20 @@ class TestOurs:
         mine = replace(PLUGIN, maker=Maker("mlcluster", "atlas"))
         assert decisions(decide(plan_of(base), workloads=(mine,))) == {"nvidia-device-plugin": "ours"}
 
+    def test_webhooks_that_a_controller_of_ours_makes_itself(self, base: Plan) -> None:
+        maker = Maker("manager", "vc-webhook-manager")
+        hook = Named("MutatingWebhookConfiguration", "volcano-admission-service-jobs-mutate", maker)
+        plan, held = plan_of(base, "volcano"), Ours("atlas", frozenset({(pin("volcano").namespace, "volcano")}))
+        assert decide(plan, held, webhooks=(hook,)).findings == ()
+        assert ids(decide(plan, webhooks=(hook,))) == ["EXI001"]
+
+    def test_a_second_release_beside_ours_is_not_ours(self, base: Plan) -> None:
+        plan, held = plan_of(base, "gpu-operator"), Ours("atlas", frozenset({("gpu-operator", "gpu-operator")}))
+        mine = replace(GPU_OPERATOR, namespace="gpu-operator", name="gpu-operator")
+        made = decide(plan, held, releases=(mine, GPU_OPERATOR))
+        assert ids(made) == ["EXI001"]
+        assert [row.decision for row in made.rows] == ["ours", "refuse"]
+
     def test_definitions_of_a_release_of_ours(self, base: Plan) -> None:
         maker = Maker("helm", "kueue", pin("kueue").namespace)
         left = Named("CustomResourceDefinition", "clusterqueues.kueue.x-k8s.io", maker)
