@@ -8,6 +8,7 @@ from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
 from mlcluster.plan.components.ownership import OPERATOR, served
 from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
 from mlcluster.spec.components.gpu import GpuOperator
 
 PLUGIN_CONFIGS = "mlcluster-device-plugin"
@@ -120,13 +121,13 @@ def _exporter(context: ComponentContext) -> Manifest:
 
 
 def service_monitor(context: ComponentContext) -> Manifest:
-    """Only where something makes its definition. The label `node` is ours: the exporter's own has changed its name."""
-    if not context.has("kube-prometheus-stack"):
+    """Only where something makes its definition."""
+    if not context.has(STACK):
         return {"enabled": False}
-    node = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node", "action": "replace"}
+    labels = monitor_labels(context.spec)
     return {
         "enabled": True,
         "honorLabels": False,
-        "additionalLabels": {"release": "kube-prometheus-stack"},
-        "relabelings": [node],
+        **({"additionalLabels": labels} if labels else {}),
+        "relabelings": [dict(NODE_RELABELING)],
     }
