@@ -60,7 +60,8 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
     if not releases:
         return
     selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={cluster}"
-    found = [item["metadata"]["name"] for item in kube.list("v1", "Namespace", None, f"{selector},{names.TEAM}")]
+    spaces = [item["metadata"] for item in kube.list("v1", "Namespace", None, selector)]
+    found = [space["name"] for space in spaces if names.TEAM in space["labels"]]
     gone = [release for release in releases if _gone(kube, release)]
     for release in gone:
         remove_broken(kube, release.name, release.namespace, release.leaves, progress)

@@ -54,6 +54,7 @@ _BUILT_IN = [
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False),
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False),
     ("apiregistration.k8s.io/v1", "APIService", "apiservices", False),
+    ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", True),
 ]
 
 
@@ -323,6 +324,8 @@ class FakeApiServer:
         if dry_run:
             return new
         self.objects[key] = new
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+            del self.objects[key]
         if new["kind"] == "CustomResourceDefinition":
             self._serve(new)
         return new
@@ -355,7 +358,7 @@ def _note_manager(new: Object, manager: str, operation: str, labels: Iterable[st
     if entry is None:
         entry = {"manager": manager, "operation": operation}
         fields.append(entry)
-    owned = {f"f:{key}": {} for key in labels}
+    owned: Object = {f"f:{key}": {} for key in labels}
     entry.pop("fieldsV1", None)
     if owned:
         entry["fieldsV1"] = {"f:metadata": {"f:labels": owned}}

@@ -1,0 +1,162 @@
+"""What Helm leaves behind goes with `down`, unless somebody else has a use for it."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcluster.catalog.components import pins
+from mlcluster.catalog.leaves import leaves_of, split_kind
+from mlcluster.verbs.found_before import found_before, note_found
+from mlcluster.verbs.uninstalled import clean_up
+from tests.fakes.api_server import FakeApiServer
+from tests.fakes.installed import notes, put, put_service, release, serve
+from tests.specs import EXISTING, SYSTEM, planned
+from tests.unit.verbs.test_emptying import JOBSET, Told
+
+pytestmark = pytest.mark.unit
+REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "crds"
+
+
+@pytest.fixture
+def server() -> FakeApiServer:
+    return FakeApiServer()
+
+
+def noted(server: FakeApiServer, **definitions: str) -> None:
+    """Notes as `up` writes them."""
+    put(server, "v1", "ConfigMap", "mlcluster-found", namespace="kube-system", data=dict(definitions))
+
+
+NOTHING = '{"definitions": [], "nodeLabels": []}'
+
+
+def clean(server: FakeApiServer, *names: str, nodes: bool = True) -> tuple[list[str], list[str]]:
+    """What was said, and what is kept."""
+    told = Told()
+    kept = clean_up(server.kube(), [release(name) for name in names], told, nodes=nodes)
+    return told.said, kept
+
+
+def test_a_definition_without_objects_goes(server: FakeApiServer) -> None:
+    noted(server, jobset=NOTHING)
+    name = serve(server, JOBSET, "jobsets")
+    said, kept = clean(server, "jobset")
+    assert kept == []
+    assert said == [f"removed the definition {name}, which jobset left behind: no object of it is left"]
+    assert server.get("CustomResourceDefinition", name) is None
+    assert server.get("ConfigMap", "mlcluster-found", "kube-system") is None
+
+
+def test_one_with_objects_is_kept_and_they_are_named(server: FakeApiServer) -> None:
+    noted(server, jobset=NOTHING)
+    name = serve(server, JOBSET, "jobsets")
+    for number in range(4):
+        put(server, "jobset.x-k8s.io/v1alpha2", "JobSet", f"j{number}", namespace="default")
+    said, kept = clean(server, "jobset")
+    reason = "4 of its objects are there: default/j0, default/j1, default/j2, ..."
+    assert (said, kept) == ([], [f"CustomResourceDefinition/{name}: {reason}"])
+
+
+def test_one_that_was_there_before_is_kept(server: FakeApiServer) -> None:
+    name = serve(server, JOBSET, "jobsets")
+    noted(server, jobset='{"definitions": ["jobsets.jobset.x-k8s.io"], "nodeLabels": []}')
+    assert clean(server, "jobset")[1] == [f"CustomResourceDefinition/{name}: it was there before"]
+
+
+def test_one_of_which_nobody_knows_is_kept(server: FakeApiServer) -> None:
+    name = serve(server, JOBSET, "jobsets")
+    reason = "nobody noted whether it was there before"
+    assert clean(server, "jobset")[1] == [f"CustomResourceDefinition/{name}: {reason}"]
+
+
+def test_one_of_another_release_is_kept(server: FakeApiServer) -> None:
+    noted(server, jobset=NOTHING)
+    name = serve(server, JOBSET, "jobsets", annotations=notes(release("other", "theirs")))
+    assert clean(server, "jobset")[1] == [f"CustomResourceDefinition/{name}: it belongs to the release theirs/other"]
+
+
+def test_one_whose_objects_cannot_be_listed_is_kept(server: FakeApiServer) -> None:
+    noted(server, jobset=NOTHING)
+    serve(server, JOBSET, "jobsets")
+    server.fail("GET", "v1alpha2/jobsets", 500, "InternalError", "conversion webhook failed")
+    assert clean(server, "jobset")[1][0].endswith("its objects cannot be listed: conversion webhook failed")
+
+
+def test_an_aggregated_api_without_its_service_goes(server: FakeApiServer) -> None:
+    """It would keep every namespace from going."""
+    service = {"namespace": "prometheus-adapter-system", "name": "webhook"}
+    name = "v1beta1.custom.metrics.k8s.io"
+    put(server, "apiregistration.k8s.io/v1", "APIService", name, spec={"service": service})
+    put(server, "apiregistration.k8s.io/v1", "APIService", "v1.apps", spec={})
+    said, _ = clean(server, "prometheus-adapter")
+    assert said == [f"removed APIService {name}, which prometheus-adapter left behind: nobody answers there"]
+    assert server.get("APIService", "v1.apps") is not None
+
+
+def test_one_that_somebody_else_serves_stays(server: FakeApiServer) -> None:
+    of = release("prometheus-adapter")
+    put(server, "v1", "Namespace", of.namespace)
+    put_service(server, of, answers=True)
+    spec = {"service": {"namespace": of.namespace, "name": "webhook"}}
+    put(server, "apiregistration.k8s.io/v1", "APIService", "v1beta1.external.metrics.k8s.io", spec=spec)
+    assert clean(server, "prometheus-adapter") == ([], [])
+
+
+def test_labels_that_were_not_there_before_are_taken_off_nodes(server: FakeApiServer) -> None:
+    before = '{"definitions": [], "nodeLabels": ["nvidia.com/gpu.workload.config"]}'
+    noted(server, **{"gpu-operator": before})
+    labels = {"nvidia.com/gpu.workload.config": "vm", "nvidia.com/gpu.present": "true", "role": "gpu"}
+    put(server, "v1", "Node", "gpu-0", labels=labels)
+    put(server, "v1", "Node", "cpu-0", labels={"role": "cpu"})
+    said, kept = clean(server, "gpu-operator")
+    assert (said, kept) == (["took 1 labels (nvidia.com/*) of gpu-operator off 1 nodes"], [])
+    node = server.get("Node", "gpu-0")
+    assert node is not None
+    assert node["metadata"]["labels"] == {"nvidia.com/gpu.workload.config": "vm", "role": "gpu"}
+
+
+def test_without_notes_labels_stay(server: FakeApiServer) -> None:
+    put(server, "v1", "Node", "gpu-0", labels={"nvidia.com/gpu.present": "true"})
+    assert clean(server, "gpu-operator")[1] == ["node labels nvidia.com/*: nobody noted which were there before"]
+    assert clean(server, "gpu-operator", nodes=False) == ([], [])
+
+
+def test_up_notes_what_it_finds_once(server: FakeApiServer) -> None:
+    plan = planned(SYSTEM, target=EXISTING, components={"jobSet": {}})
+    kube = server.kube()
+    note_found(plan, kube, ["Release/jobset"])
+    assert found_before(kube, "jobset") is None, "it is installed already"
+    name = serve(server, JOBSET, "jobsets")
+    note_found(plan, kube, [])
+    found = found_before(kube, "jobset")
+    assert found is not None
+    assert found.definitions == {name}
+    serve(server, "jobset.x-k8s.io/v1alpha3/JobSet", "others")
+    note_found(plan, kube, [])
+    assert found_before(kube, "jobset") == found
+
+
+@pytest.mark.parametrize("name", pins())
+def test_the_catalogue_says_it_in_words_that_are_read(name: str) -> None:
+    leaves = leaves_of(name)
+    kinds = [*leaves.workloads, *(kind for kinds in leaves.finalizers.values() for kind in kinds)]
+    assert all(split_kind(kind)[0].rpartition("/")[2].startswith("v") for kind in kinds)
+    assert all("." in definition for definition in leaves.definitions)
+
+
+def test_kinds_are_upstreams_own() -> None:
+    """Of the components whose definitions are at hand."""
+    if not REFERENCE.is_dir():
+        pytest.skip("the reference folder with upstream's definitions is not here")
+    served = "\n".join(path.read_text("utf-8") for path in REFERENCE.glob("*/*.yaml"))
+    for name in ("kueue", "jobset", "network-operator"):
+        leaves = leaves_of(name)
+        kinds = [*leaves.workloads, *(kind for kinds in leaves.finalizers.values() for kind in kinds)]
+        for kind in kinds:
+            version, word = split_kind(kind)
+            assert version == "v1" or (f"kind: {word}\n" in served and version.partition("/")[0] in served), kind
+        assert all(f"name: {definition}\n" in served for definition in leaves.definitions), name
+
+
+def test_a_component_that_nobody_knows_leaves_nothing() -> None:
+    assert leaves_of("mystery").definitions == ()
