@@ -148,7 +148,9 @@ def kube(lab: Lab) -> Iterator[Kube]:
         def established() -> bool:
             found = [client.get_object(api, CRD, manifest["metadata"]["name"]) or {} for manifest in made]
             conditions = [one.get("status", {}).get("conditions", []) for one in found]
-            return all(any(one["type"] == "Established" for one in some) for some in conditions)
+            return all(
+                {"Established"} & {one["type"] for one in some if one["status"] == "True"} for some in conditions
+            )
 
         wait_for("every kind is there", established)
         yield client
