@@ -49,14 +49,12 @@ class Controller:
     Attributes:
         name: of the component and of its program.
         namespace: of the chart's release.
-        account: its service account there, as whom it works: the rights of the chart are applied unchanged.
         groups: API groups of its own kinds; while there are objects of these it is not taken out.
         port_names: what it listens on.
     """
 
     name: ClassVar[str]
     namespace: ClassVar[str]
-    account: ClassVar[str]
     groups: ClassVar[tuple[str, ...]]
     port_names: ClassVar[tuple[str, ...]] = ("webhook", "health")
     health_path: ClassVar[str] = "/readyz"

@@ -20,7 +20,6 @@ class JobSet(Controller):
 
     name = "jobset"
     namespace = "jobset-system"
-    account = "jobset-controller"
     groups = ("jobset.x-k8s.io",)
 
     def config(self, site: Site) -> Manifest:
@@ -52,7 +51,6 @@ class Trainer(Controller):
 
     name = "kubeflow-trainer"
     namespace = "kubeflow-system"
-    account = "kubeflow-trainer-controller-manager"
     groups = ("trainer.kubeflow.org",)
 
     def config(self, site: Site) -> Manifest:
@@ -82,7 +80,6 @@ class MpiOperator(Controller):
 
     name = "mpi-operator"
     namespace = "mpi-operator"
-    account = "mpi-operator"
     groups = ("kubeflow.org",)
     port_names = ("health",)
     health_path = "/healthz"
@@ -121,7 +118,6 @@ class KubeRay(Controller):
 
     name = "kuberay-operator"
     namespace = "kuberay"
-    account = "kuberay-operator"
     groups = ("ray.io",)
     port_names = ("health",)
 

@@ -46,7 +46,6 @@ class Kueue(Controller):
 
     name = "kueue"
     namespace = NAMESPACE
-    account = "kueue-controller-manager"
     groups = (API_GROUP,)
     port_names = ("webhook", "health", "metrics", "visibility")
 

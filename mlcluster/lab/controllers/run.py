@@ -123,7 +123,7 @@ def _start(book: Book, wanted: ControllerRecord, task: Task) -> None:
     with Kube.from_kubeconfig(layout.kubeconfig("admin")) as kube:
         task.update(f"applying the definitions and rights of {wanted.name}")
         objects.apply(kube, found.arrange(rendered, site, files), site.home)
-        _write_kubeconfig(book, kube, found, site)
+        _write_kubeconfig(book, kube, _account(rendered), site)
         task.update(f"waiting for {wanted.name}")
         _run(book, wanted, kube)
 
@@ -140,13 +140,20 @@ def _run(book: Book, wanted: ControllerRecord, kube: Kube) -> None:
         wait_until(lambda: found.trouble(kube, site), running, READY_SECONDS)
 
 
-def _write_kubeconfig(book: Book, kube: Kube, found: Controller, site: Site) -> None:
+def _account(rendered: Iterable[Manifest]) -> tuple[str, str]:
+    """Namespace and name of the service account of the controller's pod: the rights of its chart are for it."""
+    deployment = next(item for item in rendered if item["kind"] == "Deployment")
+    return deployment["metadata"]["namespace"], deployment["spec"]["template"]["spec"]["serviceAccountName"]
+
+
+def _write_kubeconfig(book: Book, kube: Kube, account: tuple[str, str], site: Site) -> None:
     """With a token of its service account, as in a pod, but for ten years."""
-    path = f"/api/v1/namespaces/{found.namespace}/serviceaccounts/{found.account}/token"
+    namespace, name = account
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": _SECONDS}}
     token = kube.request("POST", path, body=asked)["status"]["token"]
     authority = book.layout.certificate("ca").read_bytes()
-    document = configs.kubeconfig_with_token(found.account, server_of(book.record.ports), authority, token)
+    document = configs.kubeconfig_with_token(name, server_of(book.record.ports), authority, token)
     pki.write_private(site.kubeconfig, configs.written(document))
 
 

@@ -14,10 +14,8 @@ from mlcluster.errors import InterruptedByUserError, MlclusterError
 from mlcluster.lab.toolchain import (
     build,
     ensure,
-    ensure_optional,
     ensure_tool,
     find,
-    find_optional,
     find_tool,
     fit,
     optional,
