@@ -47,5 +47,5 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+.][0-9A-Za-z.+-]+)?$": ("the version of a chart", "v26.7.0"),
     r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme", "registry.example.com/mirror"),
     r"^https?://[^\s/?#]+(/[^\s?#]*)?$": ("a URL without a query", "http://prometheus.monitoring.svc:9090"),
-    r"^([0-9]+(m|h|d|w|y))+$": ("how long, in minutes, hours, days, weeks and years", '"15d"'),
+    r"^([0-9]+(m|h|d|w|y))+$": ("a time in minutes, hours, days, weeks and years", '"15d"'),
 }

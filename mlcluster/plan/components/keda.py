@@ -52,6 +52,8 @@ def _values(context: ComponentContext) -> Manifest:
     return {
         "tolerations": controller_tolerations(context),
         "priorityClassName": "system-cluster-critical",
+        # Members of teams have the roles edit and view, and these know nothing of ScaledObjects by themselves.
+        "rbac": {"aggregateToDefaultRoles": True},
         "resources": {part: {"requests": REQUESTS} for part in _WORKLOADS},
         "prometheus": {part: {"enabled": watched, "serviceMonitor": monitor} for part in _WORKLOADS},
     }
