@@ -134,13 +134,29 @@ def reset(
 
 @app.command()
 def build(
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also", help="A controller that runs in labs where a spec asks for it, e.g. jobset; or promtool."
+        ),
+    ] = None,
     *,
     keep_caches: Annotated[bool, typer.Option(help="Keep Go's module and build caches, about 12 GB.")] = False,
 ) -> None:
     """Build the lab's programs once, from pinned Go modules; says nothing when they are there."""
-    from mlcluster.lab.toolchain import ensure
+    from mlcluster.lab.toolchain import ensure, ensure_optional, optional
 
-    ensure(_progress(), keep_caches=keep_caches)
+    wanted = also or []
+    if unknown := set(wanted) - set(optional.NAMES):
+        raise MlclusterError(
+            "building the toolchain",
+            f"there is no program {', '.join(sorted(unknown))}",
+            f"one of {', '.join(optional.NAMES)}",
+            exit_code=ExitCode.USAGE,
+        )
+    progress = _progress()
+    ensure(progress, keep_caches=keep_caches or bool(wanted))
+    ensure_optional(wanted, progress, keep_caches=keep_caches)
 
 
 def _chosen(name: str | None) -> str:

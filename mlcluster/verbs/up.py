@@ -12,7 +12,7 @@ from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import cloud, ownership
 from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
-from mlcluster.verbs.components import start_processes
+from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
 from mlcluster.verbs.destruction import Destruction, destructions
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
 from mlcluster.verbs.found_before import note_found
@@ -206,6 +206,7 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
         if changes or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)
     put_marks(reading, live.kube, screen.progress)
+    stop_unwanted(reading.plan, live, screen.progress)
     wait_until_settled(reading.plan, live.kube, screen.progress)
     screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, agreed.previews))
     return ExitCode.OK
@@ -244,7 +245,7 @@ def _node_marks(reading: Reading, live: LiveCluster | None, screen: Screen) -> l
 def _leave(live: LiveCluster | None, progress: Progress) -> None:
     """A refused `up` leaves nothing running that it started."""
     if live is not None and live.started and live.lab is not None:
-        live.lab.stop_kueue(progress)
+        stop_processes(live, progress)
         live.lab.stop(progress)
 
 
