@@ -21,7 +21,7 @@ def contribute(context: ComponentContext) -> Contribution:
     """The release: compute domains beside the device plugin, or GPUs in its place, never both of one node's GPUs."""
     if realisation(context, NAME) == "present":
         return Contribution(releases=(chart_release(context, NAME, {}),))
-    release = chart_release(context, NAME, _values(context), definitions=("computedomains.resource.nvidia.com",))
+    release = chart_release(context, NAME, _values(context))
     return Contribution(releases=(release,), pods=tuple(_pods(context)), namespaces={NAMESPACE: PRIVILEGED})
 
 

@@ -63,13 +63,8 @@ def node_labels(context: ComponentContext, pool: Pool) -> dict[str, str]:
 
 
 def _release(context: ComponentContext, objects: tuple[PlanObject, ...]) -> PlanRelease:
-    return chart_release(
-        context,
-        OPERATOR,
-        operator_values(context),
-        needs=tuple(entry.id for entry in objects),
-        definitions=("clusterpolicies.nvidia.com", "nvidiadrivers.nvidia.com"),
-    )
+    """Nothing waits for its definitions: its one custom resource is the chart's own."""
+    return chart_release(context, OPERATOR, operator_values(context), needs=tuple(entry.id for entry in objects))
 
 
 def _config_maps(context: ComponentContext) -> Iterator[PlanObject]:
