@@ -85,6 +85,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("EXI004", _E, "Nothing to adopt"),
         FindingKind("EXI005", _W, "Part of the cluster not looked at"),
         FindingKind("EXI006", _E, "Definitions in the way of a chart"),
+        FindingKind("EXI007", _E, "Somebody else's namespace"),
         FindingKind("GPU001", _W, "GPU nodes without the accelerator taint"),
         FindingKind("GPU002", _W, "No pool for CPU work"),
         FindingKind("GPU003", _W, "Production on time slices"),

@@ -52,6 +52,7 @@ def look(kube: Kube) -> Seen:
         definitions=tried("custom resource definitions", _definitions),
         webhooks=tried("webhook configurations", _webhooks),
         api_services=tried("API services", _api_services),
+        namespaces=tried("namespaces", _namespaces),
         blind=blind,
     )
 
@@ -99,6 +100,11 @@ def _webhooks(kube: Kube) -> Iterator[Named]:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         for metadata in _metadata(kube, f"{_ADMISSION}/{kind.lower()}s"):
             yield _named(kind, metadata)
+
+
+def _namespaces(kube: Kube) -> Iterator[Named]:
+    for metadata in _metadata(kube, "/api/v1/namespaces"):
+        yield _named("Namespace", metadata)
 
 
 def _api_services(kube: Kube) -> Iterator[Named]:

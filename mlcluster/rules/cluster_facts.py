@@ -87,7 +87,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A definition, a webhook configuration or an API service.
+    """A definition, a webhook configuration, an API service or a namespace.
 
     Attributes:
         chart: its label helm.sh/chart.
@@ -123,4 +123,5 @@ class Seen:
     definitions: tuple[Named, ...] = ()
     webhooks: tuple[Named, ...] = ()
     api_services: tuple[Named, ...] = ()
+    namespaces: tuple[Named, ...] = ()
     blind: Mapping[str, str] = field(default_factory=dict)

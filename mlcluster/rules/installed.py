@@ -41,7 +41,7 @@ class Discovery:
     """What a look at the cluster leads to.
 
     Attributes:
-        findings: EXI001 to EXI006.
+        findings: EXI001 to EXI007.
     """
 
     seen: Seen
@@ -67,7 +67,7 @@ class _Deciding:
         rows = [self._row(one) for one in self._facts.found]
         acting = {one.name for one in self._facts.found if one.running}
         rows += [self._absent(component) for name, component in self._wanted.items() if name not in acting]
-        self._findings += [*self._twice(), *self._blind()]
+        self._findings += [*self._twice(), *self._namespaces(), *self._blind()]
         return Discovery(self._seen, tuple(sorted(rows, key=lambda row: (row.name, row.found))), tuple(self._findings))
 
     def _row(self, one: Found) -> Row:
@@ -168,6 +168,18 @@ class _Deciding:
                 told = listed(f"{one.where} of {self._facts.by(one)}" for one in makers)
                 message = f"{self._signs[name].title} is there {len(makers)} times: {told}"
                 yield found("EXI002", place(self._wanted[name].spec_path), message, "take all but one away")
+
+    def _namespaces(self) -> Iterator[Finding]:
+        """EXI007: ours would be taken away by `down`, with whatever somebody else has in it."""
+        cluster = self._facts.plan.cluster
+        there = {one.name: one for one in self._seen.namespaces}
+        for entry in self._facts.plan.objects if cluster.target != "local" else ():
+            one = there.get(entry.manifest["metadata"]["name"]) if entry.manifest["kind"] == "Namespace" else None
+            if one is None or (one.maker.kind == "mlcluster" and one.maker.name == cluster.name):
+                continue
+            message = f"the namespace {one.name} is there already, made by {one.maker.text}"
+            hint = "delete it, or rename ours; if it may go with ours, label it so (docs/existing-discovery.md)"
+            yield found("EXI007", place(entry.spec_path), message, hint)
 
     def _blind(self) -> Iterator[Finding]:
         if self._seen.blind and any(one.realisation == "helm" for one in self._wanted.values()):

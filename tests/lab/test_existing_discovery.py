@@ -128,6 +128,10 @@ def test_up_refuses_adopts_and_leaves_alone(host: Host) -> None:
     assert "Helm release ops/gpu" in shown
     assert "v25.10.1" in shown
     assert "ingress" not in shown
+    host.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}})
+    assert "EXI007: the namespace vision is there already" in host.run("up", "--yes", code=1).stderr
+    host.kube.delete("v1", "Namespace", "vision")
+    wait_for("the namespace to go", lambda: host.kube.get_object("v1", "Namespace", "vision") is None)
     host.run("up", "--yes")
     host.run("up", "--yes")
     assert host.kube.get_object("v1", "Namespace", "vision") is not None

@@ -20,7 +20,9 @@ def seen_on(server: FakeApiServer) -> Seen:
 
 
 def test_an_empty_cluster() -> None:
-    assert seen_on(FakeApiServer()) == Seen(kubernetes="v1.36.3")
+    seen = seen_on(FakeApiServer())
+    assert [one.name for one in seen.namespaces] == ["default", "kube-system"]
+    assert dataclasses.replace(seen, namespaces=()) == Seen(kubernetes="v1.36.3")
 
 
 def test_a_release_with_its_chart() -> None:
@@ -132,6 +134,7 @@ def test_it_only_reads() -> None:
         ("/daemonsets", "daemon sets"),
         ("/mutatingwebhookconfigurations", "webhook configurations"),
         ("/apiservices", "API services"),
+        ("/namespaces", "namespaces"),
     ],
 )
 def test_what_may_not_be_listed_is_noted(path: str, what: str) -> None:

@@ -118,6 +118,24 @@ class TestRefuse:
         assert ids(made) == ["EXI006"]
         assert "kubectl delete crd clusterqueues.kueue.x-k8s.io" in made.findings[0].hint
 
+    @pytest.mark.parametrize(
+        ("maker", "fine"),
+        [
+            (Maker("manager", "kubectl"), False),
+            (Maker("mlcluster", "other"), False),
+            (Maker("mlcluster", "atlas"), True),
+        ],
+    )
+    def test_a_namespace_that_down_would_delete(self, base: Plan, maker: Maker, fine: bool) -> None:
+        manifest = {"kind": "Namespace", "metadata": {"name": "monitoring"}}
+        plan = replace(
+            plan_of(base), objects=(PlanObject("Namespace/monitoring", manifest, (), "components.monitoring"),)
+        )
+        seen = (Named("Namespace", "monitoring", maker), Named("Namespace", "web", UNKNOWN))
+        assert ids(decide(plan, namespaces=seen)) == ([] if fine else ["EXI007"])
+        local = replace(plan, cluster=replace(plan.cluster, target="local"))
+        assert ids(decide(local, namespaces=seen)) == []
+
 
 class TestLeave:
     def test_what_the_spec_does_not_want(self, base: Plan) -> None:
