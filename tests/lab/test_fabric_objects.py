@@ -147,7 +147,7 @@ def kube(lab: Lab) -> Iterator[Kube]:
 
         def established() -> bool:
             found = [client.get_object(api, CRD, manifest["metadata"]["name"]) or {} for manifest in made]
-            conditions = [one.get("status", {}).get("conditions", []) for one in found]
+            conditions = [one.get("status", {}).get("conditions") or [] for one in found]
             return all(
                 {"Established"} & {one["type"] for one in some if one["status"] == "True"} for some in conditions
             )
