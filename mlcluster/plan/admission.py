@@ -23,6 +23,7 @@ from mlcluster.plan.policy import (
     policy_and_binding,
     tolerates_accelerator,
 )
+from mlcluster.plan.volcano_policy import volcano_policy
 
 VARIABLE = "variables.podSpec"
 JOB_CONTROLLER = (
@@ -36,16 +37,22 @@ SUBMIT = (
 
 
 def policy_objects(
-    cluster: str, pools: tuple[Pool, ...], users: Mapping[str, str] = MappingProxyType({})
+    cluster: str,
+    pools: tuple[Pool, ...],
+    users: Mapping[str, str] = MappingProxyType({}),
+    *,
+    volcano: bool = False,
 ) -> list[PlanObject]:
     """Every policy with its binding to the team namespaces, which it needs to be refused at once (Deny).
 
     Args:
         users: component of the plan that makes things in teams' namespaces -> the user that its controller is
             (`job_kinds.controllers`).
+        volcano: there are teams that Volcano queues.
     """
     resources = sorted({name for pool in pools if pool.accelerator is not None for name in pool.accelerator.shares})
-    return [made for policy in _policies(resources, users) for made in policy_and_binding(cluster, policy)]
+    policies = [*_policies(resources, users), *([volcano_policy()] if volcano else [])]
+    return [made for policy in policies for made in policy_and_binding(cluster, policy, others=volcano)]
 
 
 def _policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
@@ -145,6 +152,7 @@ def _owner_references(users: Mapping[str, str]) -> Policy:
 def _accelerator_toleration(resources: list[str]) -> Policy:
     return Policy(
         name="mlcluster-gpu-nodes",
+        scheduler="",
         rules=WORKLOAD_RULES,
         variables={
             "podSpec": POD_SPEC,
@@ -174,6 +182,7 @@ def _tiers() -> Policy:
     tier_list = " + ' is not a tier of this team; its tiers: ' + variables.tiers.join(', ')"
     return Policy(
         name="mlcluster-tiers",
+        scheduler="",
         rules=WORKLOAD_RULES,
         variables={
             "podSpec": POD_SPEC,
@@ -221,6 +230,7 @@ def _team_boundaries() -> Policy:
     opens = "object.kind == 'NetworkPolicy' && has(object.spec.policyTypes) && 'Egress' in object.spec.policyTypes"
     return Policy(
         name="mlcluster-team-boundaries",
+        scheduler="",
         rules=[{**rule, "operations": ["CREATE", "UPDATE", "DELETE"]} for rule in boundaries],
         variables={},
         validations=[

@@ -13,7 +13,7 @@ from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanRe
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
-from mlcluster.plan.queues import queue_objects
+from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
@@ -34,14 +34,15 @@ def build(spec: ClusterSpec) -> Plan:
     teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
-    policies = policy_objects(cluster, pools, job_kinds.controllers(spec, chosen))
+    volcano = any(team.scheduler == "volcano" for team in spec.teams)
+    policies = policy_objects(cluster, pools, job_kinds.controllers(spec, chosen), volcano=volcano)
     guards = tuple(entry.id for entry in policies)
     parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
     cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, KUEUE_RELEASE, headroom=any(pool.warm for pool in spec.node_pools)),
         *policies,
-        *queue_objects(cluster, pools, teams, cohorts, KUEUE_RELEASE),
+        *queue_objects(cluster, pools, teams, cohorts, KUEUE_RELEASE, rules=queue_rules(spec, pools)),
         *parts.objects,
         *(cloud.objects if cloud else ()),
     ]

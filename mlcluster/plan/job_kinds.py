@@ -99,7 +99,7 @@ KINDS = (
 
 USERS: Mapping[str, str] = {
     "jobset": "system:serviceaccount:jobset-system:jobset-controller",
-    "kubeflow-trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+    "kubeflow-trainer": "system:serviceaccount:kubeflow-system:trainer-controller-manager",
     "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "kuberay-operator": "system:serviceaccount:kuberay:kuberay-operator",
     "kserve": "system:serviceaccount:kserve:kserve-controller-manager",
@@ -166,7 +166,7 @@ def acts_for_owner(components: Mapping[str, str], subject: str = "object", *, on
     """
     chosen = set(only) or {maker.component for maker in _MAKERS}
     makers = [
-        f"{{'user': '{components[maker.component]}', 'group': '{maker.group}/', 'kind': '{maker.kind}'}}"
+        f"['{components[maker.component]}', '{maker.group}/', '{maker.kind}']"
         for maker in _MAKERS
         if maker.component in components and maker.component in chosen
     ]
@@ -174,8 +174,8 @@ def acts_for_owner(components: Mapping[str, str], subject: str = "object", *, on
         return "false"
     return (
         f"(has({subject}.metadata.ownerReferences) && [{', '.join(makers)}].exists(m, "
-        f"m.user == request.userInfo.username && {subject}.metadata.ownerReferences.exists(o, has(o.controller)"
-        " && o.controller && o.kind == m.kind && o.apiVersion.startsWith(m.group))))"
+        f"m[0] == request.userInfo.username && {subject}.metadata.ownerReferences.exists(o, has(o.controller)"
+        " && o.controller && o.kind == m[2] && o.apiVersion.startsWith(m[1]))))"
     )
 
 

@@ -6,6 +6,8 @@ MANAGER = "mlcluster"
 CLUSTER = f"{DOMAIN}/cluster"
 TEAM = f"{DOMAIN}/team"
 POOL = f"{DOMAIN}/pool"
+SCHEDULER = f"{DOMAIN}/scheduler"
+"""Label of a team's namespace whose pods another scheduler than Kueue queues: volcano."""
 TIERS = f"{DOMAIN}/tiers"
 """Annotation of a team's namespace: its tiers, comma separated; the tier policy reads it."""
 

@@ -24,6 +24,7 @@ def namespace_objects(
         policies: ids of what guards the namespace: there before it is, gone after it.
     """
     label = {names.TEAM: team.name}
+    scheduler = {} if spec.scheduler == "kueue" else {names.SCHEDULER: spec.scheduler}
     security = {
         "pod-security.kubernetes.io/enforce": spec.pod_security,
         "pod-security.kubernetes.io/enforce-version": "latest",
@@ -34,7 +35,7 @@ def namespace_objects(
         "Namespace",
         team.namespace,
         {},
-        labels={**label, **security},
+        labels={**label, **scheduler, **security},
         annotations={names.TIERS: ",".join(team.tiers)},
         needs=policies,
         spec_path=team.spec_path,
@@ -46,7 +47,7 @@ def namespace_objects(
 
     return [
         namespace,
-        inside("v1", "ResourceQuota", "team", {"spec": {"hard": _hard_limits(team, pools)}}, "guarantee"),
+        inside("v1", "ResourceQuota", "team", {"spec": {"hard": _hard_limits(spec, team, pools)}}, "guarantee"),
         inside("v1", "LimitRange", "team", {"spec": _limit_range()}),
         inside(
             "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
@@ -59,8 +60,12 @@ def namespace_objects(
     ]
 
 
-def _hard_limits(team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, str]:
-    """A safety net well above Kueue's quota: nominal plus what may be borrowed, twice."""
+def _hard_limits(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, str]:
+    """A safety net well above Kueue's quota: nominal plus what may be borrowed, twice.
+
+    Of a team that Volcano queues it is the bound itself: once.
+    """
+    factor = QUEUED_PODS_FACTOR if spec.scheduler == "kueue" else 1
     by_name = {pool.name: pool for pool in pools}
     most: dict[str, int] = {}
     for quota in team.quotas:
@@ -69,7 +74,7 @@ def _hard_limits(team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, str]:
         most = add(most, {name: min(amount, capacity[name]) for name, amount in own.items()})
     every = add(dict.fromkeys((name for pool in pools for name in pool.usable), 0), most)
     hard = {
-        NATIVE_QUOTA_KEYS.get(name, f"requests.{name}"): canonical(name, every[name] * QUEUED_PODS_FACTOR)
+        NATIVE_QUOTA_KEYS.get(name, f"requests.{name}"): canonical(name, every[name] * factor)
         for name in ordered(every)
     }
     return {**hard, "count/jobs.batch": canonical("", MOST_JOBS), "services.nodeports": "0"}

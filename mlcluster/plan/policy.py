@@ -57,6 +57,7 @@ class Policy:
         variables: name -> CEL, in order; later ones may use earlier ones.
         validations: (CEL that must hold, CEL or text of the message).
         match_conditions: name -> CEL; the policy looks only at requests for which all hold.
+        scheduler: in whose teams' namespaces it holds; "" in those of every team.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Policy:
     variables: dict[str, str]
     validations: list[tuple[str, str]]
     match_conditions: dict[str, str]
+    scheduler: str = "kueue"
 
 
 def asks_accelerator(resources: list[str], spec: str) -> str:
@@ -93,9 +95,18 @@ def tolerates_accelerator(spec: str) -> str:
     )
 
 
-def policy_and_binding(cluster: str, policy: Policy) -> list[PlanObject]:
-    """The policy and its binding; it holds in team namespaces, and refuses too when it cannot be evaluated."""
-    teams = {"matchExpressions": [{"key": names.TEAM, "operator": "Exists"}]}
+def policy_and_binding(cluster: str, policy: Policy, *, others: bool = False) -> list[PlanObject]:
+    """The policy and its binding; it holds in team namespaces, and refuses too when it cannot be evaluated.
+
+    Args:
+        others: there are teams that another scheduler queues, by the label of their namespace.
+    """
+    expressions: list[Manifest] = [{"key": names.TEAM, "operator": "Exists"}]
+    if policy.scheduler == "kueue" and others:
+        expressions.append({"key": names.SCHEDULER, "operator": "DoesNotExist"})
+    elif policy.scheduler not in {"", "kueue"}:
+        expressions.append({"key": names.SCHEDULER, "operator": "In", "values": [policy.scheduler]})
+    teams = {"matchExpressions": expressions}
     body: Manifest = {
         "failurePolicy": "Fail",
         "matchConstraints": {"namespaceSelector": teams, "resourceRules": policy.rules},

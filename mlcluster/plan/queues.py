@@ -1,31 +1,71 @@
 """Kueue's objects: a flavor per pool, a cohort, a cluster queue and a local queue per team (Kueue 0.18.3, v1beta2)."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, CohortPlan, FlavorQuota, Manifest, PlanObject, Pool, TeamPlan
 from mlcluster.plan.objects import KUEUE_API, make, object_id
 from mlcluster.plan.quantities import canonical, ordered
+from mlcluster.plan.topology import Levels, pool_levels, topology_id, topology_name, topology_objects
+from mlcluster.spec.cluster import ClusterSpec
 
 
-def queue_objects(
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """What the spec says of queues beside amounts.
+
+    Attributes:
+        levels: pool -> the node labels by which gangs are packed.
+        fair: Kueue shares what is borrowed by weight.
+        weights: team -> its weight.
+        displaces: team -> the highest priority of others' work that it may displace while it borrows.
+        elsewhere: teams that another scheduler queues.
+    """
+
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+    fair: bool = False
+    weights: Mapping[str, int] = field(default_factory=dict)
+    displaces: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: frozenset[str] = frozenset()
+
+
+def queue_rules(spec: ClusterSpec, pools: Iterable[Pool]) -> QueueRules:
+    """The rules of a spec."""
+    sharing = spec.components.kueue.fair_sharing
+    values = {tier.name: tier.value for tier in spec.priority_tiers}
+    return QueueRules(
+        levels=pool_levels(spec, pools),
+        fair=sharing is not None,
+        weights=sharing.weights if sharing else {},
+        displaces={team.name: values[team.displaces] for team in spec.teams if team.displaces in values},
+        elsewhere=frozenset(team.name for team in spec.teams if team.scheduler != "kueue"),
+    )
+
+
+def queue_objects(  # noqa: PLR0913 -- pools, teams, cohorts, and how they share
     cluster: str,
     pools: tuple[Pool, ...],
     teams: tuple[TeamPlan, ...],
     cohorts: tuple[CohortPlan, ...],
     kueue: str,
+    *,
+    rules: QueueRules | None = None,
 ) -> list[PlanObject]:
-    """Flavors first, then cohorts, then each team's queues."""
-    made = [_flavor(cluster, pool, kueue) for pool in pools]
+    """Topologies and flavors first, then cohorts, then each team's queues."""
+    rules = rules or QueueRules()
+    topologies = topology_objects(cluster, pools, rules.levels, kueue)
+    made = [_flavor(cluster, pool, kueue, rules.levels.get(pool.name)) for pool in pools]
     flavors = tuple(entry.id for entry in made)
     made += [_cohort(cluster, cohort, (kueue, *flavors)) for cohort in cohorts]
     for team in teams:
-        made.append(_cluster_queue(cluster, team, kueue))
-        made.append(_local_queue(cluster, team))
-    return made
+        if team.name not in rules.elsewhere:
+            made.append(_cluster_queue(cluster, team, kueue, rules))
+            made.append(_local_queue(cluster, team))
+    return [*topologies.values(), *made]
 
 
-def _flavor(cluster: str, pool: Pool, kueue: str) -> PlanObject:
+def _flavor(cluster: str, pool: Pool, kueue: str, levels: Levels | None) -> PlanObject:
     taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
     tolerations = [
         {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
@@ -37,7 +77,11 @@ def _flavor(cluster: str, pool: Pool, kueue: str) -> PlanObject:
         body["spec"]["nodeTaints"] = taints
     if tolerations:
         body["spec"]["tolerations"] = tolerations
-    return make(cluster, KUEUE_API, "ResourceFlavor", pool.name, body, needs=(kueue,), spec_path=pool.spec_path)
+    needs = (kueue,)
+    if levels:
+        body["spec"]["topologyName"] = topology_name(levels)
+        needs = (kueue, topology_id(levels))
+    return make(cluster, KUEUE_API, "ResourceFlavor", pool.name, body, needs=needs, spec_path=pool.spec_path)
 
 
 def _cohort(cluster: str, cohort: CohortPlan, needs: tuple[str, ...]) -> PlanObject:
@@ -46,17 +90,25 @@ def _cohort(cluster: str, cohort: CohortPlan, needs: tuple[str, ...]) -> PlanObj
     return make(cluster, KUEUE_API, "Cohort", cohort.name, {"spec": spec}, needs=needs, spec_path=cohort.spec_path)
 
 
-def _cluster_queue(cluster: str, team: TeamPlan, kueue: str) -> PlanObject:
+def _cluster_queue(cluster: str, team: TeamPlan, kueue: str, rules: QueueRules) -> PlanObject:
+    preemption: Manifest = {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"}
+    if team.name in rules.displaces:
+        preemption["borrowWithinCohort"] = {
+            "policy": "LowerPriority",
+            "maxPriorityThreshold": rules.displaces[team.name],
+        }
     body: Manifest = {
         "spec": {
             "cohortName": team.cohort,
             "namespaceSelector": {"matchLabels": {names.TEAM: team.name}},
             "queueingStrategy": "BestEffortFIFO",
             "flavorFungibility": {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"},
-            "preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"},
+            "preemption": preemption,
             "resourceGroups": _resource_groups(team.quotas),
         }
     }
+    if rules.fair:
+        body["spec"]["fairSharing"] = {"weight": str(rules.weights.get(team.name, 1))}
     flavors = tuple(object_id("ResourceFlavor", quota.pool) for quota in team.quotas)
     return make(
         cluster,

@@ -48,9 +48,9 @@ class Members(SpecModel):
 class TeamMembers(SpecModel):
     """Roles in the team's namespace; nobody reaches another team's."""
 
-    admin: Members = Members()
-    edit: Members = Members()
-    view: Members = Members()
+    admin: Members = Field(default_factory=Members)
+    edit: Members = Field(default_factory=Members)
+    view: Members = Field(default_factory=Members)
 
 
 Cidr = Annotated[str, Field(pattern=r"^[0-9a-fA-F:.]+/[0-9]{1,3}$")]
@@ -78,9 +78,13 @@ class Team(SpecModel):
     """Of the guarantee, what others may use while it is idle: all, none, or at most this much per pool."""
     tiers: Annotated[list[Name], Field(min_length=1)] | None = None
     """Priority tiers the team may use; default: every tier."""
+    displaces: Name | None = None
+    """While it borrows, the team may displace other teams' work of this tier and below; default: nobody's."""
+    scheduler: Literal["kueue", "volcano"] = "kueue"
+    """What queues the team's work and places its pods; volcano needs components.volcano."""
     cohort: Name | None = None
     """Cohort to borrow from and lend to; default: the only one."""
-    members: TeamMembers = TeamMembers()
-    network: TeamNetwork = TeamNetwork()
+    members: TeamMembers = Field(default_factory=TeamMembers)
+    network: TeamNetwork = Field(default_factory=TeamNetwork)
     pod_security: Literal["baseline", "restricted", "privileged"] = "baseline"
     """Pod Security level enforced in the namespace."""

@@ -10,8 +10,6 @@ _LATER = "not supported yet"
 
 def unsupported_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Each part of the spec that waits for a later version."""
-    if len(spec.cohorts) > 1:
-        yield Problem(("cohorts", 1), f"more than one cohort is {_LATER}", "keep one; its teams borrow from each other")
     for index, pool in enumerate(spec.node_pools):
         if spec.target.kind != "eks" and pool.capacity.type != "onDemand":
             message = f"capacity type {pool.capacity.type} on target {spec.target.kind} is {_LATER}"

@@ -9,7 +9,7 @@ from mlcluster.plan.components.tolerations import Toleration, controller_tolerat
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool, Realisation
 from mlcluster.plan.quantities import parse
 
-LOCAL_PROCESSES = frozenset({"kueue"})
+LOCAL_PROCESSES = frozenset({"jobset", "kubeflow-trainer", "kuberay-operator", "kueue", "mpi-operator"})
 """Components whose controllers are real programs on the lab (`lab/`); of all others only the pods are simulated."""
 
 Evidence = Literal["rendered", "declared"]

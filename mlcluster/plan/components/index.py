@@ -115,6 +115,12 @@ def _autoscaler(which: str) -> Wanted:
     return wanted
 
 
+def _kserve_requires(spec: ClusterSpec) -> tuple[str, ...]:
+    """Certificates for its webhooks; the gateway where models are reached from outside."""
+    kserve = spec.components.kserve
+    return ("cert-manager", "envoy-gateway") if kserve and kserve.ingress else ("cert-manager",)
+
+
 def _always(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
     del spec, pools
     return "components.kueue"
@@ -181,9 +187,7 @@ COMPONENTS: Mapping[str, Entry] = {
         "prometheus_adapter", "prometheus_adapter", _asked("prometheus_adapter"), after=("kube-prometheus-stack",)
     ),
     "envoy-gateway": Entry("gateway", "gateway", _asked("gateway"), after=("cert-manager",)),
-    "kserve": Entry(
-        "kserve", "kserve", _asked("kserve"), requires=lambda _: ("cert-manager",), after=("envoy-gateway",)
-    ),
+    "kserve": Entry("kserve", "kserve", _asked("kserve"), requires=_kserve_requires, after=("envoy-gateway",)),
     # Last: until its webhook answers, no pod can be made in the namespaces that it looks at.
     "kueue": Entry("kueue", "kueue", _always, after=_CONTROLLERS),
 }

@@ -26,8 +26,13 @@ def mirrored_object(entry: PlanObject, registry: str) -> PlanObject:
 
 
 def mirrored(image: str, registry: str) -> str:
-    """`REGISTRY/` and the image without its host: nvcr.io/nvidia/driver becomes REGISTRY/nvidia/driver."""
+    """`REGISTRY/` and the image without its host: nvcr.io/nvidia/driver becomes REGISTRY/nvidia/driver.
+
+    A host alone, which some charts want, becomes REGISTRY.
+    """
     host, slash, path = image.partition("/")
+    if not slash and "." in host and ":" not in host:
+        return registry
     is_host = bool(slash) and ("." in host or ":" in host or host == "localhost")
     return f"{registry}/{path if is_host else image}"
 

@@ -7,7 +7,7 @@ import pytest
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
-from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, planned, planned_unchecked
+from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned, planned_unchecked
 
 pytestmark = pytest.mark.unit
 
@@ -18,6 +18,13 @@ PRESENT: Data = {"kueue": {"install": False}}
 def configuration(plan: Plan) -> dict[str, Any]:
     """Kueue's own configuration, out of the release's values."""
     (release,) = plan.releases
+    found: dict[str, Any] = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
+    return found
+
+
+def configuration_of(plan: Plan) -> dict[str, Any]:
+    """The same, of a plan with more releases."""
+    release = next(release for release in plan.releases if release.name == "kueue")
     found: dict[str, Any] = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
     return found
 
@@ -63,19 +70,64 @@ def test_the_pin() -> None:
         "kueue-system",
     )
     assert release.chart.startswith("oci://")
-    assert release.values["controllerManager"] == {"manager": {"priorityClassName": "system-cluster-critical"}}
+    assert release.values["controllerManager"]["manager"] == {"priorityClassName": "system-cluster-critical"}
+    assert release.answers[0]["kind"] == "ResourceFlavor"
+    assert len(release.definitions) == 11
 
 
-def test_the_controllers_pod_is_declared_with_its_evidence() -> None:
+def test_the_controllers_pod_is_rendered_with_its_evidence() -> None:
     (pod,) = planned(SYSTEM, TRAIN, target=EXISTING).pods
     assert (pod.kind, pod.namespace, pod.requests) == (
         "Deployment",
         "kueue-system",
         {"cpu": 500, "memory": 512, "pods": 1},
     )
-    assert pod.evidence == "declared"
+    assert pod.evidence == "rendered"
     assert "v0.18.3" in pod.source
 
 
 def test_a_deployment_is_no_overhead_of_every_node() -> None:
     assert all(pool.overhead == {} for pool in planned(SYSTEM, TRAIN, target=EXISTING).pools)
+
+
+def test_frameworks_are_those_of_the_plan() -> None:
+    found = configuration_of(planned(SYSTEM, components={"trainer": {}, "mpiOperator": {}, "kubeRay": {}}))
+    assert found["integrations"]["frameworks"][4:] == [
+        "jobset.x-k8s.io/jobset",
+        "trainer.kubeflow.org/trainjob",
+        "kubeflow.org/mpijob",
+        "ray.io/rayjob",
+        "ray.io/raycluster",
+    ]
+
+
+def test_fair_sharing_sets_weights_and_strategies() -> None:
+    teams: list[Data] = [{"name": "research", "borrow": "all"}, {"name": "students", "borrow": "all"}]
+    sharing = {"kueue": {"fairSharing": {"weights": {"research": 3}}}}
+    plan = planned(SYSTEM, components=sharing, teams=teams)
+    assert configuration(plan)["fairSharing"]["preemptionStrategies"][0] == "LessThanOrEqualToFinalShare"
+    queues = manifests(plan, "ClusterQueue")
+    weights = {name: queue["spec"]["fairSharing"] for name, queue in queues.items()}
+    assert weights == {"research": {"weight": "3"}, "students": {"weight": "1"}}
+    assert all("borrowWithinCohort" not in queue["spec"]["preemption"] for queue in queues.values())
+
+
+def test_retention_visibility_and_size_are_options() -> None:
+    asked = {"keepFinished": "24h", "visibility": True, "replicas": 2, "memory": "2Gi"}
+    plan = planned(SYSTEM, target=EXISTING, components={"kueue": asked})
+    (release,) = plan.releases
+    found = configuration(plan)
+    assert found["objectRetentionPolicies"] == {"workloads": {"afterFinished": "24h"}}
+    assert found["featureGates"] == {"VisibilityOnDemand": True}
+    assert release.values["enableVisibilityAPF"] is True
+    controller = release.values["controllerManager"]
+    assert (controller["replicas"], controller["podDisruptionBudget"]) == (2, {"enabled": True})
+    (pod,) = plan.pods
+    assert (pod.replicas, pod.requests["memory"]) == (2, 2048)
+    assert list(pod.tolerations) == controller["tolerations"]
+
+
+def test_kueue_leaves_the_teams_of_volcano_alone() -> None:
+    plan = planned(SYSTEM, components={"volcano": {}}, teams=[{"name": "research", "scheduler": "volcano"}])
+    found = configuration_of(plan)["managedJobsNamespaceSelector"]["matchExpressions"]
+    assert {"key": names.SCHEDULER, "operator": "DoesNotExist"} in found

@@ -40,7 +40,7 @@ def test_a_namespace_comes_after_every_policy_and_its_binding() -> None:
     plan = planned(teams=[RESEARCH])
     policies = {entry.id for entry in plan.objects if entry.id.startswith("ValidatingAdmissionPolicy")}
     namespace = next(entry for entry in plan.objects if entry.id == "Namespace/research")
-    assert len(policies) == 16
+    assert len(policies) == 22
     assert set(namespace.needs) == policies
 
 

@@ -1,0 +1,56 @@
+"""JobSet 0.12.0: groups of Jobs with one life (facts: handbook components.md 4.16, chart values v0.12.0)."""
+
+from mlcluster.catalog.components import pin
+from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanPod
+
+NAME = "jobset"
+API = "jobset.x-k8s.io/v1alpha2"
+DEFINITIONS = ("jobsets.jobset.x-k8s.io",)
+REQUESTS = {"cpu": "500m", "memory": "128Mi"}
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release, its controller's pod, and what members may do with job sets."""
+    values: Manifest = {
+        "fullnameOverride": NAME,
+        "controller": {
+            "tolerations": controller_tolerations(context),
+            "resources": {"requests": REQUESTS, "limits": {"memory": "4Gi"}},
+        },
+    }
+    release = chart_release(context, NAME, values, definitions=DEFINITIONS, answers=(_probe(),))
+    return Contribution(
+        releases=(release,),
+        objects=member_roles(context, NAME, "jobset.x-k8s.io", ["jobsets"]),
+        pods=() if realisation(context, NAME) != "helm" else (_pod(context),),
+    )
+
+
+def _pod(context: ComponentContext) -> PlanPod:
+    return deployment_pod(
+        context,
+        release_id(NAME),
+        f"{NAME}-controller",
+        REQUESTS,
+        namespace=pin(NAME).namespace,
+        source=pin(NAME).source,
+        spec_path=context.spec_path(NAME),
+        evidence="rendered",
+        priority_class="",  # the chart has no place for one
+    )
+
+
+def _probe() -> Manifest:
+    """A job set that the webhooks answer."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
+    return {
+        "apiVersion": API,
+        "kind": "JobSet",
+        "metadata": {"name": "mlcluster-probe", "namespace": "default"},
+        "spec": {"replicatedJobs": [{"name": "probe", "template": {"spec": {"template": {"spec": pod}}}}]},
+    }

@@ -1,0 +1,47 @@
+"""KubeRay 1.6.2: RayJob and RayCluster (kuberay-operator chart; its values of main, October 2025 and later)."""
+
+from mlcluster.catalog.components import pin
+from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanPod
+
+NAME = "kuberay-operator"
+DEFINITIONS = tuple(f"{kind}.ray.io" for kind in ("rayclusters", "rayjobs", "rayservices"))
+REQUESTS = {"cpu": "100m", "memory": "512Mi"}
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release, its controller's pod, and what members may do with Ray.
+
+    Members do not write RayServices: they bring a second RayCluster up beside the first one while they upgrade, which
+    Kueue would count as one more.
+    """
+    values: Manifest = {
+        "nameOverride": NAME,
+        "fullnameOverride": NAME,
+        "serviceAccount": {"create": True, "name": NAME},
+        "priorityClassName": "system-cluster-critical",
+        "tolerations": controller_tolerations(context),
+        "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
+        "batchScheduler": {"name": ""},
+    }
+    return Contribution(
+        releases=(chart_release(context, NAME, values, definitions=DEFINITIONS),),
+        objects=member_roles(context, NAME, "ray.io", ["rayclusters", "rayjobs"], ["rayservices"]),
+        pods=() if realisation(context, NAME) != "helm" else (_pod(context),),
+    )
+
+
+def _pod(context: ComponentContext) -> PlanPod:
+    return deployment_pod(
+        context,
+        release_id(NAME),
+        NAME,
+        REQUESTS,
+        namespace=pin(NAME).namespace,
+        source=pin(NAME).source,
+        spec_path=context.spec_path(NAME),
+    )

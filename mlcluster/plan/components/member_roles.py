@@ -1,0 +1,37 @@
+"""What members of teams may do with the kinds that a component brings: its chart gives rights to nobody.
+
+The roles are added to Kubernetes' own `admin`, `edit` and `view`, which members have in their team's namespace.
+"""
+
+from collections.abc import Iterable
+
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.model import PlanObject
+from mlcluster.plan.objects import RBAC_API, make
+
+READ = ["get", "list", "watch"]
+WRITE = ["create", "delete", "deletecollection", "patch", "update"]
+_TO = "rbac.authorization.k8s.io/aggregate-to-"
+
+
+def member_roles(
+    context: ComponentContext, component: str, group: str, written: Iterable[str], read: Iterable[str] = ()
+) -> tuple[PlanObject, ...]:
+    """Two cluster roles: one for whoever may edit, one for whoever may look.
+
+    Args:
+        group: API group of the kinds.
+        written: resources that members write; their status is their controller's.
+        read: resources that they may only look at.
+    """
+    written, path = list(written), context.spec_path(component)
+    status = [f"{resource}/status" for resource in written]
+    looks = {"apiGroups": [group], "resources": [*written, *status, *read], "verbs": READ}
+    edits = {"apiGroups": [group], "resources": written, "verbs": WRITE}
+
+    def role(kind: str, rules: list[dict[str, list[str]]], into: Iterable[str]) -> PlanObject:
+        labels = {f"{_TO}{name}": "true" for name in into}
+        name = f"mlcluster-{component}-{kind}"
+        return make(context.cluster, RBAC_API, "ClusterRole", name, {"rules": rules}, labels=labels, spec_path=path)
+
+    return role("edit", [edits], ("admin", "edit")), role("view", [looks], ("admin", "edit", "view"))

@@ -1,0 +1,121 @@
+"""MPI Operator 0.8.2: MPIJob (kubeflow/mpi-operator v0.8.2, manifests/base and manifests/overlays/standalone).
+
+Upstream has no chart. Its definition of MPIJob spells the whole pod template out, which makes 650 KiB of it; ours has
+the same fields, defaults and limits, and leaves pod templates open: the operator reads them as Kubernetes does, and
+the pods are checked when they are made.
+"""
+
+from mlcluster.catalog.components import pin
+from mlcluster.plan.components.charts import chart_release, realisation
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.daemons import APP, image, service_account
+from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.mpi_definition import definition
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod
+from mlcluster.plan.objects import make
+from mlcluster.plan.quantities import parse
+
+NAME = "mpi-operator"
+REQUESTS = {"cpu": "100m", "memory": "128Mi"}
+"""Upstream asks for nothing, which the scheduler cannot count."""
+
+_RULES: list[Manifest] = [
+    {
+        "apiGroups": [""],
+        "resources": ["configmaps", "secrets", "services"],
+        "verbs": ["create", "list", "watch", "update"],
+    },
+    {
+        "apiGroups": [""],
+        "resources": ["pods"],
+        "verbs": ["create", "get", "list", "watch", "delete", "update", "patch"],
+    },
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "list", "update", "watch"]},
+    {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get"]},
+    {
+        "apiGroups": ["kubeflow.org"],
+        "resources": ["mpijobs", "mpijobs/finalizers", "mpijobs/status"],
+        "verbs": ["get", "list", "watch", "update", "patch"],
+    },
+    {
+        "apiGroups": ["coordination.k8s.io"],
+        "resources": ["leases"],
+        "verbs": ["create", "get", "list", "watch", "update", "patch"],
+    },
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"], "verbs": ["get", "list", "watch"]},
+]
+"""As upstream's, without what it needs for other schedulers' groups of pods, and without `*`."""
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The definition, the operator and its rights; what members may do with MPI jobs."""
+    roles = member_roles(context, NAME, "kubeflow.org", ["mpijobs"])
+    made = realisation(context, NAME)
+    if made == "process":  # the lab applies the definition and the rights that belong to its program
+        return Contribution(releases=(chart_release(context, NAME, {}),), objects=roles)
+    if made == "present":
+        return Contribution(objects=roles)
+    deployment = _deployment(context)
+    return Contribution(
+        objects=(definition(context), *service_account(context, NAME, NAME, _RULES), deployment, *roles),
+        pods=(_pod(context, deployment),),
+        namespaces={pin(NAME).namespace: {}},
+    )
+
+
+def _deployment(context: ComponentContext) -> PlanObject:
+    found, labels = pin(NAME), {APP: NAME}
+    container: Manifest = {
+        "name": NAME,
+        "image": image(context, NAME),
+        "args": ["-alsologtostderr", f"-lock-namespace={found.namespace}"],
+        "resources": {"requests": REQUESTS, "limits": {"memory": "512Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    pod: Manifest = {
+        "serviceAccountName": NAME,
+        "priorityClassName": "system-cluster-critical",
+        "tolerations": controller_tolerations(context),
+        "containers": [container],
+    }
+    body = {
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        }
+    }
+    needs = (definition(context).id, f"ServiceAccount/{found.namespace}/{NAME}", f"ClusterRoleBinding/{NAME}")
+    return make(
+        context.cluster,
+        "apps/v1",
+        "Deployment",
+        NAME,
+        body,
+        namespace=found.namespace,
+        needs=needs,
+        spec_path=context.spec_path(NAME),
+    )
+
+
+def _pod(context: ComponentContext, deployment: PlanObject) -> PlanPod:
+    return PlanPod(
+        owner=deployment.id,
+        kind="Deployment",
+        namespace=pin(NAME).namespace,
+        node_selector={},
+        tolerations=tuple(controller_tolerations(context)),
+        requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
+        priority_class="system-cluster-critical",
+        evidence="rendered",
+        source="the Deployment of this plan",
+        spec_path=context.spec_path(NAME),
+        name=NAME,
+    )

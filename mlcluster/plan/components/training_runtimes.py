@@ -1,0 +1,95 @@
+"""The runtimes that a TrainJob starts from: which containers, how they find each other (Trainer v2.3.0, API types).
+
+Where they run is left to the job: `runtimePatches` names a node selector, `resourcesPerNode` the accelerators. All but
+`plain` tolerate the accelerator taint, so they need a request for an accelerator.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest
+from mlcluster.spec.components.queues import Runtime
+
+API = "trainer.kubeflow.org/v1alpha1"
+ANCESTOR = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+"""By this label of a replicated job Trainer knows whose containers take the TrainJob's image, command and resources."""
+
+Framework = Literal["torch", "deepspeed", "mpi", "plain"]
+TORCH_IMAGE = "docker.io/pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
+MPI_IMAGE = "ghcr.io/kubeflow/trainer/deepspeed-runtime:v2.3.0"
+"""Has an SSH server and a user for it, which is what MPI needs (chart v2.3.0, files/runtimes)."""
+
+DEFAULTS: Mapping[str, Runtime] = {
+    "torch": Runtime(framework="torch", image=TORCH_IMAGE),
+    "deepspeed": Runtime(framework="deepspeed", image=MPI_IMAGE),
+    "mpi": Runtime(framework="mpi", image=MPI_IMAGE),
+    "plain": Runtime(framework="plain", image=TORCH_IMAGE),
+}
+_USER, _SSH_PORT = 1000, 2222
+_REQUESTS = {"cpu": "1", "memory": "4Gi"}
+"""Of a container whose TrainJob names none: whatever has a limit must have a request."""
+
+
+def runtimes(written: Mapping[str, Runtime]) -> dict[str, Runtime]:
+    """Every runtime by name: the default ones, and those of the spec in their place or beside them."""
+    return {**DEFAULTS, **written}
+
+
+def runtime_body(framework: Framework, image: str) -> Manifest:
+    """The spec of a ClusterTrainingRuntime."""
+    made = {"torch": _torch, "deepspeed": _mpi, "mpi": _mpi, "plain": _plain}[framework](image)
+    return {"spec": made}
+
+
+def _torch(image: str) -> Manifest:
+    return {"mlPolicy": {"numNodes": 1, "torch": {}}, "template": {"spec": {"replicatedJobs": [_node(image)]}}}
+
+
+def _plain(image: str) -> Manifest:
+    node = _node(image, tolerant=False)
+    return {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [node]}}}
+
+
+def _mpi(image: str) -> Manifest:
+    """The first node runs mpirun and takes part; the others wait behind an SSH server."""
+    user: Manifest = {"securityContext": {"runAsUser": _USER}}
+    server: Manifest = {
+        **user,
+        "command": ["/usr/sbin/sshd"],
+        "args": ["-De", "-f", "/home/mpiuser/.sshd_config"],
+        "readinessProbe": {"tcpSocket": {"port": _SSH_PORT}, "initialDelaySeconds": 5},
+    }
+    launcher = {**_node(image, user, name="launcher"), "dependsOn": [{"name": "node", "status": "Ready"}]}
+    policy: Manifest = {
+        "numProcPerNode": 1,
+        "mpiImplementation": "OpenMPI",
+        "sshAuthMountPath": "/home/mpiuser/.ssh",
+        "runLauncherAsNode": True,
+    }
+    return {
+        "mlPolicy": {"numNodes": 1, "mpi": policy},
+        "template": {
+            "spec": {
+                "network": {"publishNotReadyAddresses": True},
+                "successPolicy": {"operator": "All", "targetReplicatedJobs": ["launcher"]},
+                "replicatedJobs": [_node(image, server, step=False), launcher],
+            }
+        },
+    }
+
+
+def _node(
+    image: str, more: Manifest | None = None, *, name: str = "node", step: bool = True, tolerant: bool = True
+) -> Manifest:
+    """A replicated job of one container; `more` of it, if any, belongs to the user of MPI."""
+    main = {"name": "node", "image": image, "resources": {"requests": _REQUESTS}, **(more or {})}
+    pod: Manifest = {"restartPolicy": "Never", "containers": [main]}
+    if more:
+        pod["securityContext"] = {"fsGroup": _USER}
+    if tolerant:
+        pod["tolerations"] = [{"key": names.ACCELERATOR_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+    template: Manifest = {"spec": {"backoffLimit": 0, "template": {"spec": pod}}}
+    if step:
+        template = {"metadata": {"labels": ANCESTOR}, **template}
+    return {"name": name, "template": template}

@@ -1,0 +1,145 @@
+"""Volcano 1.15: gang scheduler and queues of the teams that choose it (chart volcano, values of v1.11 and later).
+
+A queue of each such team has the numbers of its guarantee and what it may borrow. Kueue does not look at their
+namespaces; what their pods can use at most is bounded by the namespace's ResourceQuota as well.
+"""
+
+from mlcluster.catalog.components import pin
+from mlcluster.findings import Finding, found
+from mlcluster.plan import names
+from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, TeamPlan
+from mlcluster.plan.objects import make
+from mlcluster.plan.places import place
+from mlcluster.plan.quantities import add, canonical, ordered, subtract
+
+NAME = "volcano"
+API = "scheduling.volcano.sh/v1beta1"
+DEFINITIONS = (
+    "jobs.batch.volcano.sh",
+    "commands.bus.volcano.sh",
+    "podgroups.scheduling.volcano.sh",
+    "queues.scheduling.volcano.sh",
+)
+REQUESTS = {"cpu": "200m", "memory": "512Mi"}
+PARTS = ("scheduler", "controller", "admission")
+_DEPLOYMENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
+_SCHEDULER = """\
+actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: capacity
+  - name: nodeorder
+  - name: binpack
+"""
+"""The plugin `capacity` reads deserved, guarantee and capability of a queue, by resource."""
+
+
+def contribute(context: ComponentContext) -> Contribution:
+    """The release, its controllers, a queue for each team of Volcano, and what members may do with its jobs."""
+    chosen = {team.name for team in context.spec.teams if team.scheduler == NAME}
+    teams = [team for team in context.teams if team.name in chosen]
+    probe: Manifest = {
+        "apiVersion": API,
+        "kind": "Queue",
+        "metadata": {"name": "mlcluster-probe"},
+        "spec": {"weight": 1},
+    }
+    release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS, answers=(probe,))
+    return Contribution(
+        releases=(release,),
+        objects=(
+            *(_queue(context, team) for team in teams),
+            *member_roles(context, NAME, "batch.volcano.sh", ["jobs"]),
+        ),
+        pods=() if realisation(context, NAME) == "present" else tuple(_pods(context)),
+        findings=tuple(finding for team in teams for finding in _borrower(team)),
+    )
+
+
+def _values(context: ComponentContext) -> Manifest:
+    """Its webhooks look at the namespaces of its teams only: they would refuse pods elsewhere while it is down."""
+    mine = {"key": names.SCHEDULER, "operator": "In", "values": [NAME]}
+    custom: Manifest = {
+        "default_tolerations": controller_tolerations(context),
+        "webhooks_namespace_selector_expressions": [mine],
+        "scheduler_config_override": _SCHEDULER,
+        "leader_elect_enable": True,
+    }
+    custom |= {f"{part}_resources": {"requests": REQUESTS, "limits": {"memory": "2Gi"}} for part in PARTS}
+    return {
+        "basic": {"image_tag_version": f"v{pin(NAME).version}", "image_pull_policy": "IfNotPresent"},
+        "custom": custom,
+    }
+
+
+def _queue(context: ComponentContext, team: TeamPlan) -> PlanObject:
+    """Deserved is what is guaranteed, capability what it may have at most, guarantee what it never lends."""
+    capacity = {pool.name: pool.capacity for pool in context.pools}
+    deserved: dict[str, int] = {}
+    most: dict[str, int] = {}
+    kept: dict[str, int] = {}
+    for quota in team.quotas:
+        whole = capacity[quota.pool]
+        own = whole if quota.borrowing is None else add(quota.nominal, quota.borrowing)
+        deserved = add(deserved, quota.nominal)
+        most = add(most, {name: min(amount, whole[name]) for name, amount in own.items()})
+        lent = quota.nominal if quota.lending is None else quota.lending
+        kept = add(kept, subtract(quota.nominal, lent))
+    return make(
+        context.cluster,
+        API,
+        "Queue",
+        team.name,
+        {
+            "spec": {
+                "weight": 1,
+                "reclaimable": True,
+                "deserved": _resources(deserved),
+                "guarantee": {"resource": _resources(kept)},
+                "capability": _resources(most),
+            }
+        },
+        labels={names.TEAM: team.name},
+        needs=(release_id(NAME),),
+        spec_path=team.spec_path,
+    )
+
+
+def _resources(amounts: dict[str, int]) -> dict[str, str]:
+    return {name: canonical(name, amounts[name]) for name in ordered(amounts) if name != "pods"}
+
+
+def _borrower(team: TeamPlan) -> list[Finding]:
+    if all(quota.borrowing is not None and not any(quota.borrowing.values()) for quota in team.quotas):
+        return []
+    message = (
+        f"team {team.name} borrows through Volcano what Kueue may have given to another team: the two do not see each "
+        "other, and pods of one of them wait without a place"
+    )
+    hint = "guarantee it what it needs, and remove borrow"
+    return [found("KUE003", (*place(team.spec_path), "borrow"), message, hint)]
+
+
+def _pods(context: ComponentContext) -> list[PlanPod]:
+    return [
+        deployment_pod(
+            context,
+            release_id(NAME),
+            name,
+            REQUESTS,
+            namespace=pin(NAME).namespace,
+            source=pin(NAME).source,
+            spec_path=context.spec_path(NAME),
+        )
+        for name in _DEPLOYMENTS
+    ]

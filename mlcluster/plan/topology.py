@@ -1,0 +1,110 @@
+"""Where nodes stand in the network: levels of labels, and the Topology objects by which Kueue packs gangs together.
+
+Labels of AWS: components.md 9.1 (layer 1 is the coarsest; the cloud controller sets them on instance types that
+DescribeInstanceTopology knows, which are those with EFA for training). Kueue's rules: 9.2 (Kueue 0.18.3).
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from mlcluster.findings import Finding, found
+from mlcluster.plan import names
+from mlcluster.plan.model import PlanObject, Pool
+from mlcluster.plan.objects import KUEUE_API, make, object_id
+from mlcluster.plan.places import place
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.pools import NodePool
+
+HOSTNAME = "kubernetes.io/hostname"
+AWS_LAYER = "topology.k8s.aws/network-node-layer-"
+AWS_LAYERS = tuple(f"{AWS_LAYER}{layer}" for layer in (1, 2, 3))
+SIMULATED = (f"{names.DOMAIN}/block", f"{names.DOMAIN}/rack")
+_AWS_TYPES = re.compile(r"^(p[3-9]|trn|hpc)")
+_EVERY_NODE = frozenset({HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/instance-type"})
+_PLACES = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+
+Levels = tuple[str, ...]
+
+
+def pool_levels(spec: ClusterSpec, pools: Iterable[Pool]) -> dict[str, Levels]:
+    """Pool -> the node labels of its levels, coarse to fine; pools without topology are left out."""
+    written = {pool.name: pool for pool in spec.node_pools}
+    found_ = {pool.name: _levels(spec.target.kind, pool, written[pool.name]) for pool in pools}
+    return {name: levels for name, levels in found_.items() if levels}
+
+
+def topology_name(levels: Levels) -> str:
+    """The name of a Topology: levels cannot change, so other levels are another object."""
+    known = {(*AWS_LAYERS, HOSTNAME): "aws-network", (*SIMULATED, HOSTNAME): "block-rack", (HOSTNAME,): "hostname"}
+    if levels in known:
+        return known[levels]
+    return f"levels-{hashlib.sha256(' '.join(levels).encode()).hexdigest()[:8]}"
+
+
+def topology_objects(
+    cluster: str, pools: Iterable[Pool], levels: Mapping[str, Levels], kueue: str
+) -> dict[str, PlanObject]:
+    """Every Topology of the pools, by its name."""
+    made: dict[str, PlanObject] = {}
+    for pool in pools:
+        if pool.name in levels:
+            name = topology_name(levels[pool.name])
+            body = {"spec": {"levels": [{"nodeLabel": key} for key in levels[pool.name]]}}
+            path = f"{pool.spec_path}.topology"
+            made.setdefault(name, make(cluster, KUEUE_API, "Topology", name, body, needs=(kueue,), spec_path=path))
+    return made
+
+
+def topology_id(levels: Levels) -> str:
+    """The id of the Topology with these levels."""
+    return object_id("Topology", topology_name(levels))
+
+
+def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[str, Levels]) -> Iterator[Finding]:
+    """Pools whose topology lets nothing in: Kueue counts only nodes that are there, and that have every label."""
+    for pool in pools:
+        if pool.name not in levels:
+            continue
+        where = (*place(pool.spec_path), "topology")
+        if isinstance(spec.target, EksTarget) and spec.target.autoscaler != "none" and pool.min_size == 0:
+            yield found(
+                "KUE001",
+                where,
+                f"Kueue admits work to {pool.name} only on nodes that are there, and there may be none: minSize is 0, "
+                "and the autoscaler starts a node for pods, which come after admission",
+                f"set minSize of {pool.name} to the nodes that one gang needs, or remove topology",
+            )
+        missing = [key for key in levels[pool.name] if not _has(spec.target.kind, pool, key)]
+        if missing:
+            yield found(
+                "KUE002",
+                where,
+                f"nodes of {pool.name} do not have the label {missing[0]}, so Kueue admits nothing to them",
+                "name labels that every node of the pool has, or put it into the pool's labels",
+            )
+
+
+def _levels(target: str, pool: Pool, written: NodePool) -> Levels:
+    if isinstance(written.topology, list):
+        return tuple(written.topology)
+    if written.topology == "none":
+        return ()
+    if target == "local":
+        return (*SIMULATED, HOSTNAME)
+    on_fabric = target == "eks" and (
+        names.EFA_RESOURCE in pool.allocatable or bool(_AWS_TYPES.match(pool.instance_type))
+    )
+    return (*AWS_LAYERS, HOSTNAME) if on_fabric else (HOSTNAME,)
+
+
+def _has(target: str, pool: Pool, key: str) -> bool:
+    """Whether nodes of a pool carry a label, as far as can be told: on `existing` only the cluster knows."""
+    if target == "existing" or key in _EVERY_NODE | _PLACES or key in pool.labels:
+        return True
+    if target == "local":
+        return key in SIMULATED
+    if key.startswith(AWS_LAYER):
+        return names.EFA_RESOURCE in pool.allocatable or bool(_AWS_TYPES.match(pool.instance_type))
+    return key.startswith(("eks.amazonaws.com/", "karpenter.", "topology.k8s.aws/", "nvidia.com/gpu"))

@@ -1,0 +1,100 @@
+"""Queues, job controllers and serving: what cannot be, although every field has its shape."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Problem
+from mlcluster.spec.pools import NodePool
+from mlcluster.spec.suggestions import did_you_mean, listed
+from mlcluster.spec.teams import Team
+
+HOSTNAME = "kubernetes.io/hostname"
+VOLCANOS_OWN = ("default", "root")
+
+
+def queue_component_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Problems of queues and of the components around them."""
+    yield from _cohorts(spec)
+    yield from _fair_sharing(spec)
+    for index, pool in enumerate(spec.node_pools):
+        yield from _topology(spec, index, pool)
+    for index, team in enumerate(spec.teams):
+        yield from _displaces(spec, index, team)
+        yield from _scheduler(spec, index, team)
+    yield from _service_accounts(spec)
+
+
+def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
+    """What nobody is guaranteed is one cohort's to lend, or it would be lent twice."""
+    sharing = [index for index, cohort in enumerate(spec.cohorts) if cohort.share == "remainder"]
+    for first, index in pairwise(sharing):
+        message = f"{spec.cohorts[first].name} has what nobody is guaranteed already; two cohorts would lend it twice"
+        yield Problem(("cohorts", index), message, "add share: none; its teams borrow what the others are guaranteed")
+
+
+def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
+    sharing = spec.components.kueue.fair_sharing
+    teams = [team.name for team in spec.teams]
+    for name in sharing.weights if sharing else ():
+        if name not in teams:
+            hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams)}")
+            yield Problem(
+                ("components", "kueue", "fairSharing", "weights", name), f"there is no team {name}", hint, key=True
+            )
+
+
+def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem]:
+    here = ("nodePools", index, "topology")
+    if pool.topology == "auto" and spec.target.kind == "existing":
+        message = "nobody knows what labels say where the nodes of an existing cluster stand"
+        yield Problem(here, message, f"name them, coarse to fine: [topology.example.com/rack, {HOSTNAME}]")
+    keys = pool.topology if isinstance(pool.topology, list) else []
+    for place, key in enumerate(keys):
+        if key in keys[:place]:
+            yield Problem((*here, place), f"{key} is in the list already", "remove one")
+        elif key == HOSTNAME and place != len(keys) - 1:
+            yield Problem((*here, place), f"{HOSTNAME} is the finest level", "put it last")
+
+
+def _displaces(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
+    here = ("teams", index, "displaces")
+    tiers = [tier.name for tier in spec.priority_tiers]
+    if team.displaces is None:
+        return
+    if team.displaces not in tiers:
+        hint = did_you_mean(team.displaces, tiers, otherwise=f"tiers: {listed(tiers)}")
+        yield Problem(here, f"there is no priority tier {team.displaces}", hint)
+    if spec.components.kueue.fair_sharing is not None:
+        message = "with components.kueue.fairSharing, shares decide who is displaced while somebody borrows"
+        yield Problem(here, message, "remove it, or fairSharing", key=True)
+    if team.borrow == "none":
+        yield Problem(
+            here, f"{team.name} does not borrow, so it displaces nobody", "add borrow, or remove it", key=True
+        )
+
+
+def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
+    if team.scheduler == "kueue":
+        return
+    here = ("teams", index, "scheduler")
+    if spec.components.volcano is None:
+        yield Problem(here, "Volcano is not installed", "add components.volcano: {}")
+    if team.name in VOLCANOS_OWN:
+        yield Problem(("teams", index, "name"), f"Volcano has a queue {team.name} of its own", "choose another name")
+    if team.displaces is not None:
+        message = "Kueue does not queue this team's work, and Volcano has no such rule"
+        yield Problem(("teams", index, "displaces"), message, "remove it", key=True)
+
+
+def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
+    parts = spec.components
+    for key, settings in (
+        ("jobSet", parts.job_set),
+        ("trainer", parts.trainer),
+        ("mpiOperator", parts.mpi_operator),
+        ("kubeRay", parts.kube_ray),
+    ):
+        if settings is not None and settings.install and settings.service_account is not None:
+            message = "mlcluster installs it, and knows as whom it runs"
+            yield Problem(("components", key, "serviceAccount"), message, "remove it, or add install: false", key=True)

@@ -1,0 +1,91 @@
+"""Kinds that a controller turns into Jobs: who may act for whom, and what the policies ask of them."""
+
+import pytest
+
+from mlcluster.plan import job_kinds
+from mlcluster.plan.model import Manifest
+from tests.specs import EXISTING, SYSTEM, TRAIN, Data, manifests, planned
+from tests.unit.plan.test_admission import expressions, unbalanced
+
+pytestmark = pytest.mark.unit
+ALL: Data = {"trainer": {}, "mpiOperator": {}, "kubeRay": {}, "kserve": {}, "keda": {}}
+NEW = {"mlcluster-held-work", "mlcluster-as-submitted", "mlcluster-stays-together", "mlcluster-job-templates"}
+
+
+@pytest.fixture(scope="module")
+def policies() -> dict[str, Manifest]:
+    """The policies of a cluster with every kind of job."""
+    return manifests(planned(SYSTEM, TRAIN, target=EXISTING, components=ALL), "ValidatingAdmissionPolicy")
+
+
+def matched(policy: Manifest) -> set[str]:
+    """The resources that a policy matches."""
+    return {resource for rule in policy["spec"]["matchConstraints"]["resourceRules"] for resource in rule["resources"]}
+
+
+def test_every_kind_is_held_kept_and_looked_into(policies: dict[str, Manifest]) -> None:
+    kinds = {"jobsets", "trainjobs", "mpijobs", "rayjobs", "rayclusters"}
+    for name in (*NEW, "mlcluster-gate-removal", "mlcluster-owner-references"):
+        assert kinds <= matched(policies[name]), name
+
+
+@pytest.mark.parametrize("name", sorted(NEW))
+def test_expressions_are_whole(name: str, policies: dict[str, Manifest]) -> None:
+    for cel in expressions(policies[name]):
+        assert not unbalanced(cel), cel
+
+
+def test_only_components_of_the_plan_are_trusted() -> None:
+    plan = planned(SYSTEM, target=EXISTING, components={"jobSet": {}})
+    text = " ".join(
+        cel for policy in manifests(plan, "ValidatingAdmissionPolicy").values() for cel in expressions(policy)
+    )
+    assert job_kinds.USERS["jobset"] in text
+    for other in set(job_kinds.USERS) - {"jobset"}:
+        assert job_kinds.USERS[other] not in text
+
+
+def test_a_controller_acts_for_its_own_kind_alone() -> None:
+    cel = job_kinds.acts_for_owner({"jobset": "the-one"})
+    assert "['the-one', 'jobset.x-k8s.io/', 'JobSet']" in cel
+    assert cel.count("the-one") == 1
+    assert job_kinds.acts_for_owner({}) == "false"
+
+
+def test_pods_without_a_gate_come_from_two_controllers_only(policies: dict[str, Manifest]) -> None:
+    """JobSet's and Trainer's pods are made by Kubernetes' own job controller, of Jobs that were held back."""
+    gate = " ".join(expressions(policies["mlcluster-queue-gate"]))
+    assert job_kinds.USERS["mpi-operator"] in gate
+    assert job_kinds.USERS["kuberay-operator"] in gate
+    assert job_kinds.USERS["jobset"] not in gate
+    assert job_kinds.USERS["kserve"] not in gate
+
+
+def test_a_controller_that_is_there_may_run_under_another_name() -> None:
+    components = {"jobSet": {"install": False, "serviceAccount": "batch/jobset-controller-manager"}}
+    plan = planned(SYSTEM, target=EXISTING, components=components)
+    owners = " ".join(expressions(manifests(plan, "ValidatingAdmissionPolicy")["mlcluster-owner-references"]))
+    assert "system:serviceaccount:batch:jobset-controller-manager" in owners
+
+
+def test_user_names_fit_into_a_certificate() -> None:
+    """The lab's controllers are known by client certificates, whose common name has 64 characters."""
+    assert all(len(user) <= 64 for user in job_kinds.USERS.values())
+
+
+def test_teams_of_volcano_are_bounded_by_their_quota_and_their_queue() -> None:
+    teams = [{"name": "research", "guarantee": {"train": {"nodes": 2}}, "scheduler": "volcano"}, {"name": "products"}]
+    plan = planned(SYSTEM, TRAIN, target=EXISTING, components={"volcano": {}}, teams=teams)
+    (volcano,) = manifests(plan, "Queue").values()
+    assert volcano["spec"]["capability"]["nvidia.com/gpu"] == "16"
+    assert manifests(plan, "ResourceQuota")["research/team"]["spec"]["hard"]["requests.nvidia.com/gpu"] == "16"
+    assert set(manifests(plan, "ClusterQueue")) == set(manifests(plan, "LocalQueue")) ^ {"products/default", "products"}
+    selectors = {
+        name: policy["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"][-1]
+        for name, policy in manifests(plan, "ValidatingAdmissionPolicy").items()
+    }
+    assert selectors["mlcluster-queue-gate"]["operator"] == "DoesNotExist"
+    assert selectors["mlcluster-volcano"] == {
+        "key": "mlcluster.dev/scheduler", "operator": "In", "values": ["volcano"],
+    }  # fmt: skip
+    assert selectors["mlcluster-tiers"] == {"key": "mlcluster.dev/team", "operator": "Exists"}

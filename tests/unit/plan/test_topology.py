@@ -1,0 +1,78 @@
+"""Topology: levels by target, one object for pools that have the same, and what makes it useless."""
+
+import pytest
+
+from mlcluster.plan.topology import topology_name
+from mlcluster.rules import findings
+from tests.specs import EXISTING, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned, planned_unchecked
+
+pytestmark = pytest.mark.unit
+EKS: Data = {"kind": "eks", "region": "us-west-2"}
+TEAM: list[Data] = [{"name": "research", "guarantee": {"train": {"nodes": 1}}}]
+
+
+def levels(*pools: Data, **rest: object) -> dict[str, list[str]]:
+    """Topology -> its labels."""
+    found = manifests(planned_unchecked(*pools, **rest), "Topology")
+    return {name: [level["nodeLabel"] for level in entry["spec"]["levels"]] for name, entry in found.items()}
+
+
+def test_no_topology_is_the_default() -> None:
+    plan = planned(SYSTEM, TRAIN)
+    assert not manifests(plan, "Topology")
+    assert all("topologyName" not in flavor["spec"] for flavor in manifests(plan, "ResourceFlavor").values())
+
+
+@pytest.mark.parametrize(
+    ("target", "pool", "name", "first"),
+    [
+        ({"kind": "local"}, TRAIN, "block-rack", "mlcluster.dev/block"),
+        (EKS, TRAIN, "aws-network", "topology.k8s.aws/network-node-layer-1"),
+        (EKS, SYSTEM, "hostname", "kubernetes.io/hostname"),
+    ],
+)
+def test_auto_is_what_the_target_has(target: Data, pool: Data, name: str, first: str) -> None:
+    (found,) = levels({**pool, "topology": "auto", "minSize": 1}, target=target).items()
+    assert found[0] == name
+    assert found[1][0] == first
+    assert found[1][-1] == "kubernetes.io/hostname"
+
+
+def test_own_labels_are_taken_as_they_are() -> None:
+    own = ["example.com/row", "kubernetes.io/hostname"]
+    pools = [{**TRAIN, "topology": own}, {**SYSTEM, "topology": own}]
+    (found,) = levels(*pools, target=EXISTING).items()
+    assert found[1] == own
+    assert found[0] == topology_name(tuple(own))
+
+
+def test_other_levels_are_another_object() -> None:
+    """Levels cannot change."""
+    assert topology_name(("a", "b")) != topology_name(("b", "a"))
+
+
+def test_a_flavor_names_its_topology_and_comes_after_it() -> None:
+    plan = planned(SYSTEM, {**TRAIN, "topology": "auto"})
+    flavor = next(entry for entry in plan.objects if entry.id == "ResourceFlavor/train")
+    assert flavor.manifest["spec"]["topologyName"] == "block-rack"
+    assert "Topology/block-rack" in flavor.needs
+
+
+@pytest.mark.parametrize(
+    ("pool", "target", "expected"),
+    [
+        ({**TRAIN, "topology": "auto"}, EKS, {"KUE001"}),
+        ({**TRAIN, "topology": "auto", "minSize": 2}, EKS, set()),
+        ({**TRAIN, "topology": ["example.com/row"]}, {"kind": "local"}, {"KUE002"}),
+        ({**TRAIN, "topology": ["example.com/row"], "labels": {"example.com/row": "1"}}, {"kind": "local"}, set()),
+        ({**TRAIN, "topology": ["example.com/row"]}, EXISTING, set()),
+        ({**SYSTEM, "topology": ["topology.k8s.aws/network-node-layer-1"], "minSize": 1}, EKS, {"KUE002"}),
+    ],
+)
+def test_what_would_let_nothing_in_is_found(pool: Data, target: Data, expected: set[str]) -> None:
+    others = [] if pool["name"] == "system" else [{**SYSTEM, "minSize": 2}]
+    spec = checked(cluster(*others, pool, target=target))
+    from mlcluster.plan import build
+
+    found = {finding.id for finding in findings(build(spec), spec)}
+    assert found & {"KUE001", "KUE002"} == expected
