@@ -20,6 +20,21 @@ _SECRETS = (
 )
 
 
+class ResourcesFailedError(MlclusterError):
+    """Resources of the plan failed.
+
+    Attributes:
+        resources: id and message of each, in the order in which they failed; nothing secret is in a message.
+    """
+
+    def __init__(self, doing: str, resources: Sequence[tuple[str, str]]) -> None:
+        self.resources = tuple((identifier, scrub(message or "failed")) for identifier, message in resources)
+        count = f"{len(self.resources)} resource{'s' if len(self.resources) > 1 else ''} failed"
+        lines = [f"{identifier}: {message}" for identifier, message in self.resources]
+        hint = "What was done stays and is recorded. Mend the cause and run the same command again."
+        super().__init__(doing, "\n  ".join([count, *lines]), hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """How an engine command ended.
@@ -117,7 +132,7 @@ def explain(
         happened = f"the Pulumi program failed: {scrub(last)}"
         return MlclusterError(doing, happened, "This is a bug of mlcluster.", exit_code=ExitCode.BUG)
     if failed.resources:
-        return _resources_failed(doing, failed)
+        return ResourcesFailedError(doing, failed.resources)
     if failed.code < 0:
         happened = f"the engine was killed (exit {failed.code}) before it could finish"
         return MlclusterError(doing, happened, "Run the same command again; it goes on from what is there.")
@@ -152,13 +167,6 @@ def _state(alive: bool | None) -> str:  # noqa: FBT001 - three answers, not a fl
     if alive is None:
         return "which cannot be checked from this host"
     return "which is still running" if alive else "which is no longer running"
-
-
-def _resources_failed(doing: str, failed: Failed) -> MlclusterError:
-    lines = [f"{identifier}: {scrub(message or 'failed')}" for identifier, message in failed.resources]
-    count = f"{len(lines)} resource{'s' if len(lines) > 1 else ''} failed"
-    hint = "What was done stays and is recorded. Mend the cause and run the same command again."
-    return MlclusterError(doing, "\n  ".join([count, *lines]), hint)
 
 
 def _last_error(stderr: str) -> str:

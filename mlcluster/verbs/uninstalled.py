@@ -1,6 +1,8 @@
 """After releases are uninstalled: what Helm leaves behind goes too, unless somebody else has a use for it."""
 
+import time
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 from mlcluster.kube.client import Kube, Object
 from mlcluster.kube.controllers import listed, owner_of
@@ -10,6 +12,8 @@ from mlcluster.verbs.broken import remove_broken
 from mlcluster.verbs.emptying import Installed
 from mlcluster.verbs.found_before import DEFINITIONS, forget_found, found_before
 
+DEFINITION_SECONDS = 60.0
+_PAUSE = 0.2
 _MOST_NAMES = 3
 
 
@@ -37,7 +41,7 @@ def clean_up(kube: Kube, releases: Iterable[Installed], progress: Progress, *, n
 
 def _definitions(kube: Kube, release: Installed, progress: Progress) -> list[str]:
     before = found_before(kube, release.name)
-    kept = []
+    kept, going = list[str](), list[str]()
     for name in release.leaves.definitions:
         found = kube.get_object(*DEFINITIONS, name)
         if found is None:
@@ -50,8 +54,20 @@ def _definitions(kube: Kube, release: Installed, progress: Progress) -> list[str
             kept.append(f"CustomResourceDefinition/{name}: {reason}")
             continue
         kube.delete(*DEFINITIONS, name, uid=found["metadata"]["uid"])
+        going.append(name)
         progress.say(f"removed the definition {name}, which {release.name} left behind: no object of it is left")
-    return kept
+    return kept + [f"CustomResourceDefinition/{name}: it is still going" for name in _wait_gone(kube, going, progress)]
+
+
+def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
+    """Names of the definitions that are still there when patience ends; the server looks for objects of each first."""
+    deadline = time.monotonic() + DEFINITION_SECONDS
+    with progress.task("waiting for definitions to go") if names else nullcontext():
+        while left := [name for name in names if kube.get_object(*DEFINITIONS, name) is not None]:
+            if time.monotonic() > deadline:
+                return left
+            time.sleep(_PAUSE)
+    return []
 
 
 def _used(kube: Kube, definition: Object, release: Installed) -> str:

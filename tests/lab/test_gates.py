@@ -1,15 +1,17 @@
 """Objects wait for the webhook of their release: a real engine, a real API server, a real chart, a late webhook."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mlcluster.catalog.leaves import Leaves
 from mlcluster.engine import programs
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
@@ -19,16 +21,33 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.gates import Gates
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+from mlcluster.verbs import emptying, found_before
+from mlcluster.verbs.emptying import Installed, empty_namespaces, installed_releases
 from mlcluster.verbs.gated import GatedProgram
+from mlcluster.verbs.stage import Stage
+from mlcluster.verbs.uninstalled import clean_up
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
-from tests.lab.workloads import wait_for
+from tests.lab.workloads import controller, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 SPACE = "default"
 OURS = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
 RELEASE = "Release/gadgets"
+HOLD = "example.test/hold"
+GADGETS = Leaves(definitions=(DEFINITION,), finalizers={HOLD: (f"{API}/{KIND}",)}, workloads=(f"{API}/{KIND}",))
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
+
+
+class Told(Silent):
+    """Progress that keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
 
 
 @dataclass(frozen=True)
@@ -145,9 +164,64 @@ def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engin
     assert error.exit_code is ExitCode.INVALID
     assert not trial.has(API, KIND, "one")
     assert trial.has("v1", "ConfigMap", "free")
-    engine.destroy()
+    said = take_down(trial, engine)
     assert engine.is_empty()
     assert not trial.has("v1", "ConfigMap", "free")
+    assert trial.kube.get_object(*CRD) is None
+    assert said == [f"removed the definition {DEFINITION}, which gadgets left behind: no object of it is left"]
+
+
+def take_down(trial: Trial, engine: Engine) -> list[str]:
+    """The steps of `down`, with the catalogue's facts of the made-up chart; what was told."""
+    told = Told()
+    releases = [replace(one, leaves=GADGETS) for one in installed_releases(Stage("platform", engine))]
+    assert [one.name for one in releases] == ["gadgets"]
+    empty_namespaces(trial.kube, "atlas", releases, told)
+    engine.destroy()
+    metadata = {"name": found_before.NAME, "namespace": found_before.NAMESPACE}
+    data = {"gadgets": json.dumps({"definitions": [], "nodeLabels": []})}
+    trial.kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    assert clean_up(trial.kube, releases, told, nodes=True) == []
+    return told.said
+
+
+@pytest.fixture
+def team(trial: Trial) -> Iterator[str]:
+    """A team's namespace."""
+    labels = {**OURS, "mlcluster.dev/team": "gadgeteers"}
+    trial.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gadgeteers", "labels": labels}})
+    yield "gadgeteers"
+    trial.kube.delete("v1", "Namespace", "gadgeteers")
+
+
+def test_a_finalizer_goes_with_its_controller(
+    trial: Trial, engine: Engine, team: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Deployment that is not ready may come back; one that is gone does not."""
+    trial.hook.answer()
+    engine.up()
+    trial.kube.create(gadget("held", team, finalizers=[HOLD]))
+    deployment = trial.kube.create(_deployment())
+    releases = [Installed("gadgets", SPACE, GADGETS)]
+    told = Told()
+    with monkeypatch.context() as hasty, pytest.raises(MlclusterError) as caught:
+        hasty.setattr(emptying, "WORKLOAD_SECONDS", 1.0)
+        hasty.setattr(emptying, "NAMESPACE_SECONDS", 2.0)
+        empty_namespaces(trial.kube, "atlas", releases, told)
+    assert f"Gadget/{team}/held waits for {HOLD}" in caught.value.happened
+    assert told.said == ["1 workloads did not go in time; they go with their namespaces"]
+    trial.kube.delete("apps/v1", "Deployment", deployment["metadata"]["name"], SPACE)
+    said = take_down(trial, engine)
+    assert said[0] == f"took the finalizer {HOLD} off Gadget/{team}/held: its controller, gadgets, is gone"
+    assert trial.kube.get_object("v1", "Namespace", team) is None
+    assert trial.kube.get_object(*CRD) is None
+
+
+def _deployment() -> dict[str, Any]:
+    """The release's controller as Helm would make it; no node runs its pods."""
+    notes = {"meta.helm.sh/release-name": "gadgets", "meta.helm.sh/release-namespace": SPACE}
+    made = controller("Deployment", "gadgets", SPACE, pod_spec(), 1)
+    return {**made, "metadata": {**made["metadata"], "annotations": notes}}
 
 
 def test_ctrl_c_ends_the_wait(trial: Trial, engine: Engine) -> None:

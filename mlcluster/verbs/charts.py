@@ -1,0 +1,92 @@
+"""When a chart cannot be had: which one, from where, what Helm has of it on this machine, and how to mirror it."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from mlcluster.engine.chart_failures import ChartTrouble, chart_trouble
+from mlcluster.engine.failures import ResourcesFailedError
+from mlcluster.errors import MlclusterError
+from mlcluster.plan.model import Plan, PlanRelease
+
+_SAID: dict[ChartTrouble, str] = {
+    "unreachable": "cannot be reached",
+    "missing": "does not have it",
+    "refused": "does not let us have it",
+}
+_REACH = (
+    "Check network, proxy and credentials; or have every chart and image from one mirror: set components.registry "
+    "(docs/air-gapped.md lists them and shows how to fill it). What was done stays: run the same command again."
+)
+
+
+@contextmanager
+def charts_explained(plan: Plan) -> Iterator[None]:
+    """Around an engine operation: a release that failed for want of its chart is told with chart and repository.
+
+    Raises:
+        MlclusterError: instead of the engine's, where that is the cause.
+    """
+    try:
+        yield
+    except ResourcesFailedError as error:
+        raise explained(error, plan, helm_cache()) from error
+
+
+def explained(error: ResourcesFailedError, plan: Plan, cache: Path) -> MlclusterError:
+    """The same error, or a better one where charts could not be had."""
+    releases = {release.id: release for release in plan.releases}
+    lines, wanted = [], list[PlanRelease]()
+    for identifier, message in error.resources:
+        trouble, release = chart_trouble(message), releases.get(identifier)
+        if trouble is None or release is None:
+            lines.append(f"{identifier}: {message}")
+        else:
+            wanted.append(release)
+            lines.append(_line(release, trouble, message, cached(release, cache)))
+    if not wanted:
+        return error
+    return MlclusterError(error.doing, "\n  ".join([f"{len(lines)} failed", *lines]), _hint(wanted))
+
+
+def cached(release: PlanRelease, cache: Path) -> list[str]:
+    """Names of the packages that Helm keeps of this chart, in any version."""
+    pattern = re.compile(rf"{re.escape(_name(release))}-v?[0-9].*\.tgz")
+    return sorted(path.name for path in cache.glob("*.tgz") if pattern.fullmatch(path.name)) if cache.is_dir() else []
+
+
+def helm_cache() -> Path:
+    """Where Helm keeps packages of charts on this machine."""
+    given = os.environ.get("HELM_REPOSITORY_CACHE")
+    home = os.environ.get("HELM_CACHE_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "helm")
+    return Path(given or Path(home, "repository")).expanduser()
+
+
+def _line(release: PlanRelease, trouble: ChartTrouble, message: str, kept: Sequence[str]) -> str:
+    where = release.repository or release.chart
+    have = f"Helm's cache has {', '.join(kept)}, which it does not use by itself" if kept else "Helm's cache has none"
+    told = " ".join(message.split())
+    return f"{release.id}: the chart {_name(release)} {release.version}: {where} {_SAID[trouble]}. {told}. {have}."
+
+
+def _hint(wanted: Sequence[PlanRelease]) -> str:
+    mirrored = next((one for one in wanted if one.chart.startswith("oci://") and _is_mirror(one)), None)
+    if mirrored is None:
+        return _REACH
+    place = mirrored.chart.rpartition("/")[0]
+    return (
+        f"Where there is a way out: `helm pull` the chart in this version, then `helm push {_name(mirrored)}-"
+        f"{mirrored.version}.tgz {place}` (docs/air-gapped.md). What was done stays: run the same command again."
+    )
+
+
+def _is_mirror(release: PlanRelease) -> bool:
+    from mlcluster.catalog.components import pins
+
+    return all(release.chart != pin.chart for pin in pins().values())
+
+
+def _name(release: PlanRelease) -> str:
+    return release.chart.rpartition("/")[2]

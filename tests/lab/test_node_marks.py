@@ -1,0 +1,109 @@
+"""Labels and taints on the nodes of a real API server, while others write to them too."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
+from mlcluster.kube.nodes import NOTHING, TAINTS, NodeChange, Wanted, change, our_labels, our_taints, write
+from mlcluster.lab.lab import Lab
+from tests.lab.workloads import wait_for
+
+pytestmark = pytest.mark.lab
+NAME = "marked-0"
+DEDICATED = ("dedicated", "training", "NoSchedule")
+WANTED = Wanted({"ml-purpose": "training"}, (DEDICATED,))
+
+
+class Interrupted(Kube):
+    """A client whose reads are each followed by a write of somebody else, as often as `pending` says."""
+
+    pending: list[dict[str, Any]]
+    other: Kube
+
+    def get_object(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
+        found = super().get_object(api_version, kind, name, namespace)
+        if self.pending and found is not None:
+            taints = [*(found["spec"].get("taints") or []), self.pending.pop(0)]
+            self.other.patch(api_version, kind, name, {"spec": {"taints": taints}}, field_manager="somebody")
+        return found
+
+
+@pytest.fixture
+def kube(lab: Lab) -> Iterator[Kube]:
+    """A cluster with one node of somebody else, which is not a simulated one."""
+    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+        kube.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": {"role": "gpu"}}})
+        wait_for("the node controller's own taints", lambda: keys(kube))
+        yield kube
+        kube.delete("v1", "Node", NAME)
+
+
+def node(kube: Kube) -> dict[str, Any]:
+    found = kube.get_object("v1", "Node", NAME)
+    assert found is not None
+    return found
+
+
+def keys(kube: Kube) -> set[str]:
+    return {taint["key"] for taint in node(kube)["spec"].get("taints") or []}
+
+
+def changed(kube: Kube, wanted: Wanted) -> NodeChange:
+    found = change(node(kube), wanted)
+    assert found is not None
+    return found
+
+
+def test_writes_in_between_are_kept_and_ours_come_and_go(kube: Kube, lab: Lab) -> None:
+    before = keys(kube)
+    with Interrupted.from_kubeconfig(lab.kubeconfig) as ours:
+        ours.other = kube
+        ours.pending = []
+        found = changed(kube, WANTED)
+        ours.pending = [{"key": f"their-{number}", "effect": "NoSchedule"} for number in range(3)]
+        write(ours, found, WANTED.taints)
+        assert ours.pending == []
+        assert {"dedicated", "their-0", "their-1", "their-2"} <= keys(kube)
+        assert our_taints(node(kube)) == [DEDICATED]
+        assert our_labels(node(kube)) == {"ml-purpose": "training"}
+        assert change(node(kube), WANTED) is None, "once more changes nothing"
+        ours.pending = [{"key": "their-3", "effect": "NoExecute"}]
+        write(ours, changed(kube, NOTHING), ())
+    live = node(kube)
+    assert keys(kube) >= {"their-0", "their-1", "their-2", "their-3", *(before - {"node.kubernetes.io/not-ready"})}
+    assert "dedicated" not in keys(kube)
+    assert "ml-purpose" not in live["metadata"]["labels"]
+    assert live["metadata"]["labels"]["role"] == "gpu"
+    assert TAINTS not in (live["metadata"].get("annotations") or {})
+
+
+def test_a_value_that_somebody_has_changed_is_not_changed_back(kube: Kube) -> None:
+    write(kube, changed(kube, WANTED), WANTED.taints)
+    kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
+    assert our_labels(node(kube)) == {}
+    with pytest.raises(MlclusterError, match="label ml-purpose=serving of somebody else"):
+        change(node(kube), WANTED)
+    write(kube, changed(kube, NOTHING), ())
+    assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
+
+
+def test_a_node_that_is_gone_is_not_made_by_a_label(kube: Kube) -> None:
+    found = changed(kube, WANTED)
+    kube.delete("v1", "Node", NAME)
+    wait_for("the node to go", lambda: kube.get_object("v1", "Node", NAME) is None)
+    write(kube, found, WANTED.taints)
+    assert kube.get_object("v1", "Node", NAME) is None
+
+
+def test_a_label_of_others_is_refused_by_the_server_too(kube: Kube) -> None:
+    """Somebody was quicker than our look."""
+    found = changed(kube, WANTED)
+    kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
+    with pytest.raises(ApiError) as caught:
+        write(kube, found, ())
+    assert caught.value.status == 409
+    assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
