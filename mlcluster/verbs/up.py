@@ -12,6 +12,7 @@ from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import cloud, ownership
 from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
+from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
 from mlcluster.verbs.destruction import Destruction, destructions
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
@@ -52,7 +53,8 @@ def up(options: UpOptions) -> ExitCode:
             start_processes(reading.plan, live, tools, screen.progress)
         for stage in stages:
             stage.engine.recover_if_owner_dead()
-        previews = preview_all(stages, screen, refresh=options.refresh)
+        with charts_explained(reading.plan):
+            previews = preview_all(stages, screen, refresh=options.refresh)
         if live is None:
             screen.say(_platform_text(reading))
         going = destructions(None if live is None else live.kube, previews)
@@ -90,7 +92,8 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
             screen.result("PreviewResult", _planned_text(reading), {"planned": _planned(reading), "previewed": False})
             return ExitCode.OK
         stages = _ready(reading, live, tools, screen)
-        previews = preview_all(stages, screen, refresh=refresh)
+        with charts_explained(reading.plan):
+            previews = preview_all(stages, screen, refresh=refresh)
         marks = _node_marks(reading, live, screen)
         changed = sum(len(changes.effective) for changes in previews) + len(marks)
         going = [one.key for one in destructions(None if live is None else live.kube, previews)]
@@ -230,7 +233,8 @@ def _apply_from_nothing(agreed: Agreed, screen: Screen) -> ExitCode:
 
 
 def _apply_stage(stage: Stage, changes: Changes, agreed: Agreed, screen: Screen) -> None:
-    with screen.operation(f"applying {stage.title}", len(changes.effective)) as take:
+    title = f"applying {stage.title}"
+    with charts_explained(agreed.reading.plan), screen.operation(title, len(changes.effective)) as take:
         stage.engine.up(take, refresh=agreed.refresh)
 
 

@@ -204,10 +204,11 @@ def test_a_finalizer_goes_with_its_controller(
     deployment = trial.kube.create(_deployment())
     releases = [Installed("gadgets", SPACE, GADGETS)]
     told = Told()
-    with monkeypatch.context() as hasty, pytest.raises(MlclusterError) as caught:
+    with monkeypatch.context() as hasty:
         hasty.setattr(emptying, "WORKLOAD_SECONDS", 1.0)
         hasty.setattr(emptying, "NAMESPACE_SECONDS", 2.0)
-        empty_namespaces(trial.kube, "atlas", releases, told)
+        with pytest.raises(MlclusterError) as caught:
+            empty_namespaces(trial.kube, "atlas", releases, told)
     assert f"Gadget/{team}/held waits for {HOLD}" in caught.value.happened
     assert told.said == ["1 workloads did not go in time; they go with their namespaces"]
     trial.kube.delete("apps/v1", "Deployment", deployment["metadata"]["name"], SPACE)
