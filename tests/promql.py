@@ -1,4 +1,4 @@
-"""What a query of PromQL asks for, without a parser: promtool has the real one (tests/engine/test_alert_rules.py)."""
+"""What a query of PromQL asks for, without a parser: promtool has the real one (tests/engine/test_rules.py)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Rules: complete, documented, tested, and made of metrics that exist. tests/engine/test_alert_rules.py runs them."""
+"""Rules: complete, documented, tested, and made of metrics that exist. tests/engine/test_rules.py runs them."""
 
 import re
 from pathlib import Path
