@@ -3,8 +3,7 @@
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.gpu_operator_values import service_monitor
-from mlcluster.plan.components.nvidia_device_plugin import on_pools
+from mlcluster.plan.components.gpu_daemons import on_pools, service_monitor
 from mlcluster.plan.components.ownership import served
 from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest

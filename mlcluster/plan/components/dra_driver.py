@@ -5,7 +5,7 @@ from typing import cast
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.nvidia_device_plugin import on_pools
+from mlcluster.plan.components.gpu_daemons import on_pools
 from mlcluster.plan.components.ownership import OPERATOR, served
 from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod

@@ -4,11 +4,11 @@ from typing import Any, cast
 
 from mlcluster.catalog.gpus import MIG_DISABLED
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.gpu_daemons import service_monitor
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
 from mlcluster.plan.components.ownership import OPERATOR, served
 from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
 from mlcluster.spec.components.gpu import GpuOperator
 
 PLUGIN_CONFIGS = "mlcluster-device-plugin"
@@ -118,16 +118,3 @@ def _exporter(context: ComponentContext) -> Manifest:
     if not _needed(context, "dcgmExporter"):
         return {"enabled": False}
     return {"enabled": True, "config": {"name": COUNTERS}, "serviceMonitor": service_monitor(context)}
-
-
-def service_monitor(context: ComponentContext) -> Manifest:
-    """Only where something makes its definition."""
-    if not context.has(STACK):
-        return {"enabled": False}
-    labels = monitor_labels(context.spec)
-    return {
-        "enabled": True,
-        "honorLabels": False,
-        **({"additionalLabels": labels} if labels else {}),
-        "relabelings": [dict(NODE_RELABELING)],
-    }

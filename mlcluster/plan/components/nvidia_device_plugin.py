@@ -4,11 +4,12 @@ It leaves out pools whose image has one. One release for each way of sharing, on
 label that chooses its configuration. It cuts no GPUs; where somebody else has, it announces MIG instances by size.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.gpu_daemons import on_pools
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.ownership import served
 from mlcluster.plan.components.tolerations import CRITICAL, daemon_set_tolerations
@@ -38,19 +39,6 @@ def contribute(context: ComponentContext) -> Contribution:
         pods=tuple(pod for key, pools in groups.items() for pod in _pods(context, key, pools)),
         node_labels={pool.name: {MPS_CAPABLE: "true"} for pools in groups.values() for pool in pools if _mps(pool)},
     )
-
-
-def on_pools(pools: Iterable[Pool]) -> Manifest:
-    """The affinity of a daemon set that runs on the nodes of these pools and on no other."""
-    terms = [
-        {
-            "matchExpressions": [
-                {"key": key, "operator": "In", "values": [value]} for key, value in pool.selector.items()
-            ]
-        }
-        for pool in pools
-    ]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
