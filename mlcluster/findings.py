@@ -110,6 +110,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("NET008", _W, "CNI plugin that the nodes must bring"),
         FindingKind("NET009", _W, "Secondary network on addresses of another"),
         FindingKind("NET010", _W, "macvlan on EC2"),
+        FindingKind("NET011", _I, "RDMA without the right to lock memory"),
         FindingKind("OBS001", _I, "GPU-hours without a price"),
         FindingKind("OBS002", _I, "Labels of nodes that Prometheus has to see"),
         FindingKind("QTA001", _W, "A team without any quota"),

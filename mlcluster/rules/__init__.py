@@ -35,6 +35,7 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     fabric.programs_of_nodes,
     fabric.ranges_apart,
     fabric.frames_on_ec2,
+    fabric.locked_memory,
 )
 """Rules that look at what was asked for, too."""
 

@@ -9,7 +9,8 @@ from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.secondary import RDMA_PREFIX, networks, operator_runs
+from mlcluster.spec.secondary import RDMA_PREFIX, networks, offered, operator_runs
+from mlcluster.spec.suggestions import listed
 
 _NETWORKS = ("components", "multus", "networks")
 _OPERATOR, _RDMA, _SRIOV = "network-operator", "rdma-shared-device-plugin", "sriov-network-device-plugin"
@@ -30,6 +31,21 @@ def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 message = f"no component announces {name}: pods that ask for it wait for ever"
                 hint = f"components: {{{field}: {{}}}}, or {{{field}: {{install: false}}}} where it is there already"
                 yield found("NET006", ("nodePools", index, "network", key, name), message, hint)
+
+
+def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """NET011: a team on a pool with RDMA whose pods may not have the capability that RDMA asks for."""
+    del plan
+    fast = {pool.name for pool in spec.node_pools if offered(pool)}
+    for index, team in enumerate(spec.teams):
+        pools = [name for name in team.guarantee if name in fast]
+        if pools and team.pod_security != "privileged":
+            message = (
+                f"pods of {team.name} may not have the capability IPC_LOCK (podSecurity: {team.pod_security}), which "
+                f"RDMA on pool {listed(pools)} asks for unless the nodes let every container lock memory"
+            )
+            hint = "podSecurity: privileged, or LimitMEMLOCK=infinity for the container runtime of the nodes"
+            yield found("NET011", ("teams", index, "podSecurity"), message, hint)
 
 
 def programs_of_nodes(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:

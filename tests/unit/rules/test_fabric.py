@@ -68,6 +68,12 @@ def test_networks_on_the_addresses_of_others() -> None:
     assert places("NET009", spec_of(CLOUD, EKS, multus=multus(six))) == []
 
 
+@pytest.mark.parametrize(("level", "told"), [("baseline", ["0.podSecurity"]), ("privileged", [])])
+def test_rdma_asks_for_locked_memory(level: str, told: list[str]) -> None:
+    team = {"name": "research", "guarantee": {"fast": {"nodes": 1}}, "podSecurity": level}
+    assert places("NET011", checked(cluster(FAST, target=EXISTING, teams=[team]))) == told
+
+
 def test_macvlan_on_ec2() -> None:
     assert places("NET010", spec_of(CLOUD, EKS, multus=multus(RAIL))) == ["multus.networks.0.type"]
     assert places("NET010", spec_of(CLOUD, EKS, multus=multus({**RAIL, "type": "ipvlan"}))) == []
