@@ -101,15 +101,15 @@ def _nodes(draw: st.DrawFn, pool: Data, *, with_shape: bool) -> int:
 @st.composite
 def _sharing(draw: st.DrawFn, pool: Data, *, on_eks: bool) -> int:
     layouts = _MIG.get(pool["instanceType"], {})
-    way = draw(st.sampled_from(["whole", "timeSlicing", *layouts]))
+    way = draw(st.sampled_from(["whole", "timeSlicing", "mps", *layouts]))
     if way == "whole":
         return 1
-    if way == "timeSlicing":
+    if way in {"timeSlicing", "mps"}:
         replicas = draw(st.integers(2, 8))
-        pool["gpu"] = {"timeSlicing": {"replicas": replicas}}
+        pool["gpu"] = {way: {"replicas": replicas}}
         return replicas
     pool["gpu"] = {"mig": way}
-    if on_eks:
+    if on_eks and draw(st.booleans()):
         pool["ami"] = {"family": "bottlerocket"}
     return layouts[way]
 
