@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +100,14 @@ def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
         plugin = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
         kube.create(workload("DaemonSet", "nvidia-device-plugin-daemonset", "ops", plugin, release="ops/gpu"))
         kube.create(workload("DaemonSet", "ingress", "web", "registry.k8s.io/ingress-nginx/controller:v1.13.0"))
-    wait_for("the controllers to be done with new namespaces", lambda: has_whole_namespaces(lab.keys()))
+    wait_for("the controllers to be done with what was made", lambda: _is_settled(lab.keys()))
     return lab
+
+
+def _is_settled(keys: frozenset[str]) -> bool:
+    """Namespaces are whole, the Deployment has its replica set, each DaemonSet its revision."""
+    made = Counter(key.split("/")[2] for key in keys if key.split("/")[3] in {"ops", "web"})
+    return has_whole_namespaces(keys) and (made["replicasets"], made["controllerrevisions"]) == (1, 2)
 
 
 @pytest.fixture
