@@ -71,14 +71,14 @@ def _rows() -> tuple[Alert, ...]:
     return (
         Alert(
             "GpuRowRemapFailed",
-            f"max by ({_GPU}) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0",
+            f"max by ({_GPU}) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0 < {at.BLANK}",
             "critical",
             f"{_DEVICE} has broken memory and no spare rows",
             "Remapping a row failed: NVIDIA replaces such a GPU.",
         ),
         Alert(
             "GpuRowsRemapped",
-            f"{_counted(rows, at.REMAP_WINDOW)} > 0 or max by ({_GPU}) (DCGM_FI_DEV_RETIRED_PENDING) > 0",
+            f"{_counted(rows, at.REMAP_WINDOW)} > 0 or max by ({_GPU}) (DCGM_FI_DEV_RETIRED_PENDING) > 0 < {at.BLANK}",
             "warning",
             f"{_DEVICE} put broken memory aside",
             "It takes effect with the next reset of the GPU; drain the node and reset it.",
@@ -100,7 +100,7 @@ def _heat() -> tuple[Alert, ...]:
         ),
         Alert(
             "GpuHot",
-            f"max by ({_GPU}) (DCGM_FI_DEV_GPU_TEMP) > {at.HOT_CELSIUS}",
+            f"max by ({_GPU}) (DCGM_FI_DEV_GPU_TEMP) > {at.HOT_CELSIUS} < {at.BLANK}",
             "warning",
             f"{_DEVICE} is at {{{{ $value }}}} degrees Celsius",
             "Soon it slows down by itself.",

@@ -37,6 +37,9 @@ SINGLE_BIT_STORM = 100
 ECC_WINDOW = "1h"
 REMAP_WINDOW = "24h"
 
+BLANK = "1e12"
+"""Below DCGM's words for "not known" (0x7ffffffffffffff0 and the like), which some exporters pass on as numbers."""
+
 HOT_CELSIUS = 87
 THROTTLED = 0.05
 """Ratio of time throttled for heat."""

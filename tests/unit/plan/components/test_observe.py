@@ -10,10 +10,11 @@ import yaml
 
 from mlcluster.plan.components.prometheus_adapter import custom_rules
 from mlcluster.plan.model import Plan, PlanRelease
-from mlcluster.plan.observe.counters import FIELDS
+from mlcluster.plan.observe.counters import FIELDS, FILE_NAME, dcgm_counters_csv
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.observe.rule import records
 from mlcluster.plan.observe.rules import groups
+from mlcluster.plan.observe.scrape import NODE_RELABELING
 from mlcluster.plan.overhead import lands_on
 from mlcluster.rules import findings
 from tests.observed import Watched
@@ -176,6 +177,26 @@ def test_labels_by_which_pools_are_found_are_reported() -> None:
     allowed = release_of(plan, "kube-prometheus-stack").values["kube-state-metrics"]["metricLabelsAllowlist"]
     assert f"nodes=[{','.join(node_label_keys(plan.pools))}]" in allowed
     assert "nodes=[example.com/pool]" in allowed
+
+
+@pytest.mark.parametrize(("monitoring", "labels"), [({}, None), (THERE, {"release": "prometheus"})])
+def test_whatever_exports_gpus_is_scraped_with_the_label_of_the_node(monitoring: Data, labels: object) -> None:
+    """Rule 10 of components.md 0.4: the exporter's own label of the host has two spellings."""
+    plan = planned(HOME, TRAIN, target=EXISTING, components={"monitoring": monitoring, "gpuOperator": {}})
+    exporter = release_of(plan, "gpu-operator").values["dcgmExporter"]
+    monitor = exporter["serviceMonitor"]
+    assert monitor["relabelings"] == [NODE_RELABELING]
+    assert (monitor["enabled"], monitor["honorLabels"], monitor.get("additionalLabels")) == (True, False, labels)
+    (counters,) = [found for found in manifests(plan, "ConfigMap").values() if FILE_NAME in found["data"]]
+    assert exporter["config"]["name"] == counters["metadata"]["name"]
+    assert counters["data"][FILE_NAME] == dcgm_counters_csv()
+
+
+def test_the_example_of_an_existing_prometheus_is_a_spec() -> None:
+    text = (ROOT / "docs/monitoring.md").read_text()
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    plan = planned(HOME, TRAIN, target=EXISTING, **yaml.safe_load(block))
+    assert release_of(plan, "kube-prometheus-stack").realisation == "present"
 
 
 def there(**adapter: Any) -> Plan:
