@@ -84,7 +84,11 @@ def _values(context: ComponentContext) -> Manifest:
     return {
         "nfd": {"enabled": True, "deployNodeFeatureRules": True},
         "sriovNetworkOperator": {"enabled": False},
-        "node-feature-discovery": {"worker": {"tolerations": workers}},
+        "node-feature-discovery": {
+            "worker": {"tolerations": workers},
+            "master": {"tolerations": controllers},
+            "gc": {"tolerations": controllers},
+        },
         "operator": {"tolerations": controllers},
     }
 
@@ -181,7 +185,7 @@ def uses_nv_ipam(context: ComponentContext) -> bool:
 
 def _operator_pods(context: ComponentContext) -> list[PlanPod]:
     """The operator and NFD."""
-    found, path = pin(NAME), context.spec_path(NAME)
+    found, path, values = pin(NAME), context.spec_path(NAME), _values(context)
     source, owner = f"values.yaml of {found.source}", release_id(NAME)
     controllers = [
         deployment_pod(
@@ -192,13 +196,13 @@ def _operator_pods(context: ComponentContext) -> list[PlanPod]:
             namespace=found.namespace,
             source=source,
             spec_path=path,
-            tolerations=tolerations,
+            tolerations=values["operator"]["tolerations"],
             priority_class="",
         )
-        for name, requests, tolerations in (
-            (NAME, CONTROLLER, _values(context)["operator"]["tolerations"]),
-            ("node-feature-discovery-master", {"cpu": "100m", "memory": "128Mi"}, []),
-            ("node-feature-discovery-gc", {"cpu": "10m", "memory": "128Mi"}, []),
+        for name, requests in (
+            (NAME, CONTROLLER),
+            ("node-feature-discovery-master", {"cpu": "100m", "memory": "128Mi"}),
+            ("node-feature-discovery-gc", {"cpu": "10m", "memory": "128Mi"}),
         )
     ]
     workers = daemon_set_pods(
@@ -209,7 +213,7 @@ def _operator_pods(context: ComponentContext) -> list[PlanPod]:
         NODE_LABELS,
         namespace=found.namespace,
         source=source,
-        tolerations=_values(context)["node-feature-discovery"]["worker"]["tolerations"],
+        tolerations=values["node-feature-discovery"]["worker"]["tolerations"],
         priority_class="",
     )
     return [*controllers, *workers]
