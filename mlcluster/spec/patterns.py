@@ -48,4 +48,12 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme", "registry.example.com/mirror"),
     r"^https?://[^\s/?#]+(/[^\s?#]*)?$": ("a URL without a query", "http://prometheus.monitoring.svc:9090"),
     r"^([0-9]+(m|h|d|w|y))+$": ("a time in minutes, hours, days, weeks and years", '"15d"'),
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$": (
+        "a service account, as namespace/name",
+        "jobset-system/jobset-controller",
+    ),
+    r"^[a-z0-9]([-a-z0-9._/:]*[a-z0-9])?(:[\w][\w.-]*)?(@sha256:[0-9a-f]{64})?$": (
+        "a container image",
+        "registry.example.com/train:1.2",
+    ),
 }
