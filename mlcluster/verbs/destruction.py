@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from mlcluster.catalog.leaves import leaves_of, split_kind
 from mlcluster.engine.events import Changes
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
+from mlcluster.kube.controllers import listed
 
 VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 CLOUD = {
@@ -39,6 +41,8 @@ class Destruction:
 def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruction]:
     """Every namespace, pool, volume, network and cluster that the previews would delete or replace.
 
+    A component too, if there is anything that only its controller runs.
+
     Args:
         kube: None before there is a cluster, when nothing lives anywhere.
     """
@@ -52,6 +56,8 @@ def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruc
                 made.append(Destruction("namespace", rest, () if kube is None else tuple(live_in(kube, rest))))
             elif kind in CLOUD:
                 made.append(Destruction(CLOUD[kind], rest, ()))
+            elif kind == "Release" and kube is not None and (used := workloads_of(kube, rest)):
+                made.append(Destruction("component", rest, tuple(used)))
             elif kind in VOLUMES:
                 made.append(Destruction("volume", rest, ()))
             elif kind == "Node" and _pool(identifier) not in kept:
@@ -69,6 +75,12 @@ def live_in(kube: Kube, namespace: str) -> list[str]:
     return [
         _counted(what, found) for what, found in (("jobs", jobs), ("pods", pods), ("volume claims", claims)) if found
     ]
+
+
+def workloads_of(kube: Kube, release: str) -> list[str]:
+    """What users have made that the component's controller runs: it would be stranded, or go with its definition."""
+    found = [(split_kind(kind)[1], listed(kube, *split_kind(kind))) for kind in leaves_of(release).workloads]
+    return [_counted(f"{word} objects", objects) for word, objects in found if objects]
 
 
 def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:

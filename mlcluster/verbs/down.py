@@ -15,6 +15,7 @@ from mlcluster.verbs.asking import agreed_to_destroy
 from mlcluster.verbs.cloud_down import CloudDown, cloud_down
 from mlcluster.verbs.components import stop_processes
 from mlcluster.verbs.emptying import installed_releases
+from mlcluster.verbs.found_before import forget_found
 from mlcluster.verbs.live import LiveCluster, is_eks, lab_of, open_cluster, stages_of
 from mlcluster.verbs.node_marks import take_off_marks
 from mlcluster.verbs.output import use_color
@@ -87,6 +88,7 @@ def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[s
     drain(live.kube, stages[-1], screen)
     destroy(stages[-1], screen)
     kept = clean_up(live.kube, releases, screen.progress, nodes=live.lab is None)
+    forget_found(live.kube)
     if live.lab is None:
         take_off_marks(live.kube, screen.progress)
     stop_processes(live, screen.progress)

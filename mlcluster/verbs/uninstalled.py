@@ -9,8 +9,9 @@ from mlcluster.kube.controllers import listed, owner_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.progress import Progress
 from mlcluster.verbs.broken import remove_broken
-from mlcluster.verbs.emptying import Installed
-from mlcluster.verbs.found_before import DEFINITIONS, forget_found, found_before
+from mlcluster.verbs.emptying import Installed, installed_releases
+from mlcluster.verbs.found_before import DEFINITIONS, found_before
+from mlcluster.verbs.stage import Stage
 
 DEFINITION_SECONDS = 60.0
 _PAUSE = 0.2
@@ -35,8 +36,16 @@ def clean_up(kube: Kube, releases: Iterable[Installed], progress: Progress, *, n
         kept += _definitions(kube, release, progress)
         if nodes:
             kept += _node_labels(kube, release, progress)
-    forget_found(kube)
     return kept
+
+
+def clean_up_removed(
+    kube: Kube, before: Iterable[Installed], platform: Stage, progress: Progress, *, nodes: bool
+) -> None:
+    """The same after an `up` that has uninstalled some of the releases that were there before; tells what is kept."""
+    names = {release.name for release in installed_releases(platform)}
+    for kept in clean_up(kube, [release for release in before if release.name not in names], progress, nodes=nodes):
+        progress.say(f"  kept: {kept}")
 
 
 def _definitions(kube: Kube, release: Installed, progress: Progress) -> list[str]:

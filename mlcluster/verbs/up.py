@@ -16,6 +16,7 @@ from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
 from mlcluster.verbs.destruction import Destruction, destructions
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
+from mlcluster.verbs.emptying import installed_releases
 from mlcluster.verbs.found_before import note_found
 from mlcluster.verbs.live import LiveCluster, is_eks, open_cluster, stages_of
 from mlcluster.verbs.node_marks import planned_marks, put_marks
@@ -26,6 +27,7 @@ from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.settling import wait_until_settled
 from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.tools import Tools, tools_of
+from mlcluster.verbs.uninstalled import clean_up_removed
 from mlcluster.verbs.upgrades import by_hand, component_findings, component_steps, show_steps, version_findings
 
 
@@ -205,9 +207,11 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     start_processes(reading.plan, live, agreed.tools, screen.progress)
     hold_queues(live.kube, [one.name for one in agreed.going if one.kind == "namespace"], screen.progress)
     note_found(reading.plan, live.kube, _held(agreed.stages))
+    before = installed_releases(agreed.stages[-1])
     for stage, changes in zip(agreed.stages, agreed.previews, strict=True):
         if changes or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)
+    clean_up_removed(live.kube, before, agreed.stages[-1], screen.progress, nodes=live.lab is None)
     put_marks(reading, live.kube, screen.progress)
     stop_unwanted(reading.plan, live, screen.progress)
     wait_until_settled(reading.plan, live.kube, screen.progress)

@@ -6,6 +6,7 @@ from mlcluster.engine.events import Change, Changes
 from mlcluster.errors import MlclusterError
 from mlcluster.verbs.destruction import Destruction, destructions, live_in, refuse_unnamed
 from tests.fakes.api_server import FakeApiServer
+from tests.fakes.installed import put, serve
 from tests.fakes.kueue import put_claim, put_job, put_pod
 
 pytestmark = pytest.mark.unit
@@ -107,3 +108,17 @@ def test_unnamed_ones_are_refused_with_what_lives_in_them_and_the_flags() -> Non
 def test_another_kind_of_the_same_name_allows_nothing() -> None:
     with pytest.raises(MlclusterError, match="this would delete namespace/a"):
         refuse_unnamed([Destruction("namespace", "a", ())], ["pool/a", "a"])
+
+
+def test_a_component_goes_without_a_word_when_nobody_uses_it() -> None:
+    assert keys(changes(delete=["Release/jobset", "Release/kueue"])) == []
+
+
+def test_a_component_that_runs_something_is_asked_for() -> None:
+    server = FakeApiServer()
+    serve(server, "jobset.x-k8s.io/v1alpha2/JobSet", "jobsets")
+    put(server, "jobset.x-k8s.io/v1alpha2", "JobSet", "train", namespace="default")
+    with server.kube() as kube:
+        found = destructions(kube, [changes(delete=["Release/jobset"])])
+    assert found == [Destruction("component", "jobset", ("1 JobSet objects (train)",))]
+    assert keys(changes(update=["Release/jobset"]), server=server) == []

@@ -6,7 +6,7 @@ import pytest
 
 from mlcluster.catalog.components import pins
 from mlcluster.catalog.leaves import leaves_of, split_kind
-from mlcluster.verbs.found_before import found_before, note_found
+from mlcluster.verbs.found_before import forget_found, found_before, note_found
 from mlcluster.verbs.uninstalled import clean_up
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import notes, put, put_service, release, serve
@@ -44,7 +44,6 @@ def test_a_definition_without_objects_goes(server: FakeApiServer) -> None:
     assert kept == []
     assert said == [f"removed the definition {name}, which jobset left behind: no object of it is left"]
     assert server.get("CustomResourceDefinition", name) is None
-    assert server.get("ConfigMap", "mlcluster-found", "kube-system") is None
 
 
 def test_one_with_objects_is_kept_and_they_are_named(server: FakeApiServer) -> None:
@@ -134,6 +133,8 @@ def test_up_notes_what_it_finds_once(server: FakeApiServer) -> None:
     serve(server, "jobset.x-k8s.io/v1alpha3/JobSet", "others")
     note_found(plan, kube, [])
     assert found_before(kube, "jobset") == found
+    forget_found(kube)
+    assert found_before(kube, "jobset") is None
 
 
 @pytest.mark.parametrize("name", pins())
