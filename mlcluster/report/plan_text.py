@@ -106,8 +106,13 @@ def _pools(plan: Plan) -> Table:
 
 
 def _labels_and_taints(pool: Pool) -> str:
-    labels = [f"{key}={value}" for key, value in pool.labels.items() if key not in OURS]
+    labels = [f"{key}={value}" for key, value in pool.labels.items() if key not in OURS and not _of_component(key)]
     return "\n".join([*labels, *(f"{taint.key}={taint.value}:{taint.effect}" for taint in pool.taints)]) or "-"
+
+
+def _of_component(key: str) -> bool:
+    """Whether a component put the label there; what it chooses stands in the column before."""
+    return key.startswith("nvidia.com/")
 
 
 def _accelerators(pool: Pool) -> str:

@@ -13,6 +13,7 @@ from mlcluster.progress import Progress
 from mlcluster.report.progress import for_terminal
 from mlcluster.report.status_text import status_text
 from mlcluster.verbs import ownership
+from mlcluster.verbs.component_status import component_states
 from mlcluster.verbs.live import LiveCluster, open_cluster, stages_of
 from mlcluster.verbs.output import print_result, use_color
 from mlcluster.verbs.reading import read
@@ -51,7 +52,7 @@ def look(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress)
         "kind": "Status",
         "cluster": plan.cluster.name,
         "pools": _pools(plan, live),
-        "components": _components(plan, live),
+        "components": component_states(plan, live),
         "teams": [_team(plan, live, team.name, held, drifted) for team in plan.teams],
         "missing": sorted(planned - held),
         "unplanned": sorted(held - planned),
@@ -98,53 +99,6 @@ def _pools(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
         wanted = pool.max_size if plan.cluster.target == "local" else pool.min_size
         found.append({"name": pool.name, "nodes": len(mine), "readyNodes": len(ready), "ready": len(ready) >= wanted})
     return found
-
-
-def _components(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
-    found = []
-    for component in plan.components:
-        ready, detail = _kueue(live) if component.name == "kueue" else _installed(plan, live, component.name)
-        found.append({"name": component.name, "version": component.version, "ready": ready, "detail": detail})
-    return found
-
-
-def _kueue(live: LiveCluster) -> tuple[bool, str]:
-    """The process of the lab, or the Deployment of the chart."""
-    if live.lab is not None:
-        process = next((entry for entry in live.lab.status().processes if entry.name == "kueue"), None)
-        if process is None:
-            return False, "the process does not run"
-        return process.alive and process.ready, f"process {process.pid}"
-    deployment = live.kube.get_object("apps/v1", "Deployment", "kueue-controller-manager", "kueue-system")
-    if deployment is None:
-        return False, "Deployment kueue-system/kueue-controller-manager is not there"
-    available = condition(deployment, "Available")
-    return available.get("status") == "True", str(available.get("message") or "")
-
-
-def _installed(plan: Plan, live: LiveCluster, name: str) -> tuple[bool, str]:
-    """Whether the workloads of a chart run; by Helm's own label, which every chart of ours puts on them."""
-    release = next((release for release in plan.releases if release.name == name), None)
-    if release is None:
-        return True, "its objects are ours"
-    selector = f"app.kubernetes.io/instance={release.name}"
-    deployments = live.kube.list("apps/v1", "Deployment", release.namespace, selector)
-    daemons = live.kube.list("apps/v1", "DaemonSet", release.namespace, selector)
-    waiting = [f"Deployment {_name(one)}" for one in deployments if condition(one, "Available").get("status") != "True"]
-    waiting += [f"DaemonSet {_name(one)}" for one in daemons if not _everywhere(one)]
-    if waiting:
-        return False, f"{', '.join(waiting)} not ready"
-    expected = any(pod.owner == release.id for pod in plan.pods)
-    return (False, "nothing of it runs") if expected and not (deployments or daemons) else (True, "")
-
-
-def _everywhere(daemon_set: dict[str, Any]) -> bool:
-    counts = daemon_set.get("status") or {}
-    return int(counts.get("numberReady") or 0) >= int(counts.get("desiredNumberScheduled") or 0)
-
-
-def _name(found: dict[str, Any]) -> str:
-    return str(found["metadata"]["name"])
 
 
 def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: dict[str, Change]) -> dict[str, Any]:

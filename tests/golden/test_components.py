@@ -1,6 +1,7 @@
 """A golden for every component: the smallest spec that shows it, and what it adds to the plan."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -37,7 +38,7 @@ def added(name: str) -> str:
     bare = build(loaded.spec.model_copy(update={"components": type(loaded.spec.components)()}))
     without = {entry.id: entry for part in (bare.releases, bare.objects, bare.resources) for entry in part}
 
-    def new(part: str) -> list[object]:
+    def new(part: str) -> list[dict[str, Any]]:
         entries = {entry.id: entry for entry in getattr(plan, part)}
         return [
             entry

@@ -13,6 +13,9 @@ from mlcluster.plan.objects import make
 from mlcluster.plan.quantities import canonical
 
 SIMULATED = f"{names.DOMAIN}/simulated"
+HELM_RELEASE = "app.kubernetes.io/instance"
+"""The label by which charts tell whose release a workload is."""
+
 IMAGE = "registry.k8s.io/pause:3.10.1"
 """Never pulled: no kubelet runs there."""
 
@@ -51,7 +54,7 @@ def stand_in_pods(cluster: str, pods: Iterable[PlanPod], releases: Iterable[Plan
         while (pod.namespace, name) in seen:
             name = f"{name}-x"
         seen.add((pod.namespace, name))
-        made.append(_workload(cluster, pod, name))
+        made.append(_workload(cluster, pod, name, simulated[pod.owner].name))
     return made
 
 
@@ -68,7 +71,7 @@ def stand_in_definitions(
     return list(kinds.values())
 
 
-def _workload(cluster: str, pod: PlanPod, name: str) -> PlanObject:
+def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject:
     labels = {"app.kubernetes.io/name": name}
     requests = {key: canonical(key, amount) for key, amount in pod.requests.items() if key != "pods"}
     template: Manifest = {
@@ -91,6 +94,7 @@ def _workload(cluster: str, pod: PlanPod, name: str) -> PlanObject:
         name,
         {"spec": spec},
         namespace=pod.namespace,
+        labels={HELM_RELEASE: release},
         annotations={SIMULATED: "true"},
         spec_path=pod.spec_path,
     )

@@ -1,0 +1,45 @@
+"""What practical guides to machine learning on Kubernetes name, and how a spec asks for each of it (guide.json)."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One thing that guides tell people to install or configure.
+
+    Attributes:
+        name: as guides call it.
+        components: names in the catalogue of what brings it.
+        asks: the part of a spec that asks for it, as YAML.
+        spec: the whole spec that a test takes through `validate` and `plan`, relative to the project's root.
+        shows: where it shows in the plan: part of the plan -> text that stands in it.
+        tested: test files that try it, relative to the project's root.
+    """
+
+    name: str
+    components: tuple[str, ...]
+    asks: str
+    spec: str
+    shows: dict[str, Any]
+    tested: tuple[str, ...]
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """Every topic, in the order of the page."""
+    text = Path(__file__).with_name("guide.json").read_text("utf-8")
+    return tuple(
+        Topic(
+            entry["name"],
+            tuple(entry["components"]),
+            entry["asks"],
+            entry["spec"],
+            entry["shows"],
+            tuple(entry["tested"]),
+        )
+        for entry in json.loads(text)
+    )

@@ -1,0 +1,108 @@
+"""docs/components.md: made from the catalogue, complete, and true: every row is a spec that plans what it says."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mlcluster.catalog.components import pins
+from mlcluster.catalog.guide import Topic, topics
+from mlcluster.plan import build
+from mlcluster.plan.components.index import COMPONENTS
+from mlcluster.plan.document import to_document
+from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.report.components_page import components_page
+from mlcluster.spec.load import load
+
+pytestmark = pytest.mark.golden
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "components.md"
+SPECS = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests/golden/components").glob("*/cluster.yaml")])
+NAMED_BY_GUIDES = {
+    "GPU Operator", "Driver", "Container toolkit", "Device plugin", "GPU feature discovery", "DCGM exporter",
+    "MIG manager",
+    "DCGM metrics", "Alert: GPU underused", "Alert: XID and ECC errors", "Alert: out of memory",
+    "Time-slicing", "MIG", "MPS", "RDMA rdma/hca", "Multus", "EFA", "Kueue", "Kueue cohorts", "Volcano",
+    "Kubeflow Trainer", "MPI Operator", "KEDA", "HPA on GPU metrics", "KServe", "Cluster Autoscaler", "Karpenter",
+}  # fmt: skip
+
+
+@cache
+def plan_of(path: Path) -> Plan:
+    return build(load(path).spec)
+
+
+def test_the_page_is_made_from_the_catalogue(update_golden: bool) -> None:
+    if update_golden:
+        PAGE.write_text(components_page(), encoding="utf-8")
+    assert PAGE.read_text("utf-8") == components_page()
+
+
+def test_everything_that_guides_name_has_a_row() -> None:
+    assert {topic.name for topic in topics()} >= NAMED_BY_GUIDES
+
+
+@pytest.mark.parametrize("topic", topics(), ids=lambda topic: topic.name)
+def test_a_row_plans_what_it_says(topic: Topic) -> None:
+    plan = plan_of(ROOT / topic.spec)
+    listed = {component.name for component in plan.components}
+    assert set(topic.components) <= listed
+    document = to_document(plan)
+    for part, text in topic.shows.items():
+        assert text in json.dumps(document[part]), part
+    assert topic.shows
+
+
+@pytest.mark.parametrize("topic", topics(), ids=lambda topic: topic.name)
+def test_what_a_row_asks_for_stands_in_its_spec(topic: Topic) -> None:
+    asked, spec = yaml.safe_load(topic.asks), yaml.safe_load((ROOT / topic.spec).read_text("utf-8"))
+    assert stands_in(asked, spec)
+    assert topic.tested
+    assert all((ROOT / path).is_file() for path in topic.tested)
+
+
+def stands_in(asked: Any, spec: Any) -> bool:
+    """Whether every key and item of `asked` is somewhere at its place in the spec; null asks only for the key."""
+    if isinstance(asked, Mapping):
+        return isinstance(spec, Mapping) and all(key in spec and stands_in(asked[key], spec[key]) for key in asked)
+    if isinstance(asked, list):
+        return isinstance(spec, list) and all(any(stands_in(item, entry) for entry in spec) for item in asked)
+    return asked is None or bool(asked == spec)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_component_is_told_in_full(name: str) -> None:
+    pin = pins()[name]
+    assert pin.why
+    assert pin.removal
+    assert pin.sets
+    assert pin.checks
+
+
+def leaves(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        path = f"{above}.{key}" if above else key
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, path)
+        else:
+            yield path
+
+
+def untold(release: PlanRelease) -> list[str]:
+    """Paths of a release's values that the page says nothing about."""
+    charts = {pin.chart.rpartition("/")[2]: pin for pin in pins().values() if pin.chart}
+    pin = charts[release.chart.rpartition("/")[2]] if release.chart else pins()[release.name]
+    known = {*pin.sets, *pin.images, *release.overrides}
+    return [
+        path for path in leaves(release.values) if not any(path == key or path.startswith(f"{key}.") for key in known)
+    ]
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.parent.name if path.stem == "cluster" else path.stem)
+def test_every_value_that_is_set_is_told(path: Path) -> None:
+    assert {release.name: untold(release) for release in plan_of(path).releases if untold(release)} == {}
