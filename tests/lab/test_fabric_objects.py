@@ -24,6 +24,7 @@ from tests.upstream import ABSENT, REFERENCE
 pytestmark = pytest.mark.lab
 
 GOLDENS = Path(__file__).parents[1] / "golden" / "components"
+JOBS = sorted((Path(__file__).parents[2] / "examples" / "jobs").glob("*.yaml"))
 NAMES = (
     "rdma-shared-device-plugin",
     "sriov-network-device-plugin",
@@ -214,6 +215,12 @@ def test_daemon_sets_are_served_on_nodes(kube: Kube, name: str) -> None:
             kept = kube.apply(moved(manifest), dry_run=True)["spec"]["template"]["spec"]
             assert [container["image"] for container in kept["containers"]]
             assert kept["affinity"] == manifest["spec"]["template"]["spec"]["affinity"]
+
+
+@pytest.mark.parametrize("path", JOBS, ids=lambda path: path.stem)
+def test_example_jobs_are_taken_strictly(kube: Kube, path: Path) -> None:
+    for manifest in yaml.safe_load_all(path.read_text("utf-8")):
+        kube.apply(moved(manifest), dry_run=True)
 
 
 def checked(script: str, root: Path) -> tuple[int, str]:

@@ -204,6 +204,18 @@ def shape(schema: Manifest) -> Manifest:
     }
 
 
+def test_pools_are_told_apart_by_all_their_labels() -> None:
+    hall: Data = {**LESS, "name": "hall", "selector": {"example.com/pool": "big", "example.com/hall": "2"}}
+    plan = plan_of(FAST, hall, PLAIN, multus={})
+    made = manifests(plan, "DaemonSet")["kube-system/kube-multus-ds"]["spec"]["template"]["spec"]["affinity"]
+    terms = made["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    found = [{one["key"]: one["values"] for one in term["matchExpressions"]} for term in terms]
+    assert found == [
+        {"example.com/pool": ["fast", "plain"]},
+        {"example.com/pool": ["big"], "example.com/hall": ["2"]},
+    ]
+
+
 # The Network Operator
 
 
@@ -274,3 +286,10 @@ def test_every_node_that_is_labelled_runs_discovery() -> None:
     plan = operated()
     workers = [pod for pod in plan.pods if pod.name == "node-feature-discovery-worker"]
     assert [pool.name for pod in workers for pool in plan.pools if lands_on(pod, pool)] == ["fast", "plain"]
+
+
+def test_one_feature_discovery_beside_the_gpu_operator() -> None:
+    releases = {release.name: release for release in operated(gpuOperator={}).releases}
+    assert releases["network-operator"].values["nfd"]["enabled"] is True
+    assert releases["gpu-operator"].values["nfd"]["enabled"] is False
+    assert "Release/network-operator" in releases["gpu-operator"].needs
