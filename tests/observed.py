@@ -1,4 +1,4 @@
-"""A small cluster as rules and dashboards see it: pools with whole GPUs, MIG, time slices and none, and two teams."""
+"""A small cluster as rules and dashboards see it: pools with GPUs in each form and with none, and two teams."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -48,11 +48,14 @@ def team(name: str) -> TeamPlan:
     return TeamPlan(name, f"team-{name}", "atlas", (), (), "teams[0]")
 
 
+MIXED = {"nvidia.com/gpu": 2, "nvidia.com/mig-3g.40gb": 6, "nvidia.com/mig-1g.10gb": 24}
 POOLS = (
     pool("system", usd=0.5),
     pool("train", gpus("h100", 8, 8, "whole"), usd=48.0),
     pool("shared", gpus("a100", 8, 56, "mig", "nvidia.com/mig-1g.5gb"), usd=28.0),
     pool("sliced", gpus("l4", 1, 4, "timeSlicing")),
+    # Of 8 GPUs 2 are whole; each of the others has one piece of 3 compute slices and four of 1.
+    pool("mixed", gpus("h100", 8, 32, "mig", shares=MIXED), usd=56.0),
 )
 TEAMS = (team("research"), team("vision"))
 

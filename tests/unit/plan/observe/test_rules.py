@@ -97,20 +97,26 @@ def test_the_gpu_operator_is_watched_where_it_is() -> None:
     assert with_it - without == {"GpuOperatorNotReconciled", "GpuOperatorSeesNoGpus"}
 
 
-def facts(name: str) -> dict[str, str]:
-    found = (record for record in records(GROUPS) if record.name == name)
-    return {record.labels.get("pool", record.labels.get("team", "")): record.expr for record in found}
+def facts(name: str) -> dict[str, list[str]]:
+    """Pool or team -> expressions of the records of that name."""
+    made: dict[str, list[str]] = {}
+    for record in records(GROUPS):
+        if record.name == name:
+            made.setdefault(record.labels.get("pool", record.labels.get("team", "")), []).append(record.expr)
+    return made
 
 
 def test_what_the_plan_knows_becomes_series() -> None:
-    assert facts("mlcluster:gpu_share:ratio") == {
-        "train": "vector(1)",
-        "shared": "vector(1/7)",
-        "sliced": "vector(1/4)",
+    shares = facts("mlcluster:gpu_share:ratio")
+    assert shares == {
+        "train": ["vector(1)"],
+        "shared": ["vector(1/7)"],
+        "sliced": ["vector(1/4)"],
+        "mixed": ["vector(1)", "vector(3/7)", "vector(1/7)"],
     }
-    assert facts("mlcluster:gpu_price_usd_per_hour") == {"train": "vector(48.0 / 8)", "shared": "vector(28.0 / 8)"}
+    assert facts("mlcluster:gpu_price_usd_per_hour")["train"] == ["vector(48.0 / 8)"]
     assert set(facts("mlcluster:team_namespace:info")) == {"research", "vision"}
-    assert set(facts("mlcluster:node_pool:info")) == {"system", "train", "shared", "sliced"}
+    assert set(facts("mlcluster:node_pool:info")) == {pool.name for pool in POOLS}
 
 
 def test_a_pool_without_a_price_has_no_usd() -> None:
