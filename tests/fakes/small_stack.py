@@ -31,7 +31,7 @@ class Thing:
     needs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class SmallPlan:
     """What `stacks/platform` needs of a plan."""
 

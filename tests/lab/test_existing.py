@@ -33,7 +33,11 @@ nodePools:
     nodeShape: {{cpu: "192", memory: 2048Gi, gpu: {{model: h100, count: 8, memoryMib: 81920}}}}
     maxSize: 2
     selector: {{role: gpu}}
-    taints: [{{key: nvidia.com/gpu, value: present, effect: NoSchedule}}]
+    taints:
+      - {{key: nvidia.com/gpu, value: present, effect: NoSchedule}}
+      - {{key: example.test/dedicated, value: ml, effect: PreferNoSchedule}}
+    labels: {{ml-purpose: training}}
+    applyToNodes: {{labels: true, taints: true}}
 teams:
   - name: vision
     guarantee: {{h100: {{nodes: {nodes}}}, cpu: {{nodes: 1}}}}
@@ -88,9 +92,15 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
     wait_for("the controllers to be done with Kueue's namespace", lambda: has_whole_namespaces(foreign.keys()))
     before = foreign.keys()
     spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=1), "utf-8")
+    told = run("preview", "-o", "jsonl").splitlines()
+    assert json.loads(told[-1])["nodes"] == [
+        "2 nodes get label ml-purpose=training",
+        "2 nodes get taint example.test/dedicated=ml:PreferNoSchedule",
+    ]
     run("up", "--yes")
     with Kube.from_kubeconfig(foreign.kubeconfig) as kube:
         nodes = {node["metadata"]["name"]: node["metadata"] for node in kube.list("v1", "Node")}
+        assert {name for name, node in nodes.items() if "ml-purpose" in node["labels"]} == {"gpu-0", "gpu-1"}
         assert not any("mlcluster.dev" in key for node in nodes.values() for key in node["labels"])
         team = Tenant(kube, "vision")
         team.submit(job("train", "vision", pod_spec(gpus=8), pods=1))
@@ -108,6 +118,9 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
         document = json.loads(run("status", "-o", "json"))
         assert [entry["ready"] for entry in document["teams"]] == [True]
         run("down", "--yes")
-        assert {node["metadata"]["name"] for node in kube.list("v1", "Node")} == set(nodes)
+        left = {node["metadata"]["name"]: node for node in kube.list("v1", "Node")}
+        assert set(left) == set(nodes)
+        assert not any("ml-purpose" in node["metadata"]["labels"] for node in left.values())
+        assert [taint["key"] for taint in left["gpu-0"]["spec"]["taints"]] == ["nvidia.com/gpu"]
     assert lasting(foreign.keys()) - lasting(before) == set()
     assert not (tmp_path / "state" / "stacks" / "shared").exists()

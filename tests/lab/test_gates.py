@@ -13,7 +13,9 @@ import pytest
 
 from mlcluster.catalog.leaves import Leaves
 from mlcluster.engine import programs
+from mlcluster.engine.chart_failures import chart_trouble
 from mlcluster.engine.engine import Engine
+from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import ExitCode, InterruptedByUserError, MlclusterError
@@ -242,3 +244,23 @@ def test_ctrl_c_ends_the_wait(trial: Trial, engine: Engine) -> None:
     trial.hook.answer()
     engine.up()
     assert trial.has(API, KIND, "one")
+
+
+@pytest.mark.parametrize(
+    ("chart", "repository", "trouble", "words"),
+    [
+        ("gadgets", "https://127.0.0.1:1/charts", "unreachable", "https://127.0.0.1:1/charts/index.yaml"),
+        ("oci://127.0.0.1:1/charts/gadgets", "", "unreachable", "connection refused"),
+    ],
+)
+def test_a_chart_that_cannot_be_had_is_told_in_preview(
+    trial: Trial, engine: Engine, chart: str, repository: str, trouble: str, words: str
+) -> None:
+    """Helm's own words come through the provider and the engine, and are understood."""
+    trial.plan.releases = (replace(trial.plan.releases[0], chart=chart, repository=repository),)
+    with pytest.raises(ResourcesFailedError) as caught:
+        engine.preview()
+    ((identifier, message),) = caught.value.resources
+    assert identifier == RELEASE
+    assert words in message
+    assert chart_trouble(message) == trouble
