@@ -111,6 +111,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("NET009", _W, "Secondary network on addresses of another"),
         FindingKind("NET010", _W, "macvlan on EC2"),
         FindingKind("NET011", _I, "RDMA without the right to lock memory"),
+        FindingKind("NET012", _E, "System nodes that wait for secondary networks"),
         FindingKind("OBS001", _I, "GPU-hours without a price"),
         FindingKind("OBS002", _I, "Labels of nodes that Prometheus has to see"),
         FindingKind("QTA001", _W, "A team without any quota"),

@@ -36,6 +36,7 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     fabric.ranges_apart,
     fabric.frames_on_ec2,
     fabric.locked_memory,
+    fabric.gated_system_pool,
 )
 """Rules that look at what was asked for, too."""
 

@@ -9,7 +9,7 @@ from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.secondary import RDMA_PREFIX, networks, offered, operator_runs
+from mlcluster.spec.secondary import RDMA_PREFIX, gated_pools, networks, offered, operator_runs
 from mlcluster.spec.suggestions import listed
 
 _NETWORKS = ("components", "multus", "networks")
@@ -31,6 +31,25 @@ def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 message = f"no component announces {name}: pods that ask for it wait for ever"
                 hint = f"components: {{{field}: {{}}}}, or {{{field}: {{install: false}}}} where it is there already"
                 yield found("NET006", ("nodePools", index, "network", key, name), message, hint)
+
+
+def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """NET012: the nodes of an EKS cluster's own pods wait for networks that these pods bring."""
+    if not isinstance(spec.target, EksTarget):
+        return
+    gated = {pool.name for pool in gated_pools(spec)}
+    if not gated:
+        return
+    from mlcluster.plan.eks.addon_settings import system_pool
+    from mlcluster.plan.eks.context import EksContext
+
+    first = system_pool(EksContext(spec, spec.target, plan.pools))
+    if first.name in gated:
+        message = (
+            f"new nodes of {first.name} take no pods before Multus is there, and CoreDNS and every controller wait"
+        )
+        hint = "give the networks pools: [...] without it, or multus: {startupTaint: false}"
+        yield found("NET012", _NETWORKS, message, hint)
 
 
 def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:

@@ -74,6 +74,21 @@ def test_rdma_asks_for_locked_memory(level: str, told: list[str]) -> None:
     assert places("NET011", checked(cluster(FAST, target=EXISTING, teams=[team]))) == told
 
 
+def test_system_nodes_wait_for_no_network() -> None:
+    fast: Data = {"name": "fast", "instanceType": "c7i.4xlarge", "maxSize": 4}
+
+    def told(**network: Any) -> list[str]:
+        rail = {**RAIL, "type": "ipvlan", **network}
+        spec = checked(cluster(CLOUD, fast, target=EKS, components={"multus": {"networks": [rail]}}))
+        return places("NET012", spec)
+
+    assert told() == ["multus.networks"]
+    assert told(pools=["system"]) == ["multus.networks"]
+    assert told(pools=["fast"]) == []
+    assert places("NET012", spec_of(CLOUD, EKS, multus=multus({**RAIL, "type": "ipvlan"}))) == []
+    assert places("NET012", spec_of(multus={"networks": [RAIL]})) == []
+
+
 def test_macvlan_on_ec2() -> None:
     assert places("NET010", spec_of(CLOUD, EKS, multus=multus(RAIL))) == ["multus.networks.0.type"]
     assert places("NET010", spec_of(CLOUD, EKS, multus=multus({**RAIL, "type": "ipvlan"}))) == []
