@@ -22,12 +22,14 @@ class Switch:
         off: path in the chart's values; false there takes the duty away.
         on: path in the chart's values, or of an object of `kind`; only what is set there brings the duty.
         kind: of the object that `on` is looked up in, e.g. NicClusterPolicy.
+        spec: what to write in the spec so that ours leaves the duty to others.
         later: whoever installed it elsewhere may take the duty up later: only its operator makes the workload.
     """
 
     off: str = ""
     on: str = ""
     kind: str = ""
+    spec: str = ""
     later: bool = False
 
 

@@ -76,7 +76,7 @@ class _Deciding:
 
     def _decide(self, one: Found) -> tuple[Decision, str]:
         if one in self._facts.own:
-            return "ours", ""
+            return self._own(one)
         if not one.running:
             return self._remains(one)
         component = self._wanted.get(one.name)
@@ -90,6 +90,15 @@ class _Deciding:
         return "leave", "not asked for, and in nobody's way"
 
     # -- decisions
+
+    def _own(self, one: Found) -> tuple[Decision, str]:
+        """`install: false` for a release of ours takes it out of the plan: `up` would uninstall it."""
+        if one.name not in self._present:
+            return "ours", ""
+        message = f"{self._signs[one.name].title} ({one.where}) is this stack's own: with `install: false` it would go"
+        hint = "leave `install: false` out; to hand it over, take this cluster down first"
+        self._findings.append(found("EXI004", place(self._wanted[one.name].spec_path), message, hint))
+        return "missing", "ours, and the spec does not want it"
 
     def _adopt(self, one: Found) -> tuple[Decision, str]:
         clash = next((duty for duty in self._signs[one.name].duties if self._facts.is_taken(one, duty)), "")
@@ -122,11 +131,7 @@ class _Deciding:
         by = f"{one.where}, made by {self._facts.by(one)}"
         where = place(self._wanted[name].spec_path)
         message = f"{self._signs[one.name].title} is there already ({by}), and {name} would be a second {duty}"
-        hint = (
-            f"take it away, or set {switch.off}: false in the values of {name}"
-            if switch.off
-            else self._facts.way_out(one)
-        )
+        hint = f"{switch.spec}; or have its owner take it away" if switch.spec else self._facts.way_out(one)
         self._findings.append(found("EXI002", where, message, hint))
         return "refuse", f"{name} would be a second {duty}"
 

@@ -83,11 +83,12 @@ def looked_at(reading: Reading) -> tuple[Discovery, list[Deployed]]:
         raise MlclusterError("looking at the cluster", "there is none that runs", hint)
     path, context = place
     with Kube.from_kubeconfig(Path(path), context) as kube:
-        deployed = _deployed(reading, kube)
+        deployed = deployed_in(reading, kube)
         return discovered(reading, kube, deployed), deployed
 
 
-def _deployed(reading: Reading, kube: Kube) -> list[Deployed]:
+def deployed_in(reading: Reading, kube: Kube) -> list[Deployed]:
+    """The releases of the stack without an engine: from the state's file, else what the cluster says is ours."""
     home = home_of(reading)
     checkpoint = home.checkpoint(PLATFORM)
     if checkpoint is not None and checkpoint.is_file():

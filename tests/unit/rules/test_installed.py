@@ -80,7 +80,7 @@ class TestRefuse:
         (finding,) = made.findings
         assert finding.id == "EXI002"
         assert "gpu-operator would be a second node feature discovery" in finding.message
-        assert "nfd.enabled: false" in finding.hint
+        assert "components.gpuOperator.without: [nodeFeatureDiscovery]" in finding.hint
         assert decisions(made) == {"node-feature-discovery": "refuse", "gpu-operator": "install"}
 
     @pytest.mark.parametrize(
@@ -216,6 +216,13 @@ class TestOurs:
         release = replace(GPU_OPERATOR, cluster=label)
         made = decide(plan_of(base, "gpu-operator"), ours, releases=(release,), workloads=(PLUGIN,))
         assert (made.findings, decisions(made)) == ((), {"gpu-operator": "ours", "nvidia-device-plugin": "ours"})
+
+    def test_what_would_be_uninstalled_is_not_adopted(self, base: Plan) -> None:
+        """The spec once installed it, and now says `install: false`: the engine would take it away."""
+        held = Ours("atlas", frozenset({("ops", "gpu")}))
+        made = decide(plan_of(base, present=("gpu-operator",)), held, releases=(GPU_OPERATOR,))
+        assert (ids(made), decisions(made)) == (["EXI004"], {"gpu-operator": "missing"})
+        assert "is this stack's own" in made.findings[0].message
 
     def test_objects_with_our_label(self, base: Plan) -> None:
         mine = replace(PLUGIN, maker=Maker("mlcluster", "atlas"))

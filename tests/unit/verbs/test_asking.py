@@ -5,7 +5,7 @@ import io
 import pytest
 
 from mlcluster.errors import MlclusterError
-from mlcluster.verbs.asking import agreed_to_changes, agreed_to_destroy
+from mlcluster.verbs.asking import agreed_to_changes, agreed_to_destroy, agreed_to_steps
 from mlcluster.verbs.destruction import Destruction
 
 pytestmark = pytest.mark.unit
@@ -121,3 +121,17 @@ class TestOnATerminal:
     def test_down(self, typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         typing(monkeypatch, typed)
         assert agreed_to_destroy("atlas", yes=False) is agreed
+
+
+class TestStepsByHand:
+    def test_they_are_named_in_the_question(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        typing(monkeypatch, "yes")
+        assert agreed_to_steps(["Kueue 0.19.2", "JobSet 0.12.0"], yes=False)
+        assert "Kueue 0.19.2, JobSet 0.12.0: are the steps listed above done" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("answer", ["", "n", "later"])
+    def test_anything_else_is_no(self, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+        typing(monkeypatch, answer)
+        assert not agreed_to_steps(["Kueue 0.19.2"], yes=False)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +15,15 @@ from mlcluster.rules.cluster_facts import Seen
 from mlcluster.rules.installed import Discovery
 from mlcluster.rules.upgrades import Deployed
 from mlcluster.verbs.asking import agreed_to_steps
-from mlcluster.verbs.discovery import discovered, refuse, show
+from mlcluster.verbs.discovery import PLATFORM, deployed_in, discovered, refuse, show
+from mlcluster.verbs.plan import plan
 from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import home_of
 from mlcluster.verbs.upgrades import by_hand, component_findings, component_steps, show_steps
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installations import helm_record, workload
 from tests.fakes.remembering import reading_of
-from tests.specs import EXISTING, SYSTEM
+from tests.specs import EXISTING, SYSTEM, cluster
 
 pytestmark = pytest.mark.unit
 ADOPTS: dict[str, Any] = {"kueue": {"install": False}}
@@ -160,3 +163,38 @@ class TestAsking:
         monkeypatch.setattr("sys.stdin", None)
         with pytest.raises(MlclusterError, match="steps by hand"):
             agreed_to_steps(["Kueue 0.19.2"], yes=False)
+
+
+class TestPlanLive:
+    def test_there_has_to_be_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path / "state"))
+        spec = tmp_path / "cluster.yaml"
+        spec.write_text(json.dumps(cluster(SYSTEM)), "utf-8")
+        with pytest.raises(MlclusterError, match="there is none that runs"):
+            plan(spec, "text", live=True)
+
+    def test_the_state_is_read_where_it_is_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path))
+        reading = existing()
+        checkpoint = home_of(reading).checkpoint(PLATFORM)
+        assert checkpoint is not None
+        checkpoint.parent.mkdir(parents=True)
+        inputs = {"chart": "kueue", "name": "kueue", "namespace": "kueue-system", "version": "0.18.1"}
+        release = {"urn": "u", "type": "kubernetes:helm.sh/v3:Release", "id": "kueue-system/kueue", "inputs": inputs}
+        checkpoint.write_text(json.dumps({"version": 3, "checkpoint": {"latest": {"resources": [release]}}}), "utf-8")
+        with FakeApiServer().kube() as kube:
+            assert deployed_in(reading, kube) == [Deployed("kueue-system", "kueue", "kueue", "0.18.1")]
+
+    @pytest.mark.parametrize(("stack", "expected"), [("atlas", ["0.18.1"]), ("other", [])])
+    def test_elsewhere_the_cluster_names_its_owner(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str, expected: list[str]
+    ) -> None:
+        monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path))
+        reading = existing(state={"backend": "s3://states"})
+        server = FakeApiServer()
+        server.put(helm_record(*KUEUE, "0.18.1"))
+        metadata = {"name": "mlcluster-owner", "namespace": "kube-system"}
+        data = {"stack": stack, "backend": "s3://states"}
+        server.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+        with server.kube() as kube:
+            assert [one.version for one in deployed_in(reading, kube)] == expected
