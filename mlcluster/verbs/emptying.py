@@ -160,9 +160,10 @@ def _finalized(kube: Kube, release: Installed, spaces: Sequence[str]) -> Iterato
 
 
 def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
-    for item in _kind(kube, kind):
-        if item["metadata"].get("namespace") in spaces:
-            yield item
+    for space in spaces:
+        for item in listed(kube, *split_kind(kind), space):
+            if item["metadata"].get("namespace") == space:  # a kind of the whole cluster has none
+                yield item
 
 
 def _kind(kube: Kube, kind: str, selector: str = "") -> list[Object]:

@@ -5,6 +5,10 @@ import asyncio
 import pytest
 
 from mlcluster.engine.program import TidyProgram
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.gates import Gates
+from mlcluster.verbs.gated import GatedProgram
+from tests.fakes.api_server import FakeApiServer
 
 pytestmark = pytest.mark.unit
 
@@ -45,3 +49,45 @@ def test_a_loop_that_the_sdk_closed_stays_so() -> None:
     loop.close()
     program.tidy()
     assert loop.is_closed()
+
+
+class Waiting:
+    """A program that waits for something."""
+
+    def __init__(self) -> None:
+        self.failure: MlclusterError | None = None
+        self.stops = 0
+
+    def __call__(self) -> None: ...
+
+    def stop(self) -> None:
+        self.stops += 1
+
+
+def test_what_a_program_waits_for_is_stopped_and_its_own_words_are_kept() -> None:
+    waiting = Waiting()
+    program = TidyProgram(waiting)
+    assert program.failure is None
+    program.stop()
+    program.tidy()
+    assert waiting.stops == 2
+    waiting.failure = MlclusterError("waiting for kueue", "it does not answer")
+    assert program.failure is waiting.failure
+
+
+def test_a_plain_function_waits_for_nothing() -> None:
+    program = TidyProgram(lambda: None)
+    program.stop()
+    assert program.failure is None
+
+
+def test_each_run_of_a_gated_program_has_gates_of_its_own() -> None:
+    server, seen = FakeApiServer(), list[Gates]()
+    program = GatedProgram(seen.append, lambda: Gates(server.kube(), [], print))
+    program.stop()
+    assert program.failure is None
+    program()
+    program()
+    assert len(set(map(id, seen))) == 2
+    seen[1].failure = MlclusterError("waiting for kueue", "it does not answer")
+    assert TidyProgram(program).failure is seen[1].failure

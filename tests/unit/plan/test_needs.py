@@ -41,6 +41,29 @@ def test_needs_exist_and_have_no_cycle(path: Path) -> None:
         assert not after, "Kueue is the last of the controllers"
 
 
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_custom_resources_need_the_release_of_their_definition(path: Path) -> None:
+    """So they are made after its webhook answers, and deleted while its controller runs."""
+    plan = build(load(path).spec)
+    owners = {name.partition(".")[2]: release.id for release in plan.releases for name in release.definitions}
+    entries: list[PlanRelease | PlanObject] = [*plan.releases, *plan.objects]
+    needs = {entry.id: set(entry.needs) for entry in entries}
+    for entry in plan.objects:
+        owner = owners.get(entry.manifest["apiVersion"].partition("/")[0])
+        if owner is not None:
+            assert owner in _everything(entry.id, needs), f"{entry.id} does not need {owner}"
+
+
+def _everything(identifier: str, needs: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    open_ends = [identifier]
+    while open_ends:
+        fresh = needs.get(open_ends.pop(), set()) - found
+        found |= fresh
+        open_ends += fresh
+    return found
+
+
 @given(cluster_data(targets=("local", "existing", "eks")))
 @settings(max_examples=40)
 def test_random_specs_too(data: Data) -> None:
