@@ -55,6 +55,8 @@ def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
 def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     """NET011: a team on a pool with RDMA whose pods may not have the capability that RDMA asks for."""
     del plan
+    if spec.target.kind == "local":
+        return
     fast = {pool.name for pool in spec.node_pools if offered(pool)}
     for index, team in enumerate(spec.teams):
         pools = [name for name in team.guarantee if name in fast]
@@ -68,8 +70,10 @@ def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def programs_of_nodes(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET008: a network needs a program on the nodes that no component brings."""
+    """NET008: a network needs a program on the nodes that no component brings. Simulated nodes run none."""
     del plan
+    if spec.target.kind == "local":
+        return
     for index, network in enumerate(networks(spec)):
         for key, program in _brought_by_nobody(spec, network):
             message = (
