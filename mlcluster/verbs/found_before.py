@@ -7,6 +7,7 @@ is there is noted before the first installation, in a ConfigMap of its own.
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from mlcluster.catalog.leaves import leaves_of
 from mlcluster.kube.client import Kube
@@ -36,11 +37,11 @@ def note_found(plan: Plan, kube: Kube, held: Iterable[str]) -> None:
     """
     noted, held = _read(kube), set(held)
     missing = [
-        release.name
+        release
         for release in plan.releases
         if release.realisation == "helm" and release.name not in noted and release.id not in held
     ]
-    fresh = {name: _look(kube, name) for name in missing if leaves_of(name).definitions or _prefixes(name)}
+    fresh = {release.name: {"namespace": release.namespace, **_look(kube, release.name)} for release in missing}
     if fresh:
         data = {name: json.dumps(found) for name, found in {**noted, **fresh}.items()}
         metadata = {"name": NAME, "namespace": NAMESPACE, "labels": names.owned(plan.cluster.name)}
@@ -53,12 +54,17 @@ def found_before(kube: Kube, release: str) -> Found | None:
     return None if noted is None else Found(frozenset(noted["definitions"]), frozenset(noted["nodeLabels"]))
 
 
+def noted_releases(kube: Kube) -> dict[str, str]:
+    """Every release that was noted and not forgotten, and its namespace: an interrupted `down` finds them again."""
+    return {name: str(noted["namespace"]) for name, noted in _read(kube).items()}
+
+
 def forget_found(kube: Kube) -> None:
     """Removes the notes: one of the last steps of `down`."""
     kube.delete("v1", "ConfigMap", NAME, NAMESPACE)
 
 
-def _read(kube: Kube) -> dict[str, dict[str, list[str]]]:
+def _read(kube: Kube) -> dict[str, dict[str, Any]]:
     found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE) or {}
     return {name: json.loads(text) for name, text in (found.get("data") or {}).items()}
 

@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterable
 from contextlib import nullcontext
 
+from mlcluster.catalog.leaves import leaves_of
 from mlcluster.kube.client import Kube, Object
 from mlcluster.kube.controllers import listed, owner_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.progress import Progress
 from mlcluster.verbs.broken import remove_broken
 from mlcluster.verbs.emptying import Installed, installed_releases
-from mlcluster.verbs.found_before import DEFINITIONS, found_before
+from mlcluster.verbs.found_before import DEFINITIONS, found_before, noted_releases
 from mlcluster.verbs.stage import Stage
 
 DEFINITION_SECONDS = 60.0
@@ -37,6 +38,14 @@ def clean_up(kube: Kube, releases: Iterable[Installed], progress: Progress, *, n
         if nodes:
             kept += _node_labels(kube, release, progress)
     return kept
+
+
+def ever_installed(kube: Kube, installed: Iterable[Installed]) -> list[Installed]:
+    """The releases that a stack holds, and those that an interrupted run has uninstalled before."""
+    found = {release.name: release for release in installed}
+    for name, namespace in noted_releases(kube).items():
+        found.setdefault(name, Installed(name, namespace, leaves_of(name)))
+    return list(found.values())
 
 
 def clean_up_removed(

@@ -6,8 +6,8 @@ import pytest
 
 from mlcluster.catalog.components import pins
 from mlcluster.catalog.leaves import leaves_of, split_kind
-from mlcluster.verbs.found_before import forget_found, found_before, note_found
-from mlcluster.verbs.uninstalled import clean_up
+from mlcluster.verbs.found_before import forget_found, found_before, note_found, noted_releases
+from mlcluster.verbs.uninstalled import clean_up, ever_installed
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import notes, put, put_service, release, serve
 from tests.specs import EXISTING, SYSTEM, planned
@@ -27,7 +27,7 @@ def noted(server: FakeApiServer, **definitions: str) -> None:
     put(server, "v1", "ConfigMap", "mlcluster-found", namespace="kube-system", data=dict(definitions))
 
 
-NOTHING = '{"definitions": [], "nodeLabels": []}'
+NOTHING = '{"namespace": "jobset-system", "definitions": [], "nodeLabels": []}'
 
 
 def clean(server: FakeApiServer, *names: str, nodes: bool = True) -> tuple[list[str], list[str]]:
@@ -133,6 +133,10 @@ def test_up_notes_what_it_finds_once(server: FakeApiServer) -> None:
     serve(server, "jobset.x-k8s.io/v1alpha3/JobSet", "others")
     note_found(plan, kube, [])
     assert found_before(kube, "jobset") == found
+    assert noted_releases(kube) == {"jobset": "jobset-system", "kueue": "kueue-system"}
+    both = ever_installed(kube, [release("jobset", "elsewhere")])
+    assert [(one.name, one.namespace) for one in both] == [("jobset", "elsewhere"), ("kueue", "kueue-system")]
+    assert both[1].leaves == leaves_of("kueue")
     forget_found(kube)
     assert found_before(kube, "jobset") is None
 
