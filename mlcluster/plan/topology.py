@@ -29,10 +29,22 @@ Levels = tuple[str, ...]
 
 
 def pool_levels(spec: ClusterSpec, pools: Iterable[Pool]) -> dict[str, Levels]:
-    """Pool -> the node labels of its levels, coarse to fine; pools without topology are left out."""
+    """Pool -> the node labels of its levels, coarse to fine; empty where no pool has topology.
+
+    Where one pool has it, the others stand on host names: a queue whose flavors all have topology admits jobs that do
+    not ask for a place to any of them, one with both kinds of flavor does not (isTASOnly in Kueue 0.18.3, seen on the
+    lab). Only a pool that may have no nodes stays without.
+    """
+    pools = tuple(pools)
     written = {pool.name: pool for pool in spec.node_pools}
-    found_ = {pool.name: _levels(spec.target.kind, pool, written[pool.name]) for pool in pools}
-    return {name: levels for name, levels in found_.items() if levels}
+    asked = {pool.name: _levels(spec.target.kind, pool, written[pool.name]) for pool in pools}
+    if not any(asked.values()):
+        return {}
+    return {
+        pool.name: asked[pool.name] or (HOSTNAME,)
+        for pool in pools
+        if asked[pool.name] or not _may_be_empty(spec, pool)
+    }
 
 
 def topology_name(levels: Levels) -> str:
@@ -64,11 +76,20 @@ def topology_id(levels: Levels) -> str:
 
 def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[str, Levels]) -> Iterator[Finding]:
     """Pools whose topology lets nothing in: Kueue counts only nodes that are there, and that have every label."""
+    pools = tuple(pools)
     for pool in pools:
+        where = (*place(pool.spec_path), "topology")
+        if levels and pool.name not in levels:
+            yield found(
+                "KUE004",
+                place(pool.spec_path),
+                f"{pool.name} may have no nodes, so it stays without topology while other pools have one: teams with "
+                "quota of both have their jobs admitted to those only when they ask for a place",
+                f"set minSize of {pool.name}, or let those jobs say kueue.x-k8s.io/podset-unconstrained-topology",
+            )
         if pool.name not in levels:
             continue
-        where = (*place(pool.spec_path), "topology")
-        if isinstance(spec.target, EksTarget) and spec.target.autoscaler != "none" and pool.min_size == 0:
+        if _may_be_empty(spec, pool):
             yield found(
                 "KUE001",
                 where,
@@ -84,6 +105,10 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 f"nodes of {pool.name} do not have the label {missing[0]}, so Kueue admits nothing to them",
                 "name labels that every node of the pool has, or put it into the pool's labels",
             )
+
+
+def _may_be_empty(spec: ClusterSpec, pool: Pool) -> bool:
+    return isinstance(spec.target, EksTarget) and spec.target.autoscaler != "none" and pool.min_size == 0
 
 
 def _levels(target: str, pool: Pool, written: NodePool) -> Levels:

@@ -1,17 +1,19 @@
 """Topology: levels by target, one object for pools that have the same, and what makes it useless."""
 
+from typing import Any
+
 import pytest
 
+from mlcluster.plan import build
 from mlcluster.plan.topology import topology_name
 from mlcluster.rules import findings
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned, planned_unchecked
 
 pytestmark = pytest.mark.unit
 EKS: Data = {"kind": "eks", "region": "us-west-2"}
-TEAM: list[Data] = [{"name": "research", "guarantee": {"train": {"nodes": 1}}}]
 
 
-def levels(*pools: Data, **rest: object) -> dict[str, list[str]]:
+def levels(*pools: Data, **rest: Any) -> dict[str, list[str]]:
     """Topology -> its labels."""
     found = manifests(planned_unchecked(*pools, **rest), "Topology")
     return {name: [level["nodeLabel"] for level in entry["spec"]["levels"]] for name, entry in found.items()}
@@ -72,7 +74,21 @@ def test_a_flavor_names_its_topology_and_comes_after_it() -> None:
 def test_what_would_let_nothing_in_is_found(pool: Data, target: Data, expected: set[str]) -> None:
     others = [] if pool["name"] == "system" else [{**SYSTEM, "minSize": 2}]
     spec = checked(cluster(*others, pool, target=target))
-    from mlcluster.plan import build
-
     found = {finding.id for finding in findings(build(spec), spec)}
-    assert found & {"KUE001", "KUE002"} == expected
+    assert {identifier for identifier in found if identifier.startswith("KUE")} == expected
+
+
+def test_with_topology_on_one_pool_all_have_it() -> None:
+    """A queue with both kinds of flavor would admit jobs that ask for no place to one kind only."""
+    flavors = manifests(planned(SYSTEM, {**TRAIN, "topology": "auto"}), "ResourceFlavor")
+    assert {name: flavor["spec"]["topologyName"] for name, flavor in flavors.items()} == {
+        "system": "hostname", "train": "block-rack",
+    }  # fmt: skip
+
+
+def test_a_pool_from_zero_stays_without_and_that_is_told() -> None:
+    pools = ({**SYSTEM, "minSize": 2}, {**TRAIN, "minSize": 2, "topology": "auto"}, {**SYSTEM, "name": "burst"})
+    spec = checked(cluster(*pools, target=EKS))
+    plan = build(spec)
+    assert "topologyName" not in manifests(plan, "ResourceFlavor")["burst"]["spec"]
+    assert {finding.id for finding in findings(plan, spec) if finding.id.startswith("KUE")} == {"KUE004"}
