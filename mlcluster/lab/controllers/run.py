@@ -59,6 +59,16 @@ def bring_up(book: Book, name: str, task: Task) -> None:
             return
 
 
+def works(book: Book, name: str) -> bool:
+    """Whether it runs as recorded and does what it is for: then its objects are there too, and it is left alone."""
+    wanted = _recorded(book, name)
+    component = components.of_controller(book.layout, wanted)
+    if not book.runs(component) or component.trouble():
+        return False
+    with Kube.from_kubeconfig(book.layout.kubeconfig("admin")) as kube:
+        return not controller(name).trouble(kube, components.site(book.layout, wanted))
+
+
 def in_use(book: Book, name: str) -> list[str]:
     """Keys of objects of its kinds."""
     prefixes = tuple(f"/registry/{group}/" for group in controller(name).groups)
@@ -80,9 +90,13 @@ def take_down(book: Book, names: Iterable[str], task: Task) -> None:
     groups = tuple(group for name in going for group in controller(name).groups)
     with Kube.from_kubeconfig(book.layout.kubeconfig("admin")) as kube:
         rest = [item for name in going for item in _stop(book, name, kube, task)]
-        task.update("definitions and rights")
-        objects.delete(kube, rest)
-        objects.await_gone(kube, rest, groups, book.layout.log("kube-controller-manager"))
+        log = book.layout.log("kube-controller-manager")
+        # Namespaces first: while definitions go, the controller that empties namespaces does not know what there is.
+        for note, wave in (("namespaces", True), ("definitions and rights", False)):
+            items = [item for item in rest if (item["kind"] == "Namespace") is wave]
+            task.update(note)
+            objects.delete(kube, items)
+            objects.await_gone(kube, items, () if wave else groups, log)
     for name in going:
         objects.forget(_home(book, name))
         book.write(book.record.without_controller(name))
