@@ -151,6 +151,9 @@ def test_the_values_of_releases_are_never_shown(host: Host) -> None:
     for arguments in (["plan", "--live"], ["plan", "--live", "-o", "json"], ["preview", "-o", "jsonl"]):
         done = host.run(*arguments)
         assert PASSWORD not in done.stdout + done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (told,) = [event for event in events if event["kind"] == "Installed"]
+    assert {row["component"] for row in told["components"]} == {"gpu-operator", "nvidia-device-plugin", "kueue"}
 
 
 def test_what_may_not_be_listed_is_told_and_not_taken_as_absent(host: Host) -> None:

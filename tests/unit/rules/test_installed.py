@@ -252,6 +252,15 @@ class TestOurs:
         made = decide(planned(), webhooks=(hook,))
         assert (made.findings, decisions(made)["kueue"]) == ((), "ours")
 
+    def test_what_programs_of_the_lab_register(self, base: Plan) -> None:
+        """KEDA as a process: nothing tells whose its API service is. A release of somebody is still somebody's."""
+        plan = plan_of(base, "keda")
+        local = replace(plan, cluster=replace(plan.cluster, target="local"))
+        service = Named("APIService", "v1beta1.external.metrics.k8s.io", Maker("manager", "the lab"), service="a/b")
+        assert decide(local, api_services=(service,)).findings == ()
+        theirs = replace(service, maker=Maker("helm", "datadog", "datadog"))
+        assert ids(decide(local, api_services=(theirs,))) == ["EXI002"]
+
 
 BLIND = {"Helm's release records": "User dev cannot list secrets"}
 

@@ -51,6 +51,7 @@ def test_workloads(name: str, image: str, thing: str) -> None:
         ("my-karpenter-dashboard", "example.com/ui:2"),
         ("amd-device-plugin", "rocm/k8s-device-plugin:1.25"),
         ("kube-proxy", "registry.k8s.io/kube-proxy:v1.36.0"),
+        ("network-operator", "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0a"),
     ],
 )
 def test_what_is_none_of_it(name: str, image: str) -> None:
