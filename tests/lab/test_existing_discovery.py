@@ -148,10 +148,10 @@ def test_up_refuses_adopts_and_leaves_alone(host: Host) -> None:
 
 def test_the_values_of_releases_are_never_shown(host: Host) -> None:
     host.write(ADOPTING)
-    for arguments in (["plan", "--live"], ["plan", "--live", "-o", "json"], ["preview", "-o", "jsonl"]):
-        done = host.run(*arguments)
+    streamed = host.run("preview", "-o", "jsonl")
+    for done in (host.run("plan", "--live"), host.run("plan", "--live", "-o", "json"), streamed):
         assert PASSWORD not in done.stdout + done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    events = [json.loads(line) for line in streamed.stdout.splitlines()]
     (told,) = [event for event in events if event["kind"] == "Installed"]
     assert {row["component"] for row in told["components"]} == {"gpu-operator", "nvidia-device-plugin", "kueue"}
 
