@@ -11,6 +11,7 @@ from mlcluster.spec.teams import Cidr
 ResourceName = Annotated[str, Field(pattern=RESOURCE_NAME)]
 PciId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}$")]
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@#,-]{1,64}$")]
+DriverName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
 LinkType = Literal["ether", "infiniband"]
 Address = Annotated[str, Field(pattern=r"^[0-9a-fA-F:.]+$", max_length=45)]
 AddressInRange = Annotated[str, Field(pattern=r"^[0-9a-fA-F:.]+/[0-9]{1,3}$")]
@@ -24,7 +25,7 @@ class RdmaSelectors(SpecModel):
     vendors: list[PciId] = ["15b3"]
     """PCI vendors; 15b3 is NVIDIA (Mellanox)."""
     device_ids: list[PciId] = []
-    drivers: list[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]] = []
+    drivers: list[DriverName] = []
     """Kernel drivers, e.g. [mlx5_core]."""
     if_names: list[InterfaceName] = []
     """Network interfaces of the host, e.g. [ib0]."""
@@ -45,7 +46,7 @@ class SriovSelectors(SpecModel):
     vendors: list[PciId] = ["15b3"]
     devices: list[PciId] = []
     """PCI device IDs of the virtual functions."""
-    drivers: list[Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]] = []
+    drivers: list[DriverName] = []
     pf_names: list[InterfaceName] = []
     """Physical functions, and which virtual functions of them, e.g. ["ens1f0#0-7"]."""
     link_types: list[LinkType] = []
