@@ -95,12 +95,20 @@ def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
             if not (found[duty] and yields):
                 found[duty].append("gpu-operator")
     if spec.target.kind != "eks":
-        needed = (*_NEEDED, "migManager") if pool.gpu.partitioned else _NEEDED
-        for duty in needed:
+        for duty in _taken_to_be_there(spec, pool):
             found[duty] = found[duty] or [CLUSTER]
     # The engine is inside the exporter.
     found["dcgm"] = found["dcgmExporter"]
     return {duty: tuple(names) for duty, names in found.items()}
+
+
+def _taken_to_be_there(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
+    """What a cluster that was there before us does where nobody is asked to, or the operator is told to leave it."""
+    yield from _NEEDED
+    if pool.gpu.partitioned:
+        yield "migManager"
+    if spec.components.gpu_operator is not None:
+        yield from spec.components.gpu_operator.without
 
 
 def _others(spec: ClusterSpec) -> Iterator[tuple[str, Duty]]:

@@ -19,6 +19,20 @@ _PLACES: Mapping[str, Loc] = {
     "dcgm-exporter": ("components", "dcgmExporter"),
     "dra-driver-nvidia-gpu": ("components", "draDriver", "gpus"),
 }
+_LACKING: Mapping[Duty, tuple[str, str]] = {
+    "devicePlugin": (
+        "nobody announces the GPUs of {}, so that no pod gets one",
+        "add nvidiaDevicePlugin, or leave the device plugin to the GPU operator",
+    ),
+    "nodeFeatureDiscovery": (
+        "nobody labels the nodes of {} with pci-10de.present, by which the GPU operator finds GPUs",
+        "leave nodeFeatureDiscovery to the GPU operator",
+    ),
+    "gpuFeatureDiscovery": (
+        "nobody says that the GPUs of {} can be cut or shared, by which the MIG manager and the MPS daemon find them",
+        "leave gpuFeatureDiscovery to the GPU operator",
+    ),
+}
 _DRA = (1, 34)
 _EXTENDED_RESOURCES = (1, 36)
 """Since then a request for nvidia.com/gpu may be answered by a claim (DRAExtendedResource, beta)."""
@@ -31,7 +45,7 @@ def components_gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _without_gpus(spec)
         return
     yield from _conflicts(spec, pools)
-    yield from _unannounced(spec, pools)
+    yield from _left_to_nobody(spec, pools)
     for index, pool in pools:
         yield from _pool(spec, ("nodePools", index, "gpu"), pool)
     if spec.components.gpu_operator is not None:
@@ -86,12 +100,27 @@ def _way_out(loser: str, other: str, duties: list[Duty]) -> str:
     return f"keep one of {_named(other)} and {loser}"
 
 
-def _unannounced(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
-    lacking = [pool.name for _, pool in pools if not owners(spec, pool)["devicePlugin"]]
-    if lacking:
-        message = f"nobody announces the GPUs of {listed(lacking)}, so that no pod gets one"
-        hint = "add nvidiaDevicePlugin, or leave the device plugin to the GPU operator"
-        yield Problem(("components", "gpuOperator", "without"), message, hint)
+def _left_to_nobody(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    """What the GPU operator is told to leave, and nobody else does."""
+    lacking: dict[Duty, list[str]] = {}
+    for _, pool in pools:
+        found = owners(spec, pool)
+        for duty in _needed(pool, found):
+            if not found[duty]:
+                lacking.setdefault(duty, []).append(pool.name)
+    for duty, names in lacking.items():
+        message, hint = _LACKING[duty]
+        yield Problem(("components", "gpuOperator", "without"), message.format(listed(names)), hint)
+
+
+def _needed(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
+    """Duties that the pool cannot do without, beside those that every image has."""
+    yield "devicePlugin"
+    if any("gpu-operator" in names for names in found.values()):
+        yield "nodeFeatureDiscovery"
+    by_label = pool.gpu.partitioned and "gpu-operator" in found["migManager"]
+    if by_label or (pool.gpu.mps is not None and "gpu-operator" in found["devicePlugin"]):
+        yield "gpuFeatureDiscovery"
 
 
 def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:

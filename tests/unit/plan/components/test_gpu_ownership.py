@@ -96,6 +96,8 @@ def test_one_node_feature_discovery() -> None:
 def test_what_it_is_told_to_leave_out_the_operator_leaves_out() -> None:
     here = context(TRAIN, gpuOperator={"without": ["dcgmExporter", "nodeFeatureDiscovery"]})
     assert (owner(here)["dcgmExporter"], owner(here)["nodeFeatureDiscovery"]) == ("", "")
+    there = context(TRAIN, target=EXISTING, gpuOperator={"without": ["driver", "dcgmExporter"]})
+    assert owner(there)["driver"] == owner(there)["dcgmExporter"] == owner(there)["dcgm"] == "cluster"
 
 
 def test_who_is_there_already_owns_as_well() -> None:
