@@ -39,7 +39,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$": ("the ARN of an IAM role", "arn:aws:iam::111122223333:role/ml"),
     r"^[0-9a-fA-F:.]+/[0-9]{1,3}$": ("an address range in CIDR form", "10.0.0.0/8"),
     r"^[0-9a-fA-F:.]+$": ("an address", "10.60.0.1"),
-    r"^[0-9a-f]{4}$": ("a PCI ID of four hexadecimal digits", '"15b3"'),
+    r"^[0-9a-f]{4}$": ("a PCI ID: four lower-case hexadecimal digits", '"15b3"'),
     r"^[a-z0-9_-]+$": ("the name of a kernel driver", "mlx5_core"),
     r"^[A-Za-z0-9_.:@#,-]{1,64}$": ("the name of a network interface", "eth1"),
     r"^(file|s3|gs|azblob|https?)://.+": ("the URL of a state backend", "s3://atlas-state"),

@@ -72,8 +72,10 @@ def _rule(  # noqa: PLR0913 -- the parts of a rule
 
 
 def _values(context: ComponentContext) -> Manifest:
+    settings = context.settings(NAME)
+    version = (settings.version if settings is not None else None) or pin(NAME).version
     return {
-        "image": {"tag": f"v{pin(NAME).version}"},
+        "image": {"tag": f"v{version.removeprefix('v')}"},
         "resources": {"requests": REQUESTS, "limits": LIMITS},
         # The chart tolerates everything, and would sit on a GPU node as well as anywhere.
         "tolerations": _tolerations(context),

@@ -144,6 +144,22 @@ def test_every_daemon_set_of_a_gated_pool_is_welcome_there() -> None:
             assert any(tolerates(toleration, taint) for toleration in pod.tolerations), (pod.owner, pod.name, taint)
 
 
+def test_another_version_is_another_image() -> None:
+    plan = plan_of(nodeReadiness={"version": "0.5.1"}, nodeProblemDetector={"version": "v1.36.0"})
+    release = next(release for release in plan.releases if release.name == "node-readiness-controller")
+    assert (release.version, release.values["image"]["tag"]) == ("0.5.1", "v0.5.1")
+    daemon = manifests(plan, "DaemonSet")["node-health/node-problem-detector"]["spec"]["template"]["spec"]
+    assert daemon["containers"][0]["image"].endswith(":v1.36.0")
+
+
+def test_images_come_from_the_mirror() -> None:
+    plan = plan_of(registry="mirror.example.com/ai", nodeReadiness={}, **RAILS)
+    made = json.dumps([entry.manifest["spec"] for entry in plan.objects if entry.manifest["kind"] == "DaemonSet"])
+    images = re.findall(r'"image": "([^"]*)"', made)
+    assert len(images) >= 4
+    assert all(image.startswith("mirror.example.com/ai/") for image in images)
+
+
 def test_the_controller_can_stand_where_it_is_needed() -> None:
     """Where every pool is gated, the one who takes the taint off must not wait for that."""
     plan = plan_of(POOLS[1], multus={"networks": [RAIL]})
