@@ -20,12 +20,18 @@ class Tools:
 
 
 def tools_of(reading: Reading, progress: Progress) -> Tools:
-    """Finds the programs, and builds what is missing (about ten minutes, told before it starts)."""
-    from mlcluster.lab.toolchain import ensure, find_tool
+    """Finds the programs, and builds what is missing (about ten minutes, told before it starts).
+
+    On `local` the controllers that the plan runs as processes are among them.
+    """
+    from mlcluster.lab.toolchain import ensure, ensure_optional, find_tool, optional
 
     if reading.plan.cluster.target != "local":
         found = find_tool("pulumi")
         if found is not None:
             return Tools(found, None)
-    toolchain = ensure(progress)
+    running = {release.name for release in reading.plan.releases if release.realisation == "process"}
+    controllers = [name for name in optional.NAMES if name in running]
+    toolchain = ensure(progress, keep_caches=bool(controllers))  # they share most of what they are built from
+    ensure_optional(controllers, progress)
     return Tools(toolchain.path("pulumi"), toolchain)
