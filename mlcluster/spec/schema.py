@@ -163,4 +163,4 @@ def _expanded(schema: Schema, data: Any) -> Iterator[Schema]:
 
 def _same_kind(branch: Schema, data: Any) -> bool:
     const = branch.get("properties", {}).get("kind", {}).get("const")
-    return const is None or not isinstance(data, dict) or data.get("kind") in {const, None}
+    return const is None or not isinstance(data, dict) or data.get("kind") in (None, const)
