@@ -108,10 +108,14 @@ def _device_plugin(context: ComponentContext) -> Manifest:
 
 
 def _mig_manager(context: ComponentContext) -> Manifest:
-    """On wherever a GPU can be cut, cut or not: it also puts one together again when the spec says so."""
+    """On wherever a GPU can be cut, cut or not: it also puts one together again when the spec says so.
+
+    Nodes that were there before us stay as they are unless they are told: by default it would undo how they are cut.
+    """
     if not _needed(context, "migManager"):
         return {"enabled": False}
-    return {"enabled": True, "config": {"create": False, "name": MIG_CONFIGS, "default": MIG_DISABLED}}
+    default = "" if context.target == "existing" else MIG_DISABLED
+    return {"enabled": True, "config": {"create": False, "name": MIG_CONFIGS, "default": default}}
 
 
 def _exporter(context: ComponentContext) -> Manifest:

@@ -196,6 +196,11 @@ def test_a_layout_that_is_taken_back_is_said_to_the_mig_manager() -> None:
     assert plan.pools[1].allocatable["nvidia.com/gpu"] == 8
 
 
+def test_nodes_of_others_stay_as_they_are_unless_they_are_told() -> None:
+    assert values(CUT)["migManager"]["config"]["default"] == "all-disabled"
+    assert values(CUT, target=EXISTING, gpuOperator={})["migManager"]["config"]["default"] == ""
+
+
 def test_the_mig_manager_is_there_for_every_gpu_that_can_be_cut() -> None:
     assert values(TRAIN)["migManager"]["enabled"] is True
     assert values(SLICED)["migManager"] == {"enabled": False}
