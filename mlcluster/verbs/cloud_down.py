@@ -20,7 +20,7 @@ from mlcluster.verbs.cloud_volumes import delete_load_balancers, delete_volumes
 from mlcluster.verbs.live import LiveCluster, open_cluster, platform_without_cluster, stages_of
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import Stage, home_of
-from mlcluster.verbs.teardown import destroy, drain, show
+from mlcluster.verbs.teardown import destroy, destroy_platform, drain, show
 from mlcluster.verbs.tools import tools_of
 
 
@@ -147,7 +147,7 @@ def _delete(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], sc
     if live is not None:
         drain(live.kube, stages[-1], screen)
         delete_load_balancers(live.kube, screen.progress)
-        destroy(stages[-1], screen)
+        destroy_platform(live.kube, stages[-1], screen, nodes=False)
         delete_volumes(live.kube, screen.progress)
         ownership.release(live.kube)
     if wanted.delete_retained and stages[0].engine.exists():

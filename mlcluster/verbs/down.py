@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
@@ -22,7 +21,7 @@ from mlcluster.verbs.node_marks import take_off_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.stage import Stage, home_of
-from mlcluster.verbs.teardown import destroy, drain, show
+from mlcluster.verbs.teardown import destroy, destroy_platform, drain, show
 from mlcluster.verbs.tools import tools_of
 from mlcluster.verbs.uninstalled import clean_up, ever_installed
 
@@ -85,8 +84,10 @@ def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
 
 def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[str]:
     """The platform to empty, then what made the nodes; controllers outlive their objects. What is kept, and why."""
+    releases = ever_installed(live.kube, installed_releases(stages[-1]))
     drain(live.kube, stages[-1], screen)
-    kept = _destroy_platform(live, stages[-1], screen)
+    destroy_platform(live.kube, stages[-1], screen, nodes=live.lab is None)
+    kept = clean_up(live.kube, releases, screen.progress, nodes=live.lab is None)
     forget_found(live.kube)
     if live.lab is None:
         take_off_marks(live.kube, screen.progress)
@@ -95,22 +96,6 @@ def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[s
         destroy(stage, screen)
     ownership.release(live.kube)
     return kept
-
-
-def _destroy_platform(live: LiveCluster, platform: Stage, screen: Screen) -> list[str]:
-    """Deletes the stack and what its charts leave; once more when what they left may be what was in the way."""
-    releases = ever_installed(live.kube, installed_releases(platform))
-    try:
-        destroy(platform, screen)
-    except ResourcesFailedError as error:
-        left = {release.name for release in installed_releases(platform)}
-        gone = [release for release in releases if release.name not in left]
-        if not gone:
-            raise
-        screen.say(f"{error.happened}\ntrying once more without what uninstalled charts have left")
-        clean_up(live.kube, gone, screen.progress, nodes=live.lab is None)
-        destroy(platform, screen)
-    return clean_up(live.kube, releases, screen.progress, nodes=live.lab is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """Steps of `down` that every target takes: show what goes, drain the queues, delete a stack."""
 
 from mlcluster.engine.engine import Engine
+from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.kube.client import Kube
 from mlcluster.report.screen import Screen
 from mlcluster.verbs.destruction import live_in
 from mlcluster.verbs.emptying import empty_namespaces, installed_releases
 from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.stage import Stage
+from mlcluster.verbs.uninstalled import clean_up, ever_installed
 
 
 def show(screen: Screen, kube: Kube | None, stages: list[Stage]) -> None:
@@ -39,3 +41,21 @@ def destroy(stage: Stage, screen: Screen) -> None:
     with screen.operation(f"deleting {stage.title}", len(engine.resources())) as take:
         engine.destroy(take)
     engine.remove_stack()
+
+
+def destroy_platform(kube: Kube, platform: Stage, screen: Screen, *, nodes: bool) -> None:
+    """The same for the platform; once more when what its uninstalled charts have left may be what was in the way.
+
+    A metrics API without anybody behind it, for one, keeps every namespace from going.
+    """
+    releases = ever_installed(kube, installed_releases(platform))
+    try:
+        destroy(platform, screen)
+    except ResourcesFailedError as error:
+        left = {release.name for release in installed_releases(platform)}
+        gone = [release for release in releases if release.name not in left]
+        if not gone:
+            raise
+        screen.say(f"{error.happened}\ntrying once more without what uninstalled charts have left")
+        clean_up(kube, gone, screen.progress, nodes=nodes)
+        destroy(platform, screen)

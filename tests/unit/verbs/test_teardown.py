@@ -7,10 +7,9 @@ import pytest
 from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.engine.state import Resource
 from mlcluster.report.screen import Screen
-from mlcluster.verbs.down import _destroy_platform
 from mlcluster.verbs.emptying import RELEASE_TYPE
-from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.stage import Stage
+from mlcluster.verbs.teardown import destroy_platform
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import put
 
@@ -55,16 +54,16 @@ def server() -> FakeApiServer:
     return server
 
 
-def take_down(server: FakeApiServer, engine: Engine) -> list[str]:
-    live = LiveCluster("", None, server.kube(), "uid-1", None, started=False)
-    return _destroy_platform(live, Stage("platform", cast("Any", engine)), Screen("text", color=False))
+def take_down(server: FakeApiServer, engine: Engine) -> None:
+    platform, screen = Stage("platform", cast("Any", engine)), Screen("text", color=False)
+    destroy_platform(server.kube(), platform, screen, nodes=True)
 
 
 def test_what_an_uninstalled_chart_left_goes_and_it_is_tried_once_more(
     server: FakeApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine = Engine(server)
-    assert take_down(server, engine) == []
+    take_down(server, engine)
     assert engine.tries == 2
     told = capsys.readouterr().err
     assert "Namespace/keda: it is still being deleted" in told
