@@ -85,7 +85,7 @@ class Host:
 
 @pytest.fixture(scope="module")
 def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
-    """A cluster with a Kueue, a GPU operator by Helm with a device plugin, and an ingress that is nobody's business."""
+    """A cluster with Kueue, KEDA, a GPU operator by Helm with a device plugin, and an ingress controller."""
     lab = make_lab("crowded")
     lab.start(toolchain, Silent())
     lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
@@ -94,6 +94,7 @@ def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
             kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         kube.create(helm_record("gpu", "ops", "gpu-operator", "v25.10.1"))
         kube.create(helm_record("web", "web", "ingress-nginx", "4.13.0"))
+        kube.create(helm_record("scaler", "web", "keda", "2.19.0"))
         kube.create(definition("clusterpolicies.nvidia.com", "ClusterPolicy"))
         image = "nvcr.io/nvidia/gpu-operator:v25.10.1"
         kube.create(workload("Deployment", "gpu-operator", "ops", image, release="ops/gpu"))
@@ -130,7 +131,10 @@ def test_up_refuses_adopts_and_leaves_alone(host: Host) -> None:
     assert lasting(host.lab.keys()) == before
 
     host.write(ADOPTING)
-    assert host.decisions() == {"gpu-operator": "adopt", "nvidia-device-plugin": "adopt", "kueue": "adopt"}
+    assert host.decisions() == {
+        **dict.fromkeys(("gpu-operator", "nvidia-device-plugin", "kueue"), "adopt"),
+        "keda": "leave",
+    }
     shown = host.run("preview").stdout
     assert "Helm release ops/gpu" in shown
     assert "v25.10.1" in shown
@@ -153,7 +157,9 @@ def test_the_values_of_releases_are_never_shown(host: Host) -> None:
         assert PASSWORD not in done.stdout + done.stderr
     events = [json.loads(line) for line in streamed.stdout.splitlines()]
     (told,) = [event for event in events if event["kind"] == "Installed"]
-    assert {row["component"] for row in told["components"]} == {"gpu-operator", "nvidia-device-plugin", "kueue"}
+    assert {row["component"] for row in told["components"]} == {
+        "gpu-operator", "nvidia-device-plugin", "kueue", "keda",
+    }  # fmt: skip
 
 
 def test_what_may_not_be_listed_is_told_and_not_taken_as_absent(host: Host) -> None:
