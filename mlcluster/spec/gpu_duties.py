@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from mlcluster.catalog.gpus import Gpu, gpu
-from mlcluster.catalog.instances import instance_names, instance_type
+from mlcluster.catalog.instances import instance_type
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.gpu import Operand
 from mlcluster.spec.pools import NodePool
@@ -41,9 +41,10 @@ def gpus_of(pool: NodePool) -> tuple[str, int, int | None]:
     if pool.node_shape is not None:
         shape = pool.node_shape.gpu
         return (shape.model, shape.count, shape.memory_mib) if shape else ("", 0, None)
-    if pool.instance_type not in instance_names():
+    try:
+        facts = instance_type(pool.instance_type or "")
+    except KeyError:
         return "", 0, None
-    facts = instance_type(pool.instance_type or "")
     if facts.accelerator_manufacturer != "nvidia" or not facts.accelerator_count:
         return "", 0, None
     return facts.accelerator, facts.accelerator_count, facts.accelerator_memory_mib
@@ -68,10 +69,16 @@ def image_duties(pool: NodePool, target: str) -> frozenset[Duty]:
 
 def operator_wanted(spec: ClusterSpec) -> bool:
     """Whether the GPU operator belongs to the cluster: asked for, or on `eks` unless the plugin is asked for alone."""
-    if spec.components.gpu_operator is not None:
-        return True
-    gpus = any(gpus_of(pool)[1] for pool in spec.node_pools)
-    return spec.target.kind == "eks" and gpus and spec.components.nvidia_device_plugin is None
+    return _operator_for_gpus(spec) and (
+        spec.components.gpu_operator is not None or any(gpus_of(pool)[1] for pool in spec.node_pools)
+    )
+
+
+def _operator_for_gpus(spec: ClusterSpec) -> bool:
+    """The same for a cluster that has GPUs."""
+    components = spec.components
+    by_default = spec.target.kind == "eks" and components.nvidia_device_plugin is None
+    return components.gpu_operator is not None or by_default
 
 
 def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
@@ -89,7 +96,7 @@ def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
         # The device plugin by itself stays off nodes that have one; the DRA driver is on every node with GPUs.
         if not (found[duty] == [IMAGE] and name == "nvidia-device-plugin"):
             found[duty].append(name)
-    if operator_wanted(spec):
+    if _operator_for_gpus(spec):
         for duty in _offered(spec, pool):
             yields = spec.components.gpu_operator is None or IMAGE in found[duty] or duty == "nodeFeatureDiscovery"
             if not (found[duty] and yields):

@@ -23,7 +23,7 @@ from mlcluster.plan.components.gpu_sharing import (
     plugin_configuration,
     plugin_key,
 )
-from mlcluster.plan.components.ownership import OPERATOR, opt_outs, ownership, served
+from mlcluster.plan.components.ownership import OPERATOR, Table, opt_outs, ownership, served
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
@@ -35,10 +35,11 @@ from mlcluster.spec.gpu_duties import known_gpu
 
 def contribute(context: ComponentContext) -> Contribution:
     """The release with its namespace and ConfigMaps, its pods, and what the nodes of each pool say to it."""
-    labels = {pool.name: node_labels(context, pool) for pool in context.gpu_pools}
+    table = ownership(context)
+    labels = {pool.name: node_labels(context, pool, table) for pool in context.gpu_pools}
     if realisation(context, OPERATOR) == "present":
         release = chart_release(context, OPERATOR, {})
-        return Contribution(releases=(release,), node_labels=labels, findings=tuple(_to_arrange(context)))
+        return Contribution(releases=(release,), node_labels=labels, findings=tuple(_to_arrange(context, labels)))
     objects = tuple(_config_maps(context))
     return Contribution(
         releases=(_release(context, objects),),
@@ -50,10 +51,10 @@ def contribute(context: ComponentContext) -> Contribution:
     )
 
 
-def node_labels(context: ComponentContext, pool: Pool) -> dict[str, str]:
+def node_labels(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
     """What the nodes of a pool decline, which configuration of the device plugin they have, and how they are cut."""
-    written, owns = context.written(pool), ownership(context)[pool.name]
-    found = opt_outs(context, pool)
+    written, owns = context.written(pool), table[pool.name]
+    found = opt_outs(context, pool, table)
     key = plugin_key(pool, written)
     if owns["devicePlugin"] == OPERATOR and key != WHOLE:
         found[PLUGIN_LABEL] = key
@@ -115,9 +116,9 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
             )
 
 
-def _to_arrange(context: ComponentContext) -> Iterator[Finding]:
+def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
     """GPU006: what the operator that is there must be told, because its values are somebody else's."""
-    wanted = sorted({label for pool in context.gpu_pools for label in node_labels(context, pool)})
+    wanted = sorted({label for of_pool in labels.values() for label in of_pool})
     shared = [pool.name for pool in context.gpu_pools if pool.accelerator and pool.accelerator.sharing != "whole"]
     if shared:
         yield found(

@@ -41,20 +41,22 @@ def served(context: ComponentContext, owner: str, duty: Duty) -> tuple[Pool, ...
     return tuple(pool for pool in context.gpu_pools if table[pool.name][duty] == owner)
 
 
-def opt_outs(context: ComponentContext, pool: Pool) -> dict[str, str]:
+def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
     """Labels by which the nodes of a pool decline what the operator runs elsewhere.
 
     The operator honours a value that is there already. Without the label it would put a second device plugin beside
     the image's, and a MIG manager where the driver's mode has no MIG (P6e-GB200), whose GPUs say that they could.
     """
-    found = ownership(context)[pool.name]
-    known = known_gpu(context.written(pool))
+    found, known = table[pool.name], known_gpu(context.written(pool))
+    declined = (
+        duty
+        for duty in _OPERANDS
+        if found[duty] == IMAGE or (duty == "migManager" and found[duty] != OPERATOR and known is None)
+    )
     return {
-        f"{_DEPLOY}{operand}": "false"
-        for duty, operand in _OPERANDS.items()
-        if served(context, OPERATOR, duty)
-        and found[duty] != OPERATOR
-        and (found[duty] == IMAGE or (duty == "migManager" and known is None))
+        f"{_DEPLOY}{_OPERANDS[duty]}": "false"
+        for duty in declined
+        if any(other[duty] == OPERATOR for other in table.values())
     }
 
 

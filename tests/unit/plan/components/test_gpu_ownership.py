@@ -113,7 +113,7 @@ def test_served() -> None:
 
 
 def labels(here: ComponentContext) -> dict[str, dict[str, str]]:
-    return {pool.name: opt_outs(here, pool) for pool in here.gpu_pools}
+    return {pool.name: opt_outs(here, pool, ownership(here)) for pool in here.gpu_pools}
 
 
 def test_only_what_runs_elsewhere_is_declined() -> None:
