@@ -58,7 +58,7 @@ def _spec() -> Manifest:
             "runPolicy": _run_policy(),
             "mpiReplicaSpecs": {"type": "object", "additionalProperties": replica},
             "sshAuthMountPath": {**_TEXT, "default": "/root/.ssh"},
-            "launcherCreationPolicy": {**_TEXT, "enum": ["AtStartup", "WaitForWorkersReady"], "default": "AtStartup"},
+            "launcherCreationPolicy": {**_TEXT, "default": "AtStartup"},
             "mpiImplementation": {**_TEXT, "enum": ["OpenMPI", "Intel", "MPICH"], "default": "OpenMPI"},
         },
         "mpiReplicaSpecs",
