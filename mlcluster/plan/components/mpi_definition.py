@@ -73,10 +73,6 @@ def _run_policy() -> Manifest:
         "priorityClass": _TEXT,
         "scheduleTimeoutSeconds": _INT32,
     }
-    manager: Manifest = {
-        **_TEXT,
-        "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "field is immutable"}],
-    }
     return _object(
         {
             "cleanPodPolicy": _TEXT,
@@ -85,7 +81,7 @@ def _run_policy() -> Manifest:
             "backoffLimit": _INT32,
             "schedulingPolicy": _object(scheduling),
             "suspend": {**_FLAG, "default": False},
-            "managedBy": manager,
+            "managedBy": _TEXT,
         }
     )
 
