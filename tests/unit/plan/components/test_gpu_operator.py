@@ -299,6 +299,42 @@ def test_in_a_lab_it_is_simulated() -> None:
     assert {"nvidia-driver-daemonset-train", "nvidia-device-plugin-daemonset-train"} <= daemon_sets
 
 
+# Nodes and quotas
+
+
+def test_labels_reach_nodes_however_they_are_made() -> None:
+    plan = plan_of(CUT)
+    (group,) = (entry for entry in plan.resources if entry.id == "NodeGroup/cut")
+    assert group.inputs["labels"]["nvidia.com/mig.config"] == "all-1g.5gb"
+    tags = [entry.inputs["tag"] for entry in plan.resources if entry.type.endswith(":Tag")]
+    wanted = {
+        "k8s.io/cluster-autoscaler/node-template/label/nvidia.com/mig.config": "all-1g.5gb",
+        "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/mig-1g.5gb": "56",
+    }
+    assert wanted.items() <= {tag["key"]: tag["value"] for tag in tags}.items()
+    fixed = {**CUT, "minSize": 2}
+    system = {**SYSTEM, "minSize": 4}
+    karpenter = build(spec_of(system, fixed, target={**EKS, "autoscaler": "karpenter"}))
+    (pool,) = (entry for entry in karpenter.objects if entry.id == "NodePool/cut")
+    assert pool.manifest["spec"]["template"]["metadata"]["labels"]["nvidia.com/mig.config"] == "all-1g.5gb"
+    (node, *_) = build(spec_of(SYSTEM, CUT, target={"kind": "local"}, gpuOperator={})).resources[4:]
+    assert node.inputs["metadata"]["labels"]["nvidia.com/mig.config"] == "all-1g.5gb"
+
+
+def test_every_size_of_instance_has_a_quota() -> None:
+    balanced = {**CUT, "gpu": {"mig": "all-balanced"}}
+    data = cluster(SYSTEM, balanced, target=EKS, teams=[{"name": "research", "guarantee": {"cut": {"gpus": 4}}}])
+    plan = build(ClusterSpec.model_validate(data))
+    sizes = {"nvidia.com/mig-1g.5gb": 8, "nvidia.com/mig-2g.10gb": 4, "nvidia.com/mig-3g.20gb": 4}
+    nominal = plan.teams[0].quotas[-1].nominal
+    assert {name: nominal[name] for name in sizes} == sizes
+    (queue,) = (entry for entry in plan.objects if entry.id == "ClusterQueue/research")
+    (group,) = queue.manifest["spec"]["resourceGroups"]
+    assert set(sizes) <= set(group["coveredResources"])
+    policies = json.dumps([entry.manifest for entry in plan.objects if entry.id.startswith("ValidatingAdmission")])
+    assert all(name in policies for name in sizes)
+
+
 # Findings
 
 
