@@ -161,6 +161,18 @@ class Lab:
             ):
                 run.take_down(Book(self.layout, current, tied=self._tied), going, task)
 
+    def require_idle(self, names: Iterable[str]) -> None:
+        """That no namespace has objects of the kinds of these controllers.
+
+        Raises:
+            ControllerInUse: one has; whoever made them loses them with the controller.
+        """
+        book = Book(self.layout, self._running("looking for what controllers manage"))
+        for name in names:
+            # /registry/GROUP/KIND/NAMESPACE/NAME; what has no namespace belongs to whoever made the controller.
+            if found := [key for key in run.in_use(book, name) if key.count("/") == 5]:
+                raise run.ControllerInUse(name, found)
+
     def controllers(self) -> tuple[str, ...]:
         """Names of the controllers that it runs, or would if it ran, in the order of their start."""
         try:

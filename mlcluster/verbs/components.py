@@ -22,13 +22,17 @@ def kueue_configuration(plan: Plan) -> dict[str, Any]:
 def start_processes(plan: Plan, live: LiveCluster, tools: Tools, progress: Progress) -> None:
     """Starts what runs as a process here, and waits until each answers; changed settings restart it.
 
-    What a program of the toolchain's optional ones needs is built first, which is told.
+    Raises:
+        ControllerInUse: the plan drops one of whose kinds there are still objects in a namespace. Kueue would not
+            look at their workloads any more, and nobody could delete these; so nothing is changed.
     """
     wanted = processes(plan)
     if live.lab is None or tools.toolchain is None or not wanted:
         return
     from mlcluster.lab.toolchain import Program, ensure_optional
 
+    names = {release.name for release in wanted}
+    live.lab.require_idle(name for name in live.lab.controllers() if name not in names)
     programs = dict(ensure_optional([release.name for release in wanted if release.name != KUEUE], progress))
     programs[KUEUE] = Program(tools.toolchain.path(KUEUE), tools.toolchain.chart)
     for release in wanted:
@@ -38,7 +42,7 @@ def start_processes(plan: Plan, live: LiveCluster, tools: Tools, progress: Progr
 def stop_unwanted(plan: Plan, live: LiveCluster, progress: Progress) -> None:
     """After the objects of a plan are applied: stops the processes that it does not want any more.
 
-    One of whose kinds there are still objects goes on, and that is told: its definitions would take them along.
+    One of whose kinds there are objects by now goes on, and that is told: its definitions would take them along.
     """
     if live.lab is None:
         return

@@ -31,7 +31,9 @@ class ControllerInUse(MlclusterError):  # noqa: N818 - reads as what it is
         names = sorted(key.removeprefix("/registry/").partition("/")[2] for key in found)
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         super().__init__(
-            f"removing {name}", f"there are still {', '.join(names[:5])}{more}", "delete them first: `mlcluster down`"
+            f"removing {name}",
+            f"there are still {', '.join(names[:5])}{more}",
+            "delete them first; `mlcluster down` takes them along",
         )
 
 

@@ -40,6 +40,10 @@ class Labs:
         del progress
         self.started.append((name, settings, program))
 
+    def require_idle(self, names: Iterable[str]) -> None:
+        for name in self.busy.intersection(names):
+            raise ControllerInUse(name, ["/registry/group/things/team/one"])
+
     def stop_controllers(self, names: Iterable[str], progress: Progress) -> None:
         del progress
         for name in tuple(names):
@@ -115,6 +119,15 @@ def test_without_a_lab_nothing_is_started(tmp_path: Path, tools: Tools) -> None:
     lab = Labs()
     start_processes(plan(tmp_path, "existing", **JOBS), live(lab), tools, Silent())
     assert lab.started == []
+
+
+def test_one_in_use_is_not_dropped_and_nothing_is_started(tmp_path: Path, tools: Tools) -> None:
+    lab = Labs("mpi-operator", busy=["mpi-operator"])
+    with pytest.raises(ControllerInUse, match="there are still things/team/one"):
+        start_processes(plan(tmp_path, jobSet={}), live(lab), tools, Silent())
+    assert lab.started == []
+    start_processes(plan(tmp_path, mpiOperator={}), live(lab), tools, Silent())
+    assert [name for name, _, _ in lab.started] == ["mpi-operator", "kueue"]
 
 
 def test_those_that_the_spec_drops_stop_unless_they_are_in_use(tmp_path: Path) -> None:
