@@ -38,9 +38,14 @@ def held_work_policies(resources: list[str], users: Mapping[str, str]) -> list[P
 
 def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
     """Kueue's webhook has suspended it by now; if it did not, for whatever reason, nothing would count it."""
+    # An owner that somebody else names is refused by the policy on owners, which says so.
+    forged = (
+        "(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller)"
+        f" && o.controller) && !{CONTROLLERS})"
+    )
     validations = [
         (
-            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users)}",
+            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users)} || {forged}",
             "the queue did not hold this back, so nobody would count it: is Kueue there, and set up for it?",
         )
     ]

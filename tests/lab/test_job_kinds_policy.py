@@ -1,0 +1,201 @@
+"""Ways round the quota through JobSet, TrainJob, MPIJob and RayCluster, with the role `edit`: each is refused.
+
+The real controllers run; what goes through the queue as it should is in test_jobs.py.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
+from mlcluster.lab.lab import Lab
+from tests.lab.test_jobs import SPEC, TEAM, job_set, mpi_job, ray_cluster, run, train_job
+from tests.lab.workloads import Tenant, job, pod, pod_spec, wait_for
+
+pytestmark = pytest.mark.lab
+
+KINDS = {
+    "jobset": (job_set, "jobset.x-k8s.io/v1alpha2", "jobsets"),
+    "trainjob": (train_job, "trainer.kubeflow.org/v1alpha1", "trainjobs"),
+    "mpijob": (mpi_job, "kubeflow.org/v2beta1", "mpijobs"),
+    "raycluster": (ray_cluster, "ray.io/v1", "rayclusters"),
+}
+HELD = {"mpijob": {"spec": {"runPolicy": {"suspend": False}}}}
+BIGGER = {
+    "mpijob": {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 9}}}},
+    "raycluster": {"spec": {"enableInTreeAutoscaling": True}},
+    "jobset": {"spec": {"ttlSecondsAfterFinished": 5}},
+    "trainjob": {"spec": {"runtimePatches": []}},
+}
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
+    """A team whose guarantee the job set `full` uses up; waiting work of each kind is behind it."""
+    state = tmp_path_factory.mktemp("state")
+    spec = state / "policy.yaml"
+    spec.write_text(json.dumps({**SPEC, "metadata": {"name": "policy"}}))
+    lab = Lab("policy", state / "labs" / "policy")
+    try:
+        run(state, "up", str(spec), "--yes")
+        with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+            made = Tenant(kube, TEAM)
+            made.submit(job_set("full"))
+            wait_for("the job set runs", lambda: len(_running(made, "full")) == 2)
+            for name, (make, _, _) in KINDS.items():
+                made.submit(make(f"{name}-waits"))
+                made.must_wait_because(f"{name}-waits", "couldn't assign flavors")
+            yield made
+    finally:
+        if lab.layout.root.exists():
+            _reset(state)
+
+
+def _reset(state: Path) -> None:
+    command = [sys.executable, "-m", "mlcluster", "lab", "reset", "--name", "policy", "--yes"]
+    subprocess.run(command, check=True, env={"MLCLUSTER_STATE_DIR": str(state), "HOME": str(Path.home())})
+
+
+def _running(team: Tenant, name: str) -> list[str]:
+    found = [entry for entry in team.pods() if entry["metadata"]["name"].startswith(f"{name}-")]
+    return [entry["metadata"]["name"] for entry in found if (entry.get("status") or {}).get("phase") == "Running"]
+
+
+def _request(team: Tenant, method: str, api_version: str, place: str, body: Any, **params: str) -> dict[str, Any]:
+    root = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
+    headers = [("Impersonate-User", "member"), ("Impersonate-Group", team.group)]
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    path = f"{root}/namespaces/{team.namespace}/{place}"
+    return team.kube.request(method, path, body, content_type=kind, headers=headers, params=params)
+
+
+def _refused(team: Tenant, words: str, method: str, api_version: str, place: str, body: Any, **params: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        _request(team, method, api_version, place, body, **params)
+    assert words in caught.value.message
+
+
+def _refused_new(team: Tenant, words: str, manifest: dict[str, Any]) -> None:
+    with pytest.raises(ApiError) as caught:
+        team.submit(manifest)
+    assert words in caught.value.message
+
+
+def _owner(team: Tenant, name: str) -> dict[str, Any]:
+    make, api_version, _ = KINDS[name]
+    kind = make("x")["kind"]
+    live = team.kube.get_object(api_version, kind, f"{name}-waits", team.namespace) or {}
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": f"{name}-waits",
+        "uid": live["metadata"]["uid"],
+        "controller": True,
+    }
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_only_kueue_resumes(team: Tenant, name: str) -> None:
+    _, api_version, plural = KINDS[name]
+    resumed = HELD.get(name, {"spec": {"suspend": False}})
+    _refused(team, "only Kueue resumes", "PATCH", api_version, f"{plural}/{name}-waits", resumed)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_counted_does_not_change(team: Tenant, name: str) -> None:
+    _, api_version, plural = KINDS[name]
+    _refused(team, "does not change", "PATCH", api_version, f"{plural}/{name}-waits", BIGGER[name])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nobody_names_a_controlling_owner(team: Tenant, name: str) -> None:
+    """Kueue leaves alone what belongs to a kind that it manages."""
+    owner = _owner(team, name)
+    for manifest in (job("child", TEAM, pod_spec(gpus=8), suspend=False), pod("child", TEAM, pod_spec()), job_set("c")):
+        manifest["metadata"]["ownerReferences"] = [owner]
+        _refused_new(team, "only a controller may name", manifest)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_is_cut_loose(team: Tenant, name: str) -> None:
+    _, api_version, plural = KINDS[name]
+    place = f"{plural}/{name}-waits"
+    words = "go with it"
+    _refused(team, words, "DELETE", api_version, place, {"propagationPolicy": "Orphan"})
+    _refused(team, words, "DELETE", api_version, place, {"orphanDependents": True})
+    _refused(team, words, "DELETE", api_version, place, None, propagationPolicy="Orphan")
+    finalizer = {"metadata": {"finalizers": ["orphan"]}}
+    _refused(team, "take the finalizer", "PATCH", api_version, place, finalizer)
+
+
+def test_parts_of_a_job_set_stay_as_they_are(team: Tenant) -> None:
+    place = "jobs/full-workers-0"
+    _refused(team, "part of what its owner asked", "PATCH", "batch/v1", place, {"spec": {"parallelism": 4}})
+    _refused(team, "stays its own", "PATCH", "batch/v1", place, {"metadata": {"ownerReferences": None}})
+    _refused(
+        team, "only Kueue resumes", "PATCH", "batch/v1", "jobs/jobset-waits-workers-0", {"spec": {"suspend": False}}
+    )
+    _refused(team, "go with it", "DELETE", "batch/v1", place, None)
+
+
+def test_a_running_pod_stays_with_its_job(team: Tenant) -> None:
+    """With other labels the job controller would let it go, and make another one."""
+    name = _running(team, "full")[0]
+    label = {"metadata": {"labels": {"batch.kubernetes.io/controller-uid": "mine"}}}
+    _refused(team, "say what it belongs to", "PATCH", "v1", f"pods/{name}", label)
+    _refused(team, "stays its own", "PATCH", "v1", f"pods/{name}", {"metadata": {"ownerReferences": None}})
+    added = _request(team, "PATCH", "v1", f"pods/{name}", {"metadata": {"labels": {"mine": "yes"}}})
+    assert added["metadata"]["labels"]["mine"] == "yes"
+
+
+def test_a_running_job_does_not_grow(team: Tenant) -> None:
+    team.submit(job("small", TEAM, pod_spec()))
+    wait_for("it runs", lambda: team.running("small") == 1)
+    _refused(team, "run more pods", "PATCH", "batch/v1", "jobs/small", {"spec": {"parallelism": 3}})
+
+
+def test_templates_are_looked_into(team: Tenant) -> None:
+    def with_pod(**more: Any) -> dict[str, Any]:
+        made = job_set("wrong")
+        made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"] = pod_spec(**more)
+        return made
+
+    _refused_new(team, "GPU nodes are for GPU pods", with_pod(tolerate=True))
+    _refused_new(team, "may not name its node", with_pod(nodeName="train-1"))
+    _refused_new(team, "is not a tier of this team", with_pod(priorityClassName="system-cluster-critical"))
+    elastic = job_set("elastic")
+    elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+    _refused_new(team, "elastic jobs grow", elastic)
+    urgent = mpi_job("urgent")
+    urgent["spec"]["runPolicy"] = {"schedulingPolicy": {"priorityClass": "system-cluster-critical"}}
+    _refused_new(team, "is not a tier of this team", urgent)
+    limited = mpi_job("limited")
+    worker = limited["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
+    worker["spec"] = pod_spec()
+    worker["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "6"}}
+    _refused_new(team, "name one wherever there is a limit", limited)
+
+
+def test_a_runtime_of_the_namespace_is_refused(team: Tenant) -> None:
+    """A TrainJob is counted by its runtime: one that a member can exchange would be counted small and run large."""
+    own = train_job("own")
+    own["spec"]["runtimeRef"]["kind"] = "TrainingRuntime"
+    with pytest.raises(ApiError) as caught:
+        team.submit(own)
+    assert "must not change under it" in caught.value.message or "not found" in caught.value.message
+    runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime"}
+    with pytest.raises(ApiError) as caught:
+        team.submit({**runtime, "metadata": {"name": "own", "namespace": TEAM}, "spec": {"template": {"spec": {}}}})
+    assert caught.value.status == 403
+
+
+def test_still_only_the_first_one_runs(team: Tenant) -> None:
+    """After all of that: two nodes, sixteen GPUs, as guaranteed."""
+    gpu = [entry for entry in team.pods() if "nvidia.com/gpu" in str(entry["spec"]["containers"][0]["resources"])]
+    assert {entry["metadata"]["name"] for entry in gpu} == set(_running(team, "full"))
