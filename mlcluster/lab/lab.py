@@ -11,14 +11,15 @@ from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.lab import bare, keys, lock, process, record, status
 from mlcluster.lab.components import STOP_ORDER
 from mlcluster.lab.controllers import run
-from mlcluster.lab.controllers.known import CONTROLLERS, controller
+from mlcluster.lab.controllers.known import controller
 from mlcluster.lab.failures import LeftoverData, NotRunning, interruptible
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
+from mlcluster.lab.programs import in_order, with_programs
 from mlcluster.lab.record import ControllerRecord, Record
 from mlcluster.lab.running import Book
 from mlcluster.lab.status import LabStatus
-from mlcluster.lab.toolchain import Program, Toolchain, ensure_optional
+from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Progress, Task
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
@@ -137,7 +138,7 @@ class Lab:
                 return
             book = Book(self.layout, current, tied=self._tied)
             book.end(name)
-            book.write(_in_order(book.record.with_controller(wanted)))
+            book.write(in_order(book.record.with_controller(wanted)))
             again = f"`mlcluster lab start --name {self.name}` goes on"
             with interruptible(f"starting {name}", "its process is stopped again, its objects may be there", again):
                 run.bring_up(book, name, task)
@@ -206,7 +207,7 @@ class Lab:
         if current is None and status.has_data(self.layout):
             raise LeftoverData(self.name, self.layout.root)
         if current is not None and current.born:
-            return _with_programs(current, toolchain, progress)
+            return with_programs(current, toolchain, progress)
         self._stop()
         self.layout.wipe()
         return Record("starting", self._choose_ports(), dict(toolchain.binaries), False, started_by)
@@ -258,28 +259,6 @@ class Lab:
         if current is None or current.phase != "running":
             raise NotRunning(doing, self.name, self.status().state)
         return current
-
-
-def _with_programs(current: Record, toolchain: Toolchain, progress: Progress) -> Record:
-    """A lab keeps its programs while any of them runs and all are there; else it takes those of `toolchain`."""
-    running = any(process.alive(known) for known in current.processes)
-    programs = [*current.binaries.values(), *(known.program for known in current.controllers)]
-    if running and all(path.exists() for path in programs):
-        return current
-    names = [known.name for known in current.controllers]
-    fresh = dict(ensure_optional([name for name in names if name != "kueue"], progress))
-    if "kueue" in names:
-        fresh["kueue"] = Program(toolchain.path("kueue"), toolchain.chart)
-    controllers = tuple(
-        replace(known, program=fresh[known.name].path, manifests=fresh[known.name].manifests)
-        for known in current.controllers
-    )
-    return replace(current, binaries=dict(toolchain.binaries), controllers=controllers)
-
-
-def _in_order(current: Record) -> Record:
-    order = list(CONTROLLERS)
-    return replace(current, controllers=tuple(sorted(current.controllers, key=lambda known: order.index(known.name))))
 
 
 def list_labs() -> list[LabStatus]:

@@ -49,6 +49,13 @@ def forget(home: Path) -> None:
     _file(home).unlink(missing_ok=True)
 
 
+def all_there(kube: Kube, home: Path) -> bool:
+    """Whether everything that was applied exists: a hundred questions take as long as to apply one definition."""
+    items = noted(home)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return bool(items) and all(pool.map(lambda item: _exists(kube, item), items))
+
+
 def is_hook(item: Manifest) -> bool:
     """Whether the API server asks the controller because of it: goes first, before the controller does."""
     kind = str(item["kind"])

@@ -7,13 +7,11 @@ from pathlib import Path
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
-from mlcluster.lab import components, configs, keys, pki
-from mlcluster.lab.bare import server_of
+from mlcluster.lab import components, keys, pki
 from mlcluster.lab.controllers import objects
 from mlcluster.lab.controllers.arranging import Manifest
-from mlcluster.lab.controllers.controller import Controller, Site
 from mlcluster.lab.controllers.known import controller
-from mlcluster.lab.controllers.rendering import Programs
+from mlcluster.lab.controllers.providing import provide, withdraw
 from mlcluster.lab.failures import PortTaken
 from mlcluster.lab.ports import free_ports
 from mlcluster.lab.record import ControllerRecord
@@ -21,7 +19,6 @@ from mlcluster.lab.running import READY_SECONDS, Book, wait_until
 from mlcluster.progress import Task
 
 _TRIES = 3
-_SECONDS = 315_360_000
 
 
 class ControllerInUse(MlclusterError):  # noqa: N818 - reads as what it is
@@ -100,7 +97,7 @@ def take_down(book: Book, names: Iterable[str], task: Task) -> None:
             objects.delete(kube, items)
             objects.await_gone(kube, items, () if wave else groups, log)
     for name in going:
-        objects.forget(_home(book, name))
+        withdraw(_home(book, name))
         book.write(book.record.without_controller(name))
 
 
@@ -129,17 +126,11 @@ def _recorded(book: Book, name: str) -> ControllerRecord:
 
 def _start(book: Book, wanted: ControllerRecord, task: Task) -> None:
     layout, found, site = book.layout, controller(wanted.name), components.site(book.layout, wanted)
-    files = _certificates(found, site)
     config = found.config(site)
-    if config is not None:
-        pki.write_private(site.config, json.dumps(config, indent=1).encode())
-    task.update(f"rendering the manifests of {wanted.name}")
-    programs = Programs(book.record.binaries["helm"], book.record.binaries["kubectl"])
-    rendered = found.render(programs, wanted.manifests, wanted.settings)
     with Kube.from_kubeconfig(layout.kubeconfig("admin")) as kube:
-        task.update(f"applying the definitions and rights of {wanted.name}")
-        objects.apply(kube, found.arrange(rendered, site, files), site.home)
-        _write_kubeconfig(book, kube, _account(rendered), site)
+        provide(book, wanted, kube, task)
+        if config is not None:
+            pki.write_private(site.config, json.dumps(config, indent=1).encode())
         task.update(f"waiting for {wanted.name}")
         _run(book, wanted, kube)
 
@@ -154,28 +145,3 @@ def _run(book: Book, wanted: ControllerRecord, kube: Kube) -> None:
     running = book.record.process(wanted.name)
     if running is not None:
         wait_until(lambda: found.trouble(kube, site), running, READY_SECONDS)
-
-
-def _account(rendered: Iterable[Manifest]) -> tuple[str, str]:
-    """Namespace and name of the service account of the controller's pod: the rights of its chart are for it."""
-    deployment = next(item for item in rendered if item["kind"] == "Deployment")
-    return deployment["metadata"]["namespace"], deployment["spec"]["template"]["spec"]["serviceAccountName"]
-
-
-def _write_kubeconfig(book: Book, kube: Kube, account: tuple[str, str], site: Site) -> None:
-    """With a token of its service account, as in a pod, but for ten years."""
-    namespace, name = account
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": _SECONDS}}
-    token = kube.request("POST", path, body=asked)["status"]["token"]
-    authority = book.layout.certificate("ca").read_bytes()
-    document = configs.kubeconfig_with_token(name, server_of(book.record.ports), authority, token)
-    pki.write_private(site.kubeconfig, configs.written(document))
-
-
-def _certificates(found: Controller, site: Site) -> dict[str, bytes]:
-    """Made once in the life of a lab."""
-    if not (site.certificates / "tls.key").exists():
-        site.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        pki.write(site.certificates, found.certificates())
-    return {file.name: file.read_bytes() for kind in ("crt", "key") for file in site.certificates.glob(f"*.{kind}")}

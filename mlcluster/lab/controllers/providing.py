@@ -1,0 +1,98 @@
+"""What a controller needs before its process starts: its objects applied, its certificate, the right to work."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from mlcluster import __version__
+from mlcluster.kube.client import Kube
+from mlcluster.lab import components, configs, pki
+from mlcluster.lab.bare import server_of
+from mlcluster.lab.controllers import objects
+from mlcluster.lab.controllers.arranging import Manifest
+from mlcluster.lab.controllers.controller import Controller, Site
+from mlcluster.lab.controllers.known import controller
+from mlcluster.lab.controllers.rendering import Programs
+from mlcluster.lab.record import ControllerRecord
+from mlcluster.lab.running import Book
+from mlcluster.progress import Task
+
+_SECONDS = 315_360_000
+
+
+def provide(book: Book, wanted: ControllerRecord, kube: Kube, task: Task) -> None:
+    """Applies what its chart brings, unless just that was applied before and is there; writes its kubeconfig."""
+    site = components.site(book.layout, wanted)
+    files = _certificates(controller(wanted.name), site)
+    account = _applied(kube, wanted, site, files) or _apply(book, kube, wanted, files, task)
+    _write_kubeconfig(book, kube, account, site)
+
+
+def withdraw(home: Path) -> None:
+    """Nothing of the controller in `home` is applied any more."""
+    objects.forget(home)
+    _mark(home).unlink(missing_ok=True)
+
+
+def _apply(book: Book, kube: Kube, wanted: ControllerRecord, files: Mapping[str, bytes], task: Task) -> tuple[str, str]:
+    """Renders and applies what belongs to a controller, and notes that this is done; its service account."""
+    found, site = controller(wanted.name), components.site(book.layout, wanted)
+    _mark(site.home).unlink(missing_ok=True)
+    task.update(f"rendering the manifests of {wanted.name}")
+    programs = Programs(book.record.binaries["helm"], book.record.binaries["kubectl"])
+    rendered = found.render(programs, wanted.manifests, wanted.settings)
+    task.update(f"applying the definitions and rights of {wanted.name}")
+    objects.apply(kube, found.arrange(rendered, site, files), site.home)
+    account = _account(rendered)
+    pki.write_private(_mark(site.home), json.dumps([_source(wanted, files), *account]).encode())
+    return account
+
+
+def _applied(kube: Kube, wanted: ControllerRecord, site: Site, files: Mapping[str, bytes]) -> tuple[str, str] | None:
+    """The service account, if everything was applied from just this source and is still there."""
+    try:
+        source, namespace, name = json.loads(_mark(site.home).read_text())
+    except FileNotFoundError:
+        return None
+    return (namespace, name) if source == _source(wanted, files) and objects.all_there(kube, site.home) else None
+
+
+def _mark(home: Path) -> Path:
+    return home / "applied-from.json"
+
+
+def _source(wanted: ControllerRecord, files: Mapping[str, bytes]) -> str:
+    """Names everything that decides what is applied; the manifests' place is named after their version."""
+    parts = [
+        __version__,
+        str(wanted.manifests),
+        json.dumps([wanted.settings, wanted.ports], sort_keys=True),
+        files["ca.crt"].hex(),
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _account(rendered: Iterable[Manifest]) -> tuple[str, str]:
+    """Namespace and name of the service account of the controller's pod: the rights of its chart are for it."""
+    deployment = next(item for item in rendered if item["kind"] == "Deployment")
+    return deployment["metadata"]["namespace"], deployment["spec"]["template"]["spec"]["serviceAccountName"]
+
+
+def _write_kubeconfig(book: Book, kube: Kube, account: tuple[str, str], site: Site) -> None:
+    """With a token of its service account, as in a pod, but for ten years."""
+    namespace, name = account
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": _SECONDS}}
+    token = kube.request("POST", path, body=asked)["status"]["token"]
+    authority = book.layout.certificate("ca").read_bytes()
+    document = configs.kubeconfig_with_token(name, server_of(book.record.ports), authority, token)
+    pki.write_private(site.kubeconfig, configs.written(document))
+
+
+def _certificates(found: Controller, site: Site) -> dict[str, bytes]:
+    """Made once in the life of a lab."""
+    if not (site.certificates / "tls.key").exists():
+        site.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pki.write(site.certificates, found.certificates())
+    return {file.name: file.read_bytes() for kind in ("crt", "key") for file in site.certificates.glob(f"*.{kind}")}
