@@ -18,7 +18,7 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
             yield found(
                 "SCH001",
                 place(pod.spec_path),
-                f"the {pod.kind} of {pod.owner.removeprefix('Release/')} fits no pool: {'; '.join(reasons)}",
+                f"the {pod.kind} {_named(pod)} fits no pool: {'; '.join(reasons)} ({pod.evidence}: {pod.source})",
                 "add a pool without taints; where other nodes of the cluster take it, allow this with that reason",
             )
 
@@ -39,6 +39,11 @@ def first_nodes(plan: Plan) -> Iterator[Finding]:
             f"no pool that takes {names} has a node from the start, and nothing starts one without them",
             f"minSize: {min(2, pool.max_size)} for {pool.name}",
         )
+
+
+def _named(pod: PlanPod) -> str:
+    owner = pod.owner.rpartition("/")[2]
+    return f"{pod.name} of {owner}" if pod.name and pod.name != owner else f"of {owner}"
 
 
 def _refuses(pool: Pool, pod: PlanPod) -> str:

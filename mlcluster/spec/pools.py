@@ -201,20 +201,20 @@ class NodePool(SpecModel):
     taints: Annotated[list[Taint], Field(max_length=32)] = []
     selector: Annotated[Labels, Field(min_length=1)] | None = None
     """Which nodes of an `existing` cluster belong to the pool."""
-    apply_to_nodes: ApplyToNodes = ApplyToNodes()
-    capacity: Capacity = Capacity()
-    network: PoolNetwork = PoolNetwork()
-    gpu: PoolGpu = PoolGpu()
-    reserved: Reserved = Reserved()
+    apply_to_nodes: ApplyToNodes = Field(default_factory=ApplyToNodes)
+    capacity: Capacity = Field(default_factory=Capacity)
+    network: PoolNetwork = Field(default_factory=PoolNetwork)
+    gpu: PoolGpu = Field(default_factory=PoolGpu)
+    reserved: Reserved = Field(default_factory=Reserved)
     zones: Annotated[list[ZoneName], Field(max_length=6)] = []
     """On `eks`: zones of the nodes; default: every zone of the cluster, one with EFA or a placement group."""
     startup_taints: Annotated[list[Taint], Field(max_length=16)] = []
     """On `eks`: taints that somebody takes off when the node is ready; quotas and pods do not see them."""
-    ami: Ami = Ami()
-    root_volume: RootVolume = RootVolume()
+    ami: Ami = Field(default_factory=Ami)
+    root_volume: RootVolume = Field(default_factory=RootVolume)
     hugepages_2mi: Annotated[int, Field(ge=0, le=1_000_000, alias="hugepages2Mi")] = 0
     """On `eks`: pages of 2 MiB that a node sets aside at boot; default: 5128 with EFA, else 0."""
-    update: Update = Update()
+    update: Update = Field(default_factory=Update)
     repair: bool = True
     """On `eks`: AWS replaces nodes that are broken."""
     warm: Warm | None = None

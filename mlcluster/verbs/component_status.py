@@ -74,6 +74,8 @@ def _of_objects(plan: Plan, live: LiveCluster, component: ComponentPlan) -> list
 
 def _is_ready(workload: Object) -> bool:
     counts = workload.get("status") or {}
+    if workload["kind"] == "Deployment":
+        return condition(workload, "Available").get("status") == "True"
     if workload["kind"] == "DaemonSet":
         return int(counts.get("numberReady") or 0) >= int(counts.get("desiredNumberScheduled") or 0)
     return int(counts.get("readyReplicas") or 0) >= int((workload.get("spec") or {}).get("replicas") or 0)

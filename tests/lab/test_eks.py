@@ -21,6 +21,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
+from mlcluster.plan import names
 from mlcluster.progress import Silent
 from tests.fakes.aws_provider import serve_aws
 from tests.fakes.cloud import Cloud
@@ -31,7 +32,11 @@ from tests.lab.workloads import environment, wait_for
 
 pytestmark = pytest.mark.lab
 EXAMPLES = Path(__file__).parents[2] / "examples"
-KARPENTER = [("karpenter.sh", "NodePool", "nodepools"), ("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclasses")]
+KARPENTER = [
+    ("karpenter.sh", "NodePool", "nodepools"),
+    ("karpenter.sh", "NodeClaim", "nodeclaims"),
+    ("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclasses"),
+]
 
 
 @dataclass
@@ -52,6 +57,12 @@ class Account:
             "PULUMI_DEBUG_PROVIDERS": self.attach,
         }
         return {**environment(self.root / "state"), **own}
+
+    def take_over(self, cluster: str) -> None:
+        """Kueue's namespace becomes the cluster's: the lab made it, and the plan would make it."""
+        with Kube.from_kubeconfig(self.lab.kubeconfig) as kube:
+            labels = {"metadata": {"labels": names.owned(cluster)}}
+            kube.patch("v1", "Namespace", "kueue-system", labels, field_manager="test")
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """A command that goes on."""
@@ -102,6 +113,7 @@ def written(tmp_path: Path, example: str, change: Callable[[dict[str, Any]], obj
 
 def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
     """The smallest example: two stacks, a kubeconfig between them, and nothing left at the end."""
+    account.take_over("sprout")
     spec = written(tmp_path, "eks-minimal")
     first = account.run("preview", spec)
     assert "planned, not previewed: no cluster yet" in first
@@ -149,6 +161,7 @@ def _without_gpus(data: dict[str, Any]) -> None:
 
 def test_karpenter_objects_pass_a_real_api_server(account: Account, tmp_path: Path) -> None:
     """EC2NodeClasses and Karpenter NodePools with references that AWS has answered, against their CRDs."""
+    account.take_over("comet")
     spec = written(tmp_path, "eks-karpenter")
     with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
         for definition in karpenter_definitions():
@@ -216,6 +229,7 @@ def _serves(kube: Kube, group: str, kind: str) -> bool:
 
 def test_killed_between_cluster_and_node_groups(account: Account, tmp_path: Path) -> None:
     """SIGKILL while AWS makes the node groups: the next `up` finds what was made and goes on; so does `down`."""
+    account.take_over("atlas")
     spec = written(tmp_path, "eks-training")
     account.cloud.slow = frozenset({"aws:eks/nodeGroup:NodeGroup"})
     account.cloud.gate.close(after=0)

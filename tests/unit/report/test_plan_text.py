@@ -60,10 +60,10 @@ def test_no_teams_no_team_table() -> None:
 
 def test_what_will_be_there() -> None:
     local, existing = "\n".join(lines_of(planned(SYSTEM))), "\n".join(lines_of(planned(SYSTEM, target=EXISTING)))
-    assert "kueue 0.18.3 as a process of the lab" in local
+    assert "as processes of the lab: kueue 0.18.3" in local
     assert "4 simulated nodes, " in local
     assert "nothing is paid on local" in local
-    assert "kueue 0.18.3 by Helm" in existing
+    assert "by Helm: kueue 0.18.3" in existing
     assert "simulated" not in existing
 
 

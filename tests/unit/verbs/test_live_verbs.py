@@ -20,7 +20,7 @@ from mlcluster.verbs.stage import Stage
 from mlcluster.verbs.status import look
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.kueue import put_node, put_queue, server_with_kueue
-from tests.specs import EXISTING, SYSTEM, checked, cluster, planned
+from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, checked, cluster, planned
 
 pytestmark = pytest.mark.unit
 EKS = {"kind": "eks", "region": "us-west-2"}
@@ -207,7 +207,16 @@ class TestStatus:
 
     def test_a_chart_of_which_nothing_runs(self) -> None:
         found = status_of(planned(SYSTEM, target=EKS), server_with_kueue(), FakeEngine([]))["components"]
-        assert found[1]["detail"] == "nothing of it runs"
+        assert {one["name"]: one["detail"] for one in found}["cluster-autoscaler"] == "nothing of it runs"
+
+    def test_what_stands_in_for_a_component_says_so(self) -> None:
+        plan = planned(SYSTEM, TRAIN, target=LOCAL, components={"gpuOperator": {}})
+        server = server_with_kueue()
+        for entry in plan.objects:
+            if entry.manifest["apiVersion"] == "apps/v1":
+                server.put({**entry.manifest, "status": {"conditions": [{"type": "Available", "status": "True"}]}})
+        found = {one["name"]: one for one in status_of(plan, server, FakeEngine([]))["components"]}
+        assert (found["gpu-operator"]["ready"], found["gpu-operator"]["detail"]) == (True, "simulated")
 
 
 class TestLeftovers:
