@@ -190,8 +190,11 @@ def test_killed_ones_are_told_and_healed_by_up(cluster: Cluster) -> None:
         os.kill(before[name], signal.SIGKILL)
     wait_for("their end", lambda: not set(CONTROLLERS) & set(cluster.pids()))
     assert f"crashed (not running: {', '.join(CONTROLLERS)};" in cluster.run("lab", "status", "--name", "jobs")
+    hooks = ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "jobset-mutating-webhook-configuration")
+    cluster.kube.delete(*hooks)
     cluster.run("up", str(cluster.spec), "--yes")
     assert cluster.lab.status().state == "running"
+    assert cluster.kube.get_object(*hooks) is not None
     assert {name: pid for name, pid in cluster.pids().items() if name not in CONTROLLERS} == {
         name: pid for name, pid in before.items() if name not in CONTROLLERS
     }
