@@ -70,9 +70,7 @@ def releases_in(deployment: Mapping[str, Any]) -> list[Deployed]:
     """The Helm releases, those that a killed run may have left half made among them; neither values nor secrets."""
     items = list(deployment.get("resources") or [])
     items += [entry["resource"] for entry in deployment.get("pending_operations") or []]
-    found = {
-        (one.namespace, one.name): one for one in (_deployed(item) for item in reversed(items)) if one is not None
-    }
+    found = {(one.namespace, one.name): one for one in (_deployed(item) for item in reversed(items)) if one is not None}
     return [found[key] for key in sorted(found)]
 
 

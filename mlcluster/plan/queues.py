@@ -7,7 +7,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, CohortPlan, FlavorQuota, Manifest, PlanObject, Pool, TeamPlan
 from mlcluster.plan.objects import KUEUE_API, make, object_id
 from mlcluster.plan.quantities import canonical, ordered
-from mlcluster.plan.topology import Levels, pool_levels, topology_id, topology_name, topology_objects
+from mlcluster.plan.topology import Levels, flavor_name, pool_levels, topology_id, topology_name, topology_objects
 from mlcluster.spec.cluster import ClusterSpec
 
 
@@ -57,10 +57,11 @@ def queue_objects(  # noqa: PLR0913 -- pools, teams, cohorts, and how they share
     topologies = topology_objects(cluster, pools, rules.levels, kueue)
     made = [_flavor(cluster, pool, kueue, rules.levels.get(pool.name)) for pool in pools]
     flavors = tuple(entry.id for entry in made)
-    made += [_cohort(cluster, cohort, (kueue, *flavors)) for cohort in cohorts]
+    called = {pool.name: flavor_name(pool, rules.levels.get(pool.name)) for pool in pools}
+    made += [_cohort(cluster, cohort, (kueue, *flavors), called) for cohort in cohorts]
     for team in teams:
         if team.name not in rules.elsewhere:
-            made.append(_cluster_queue(cluster, team, kueue, rules))
+            made.append(_cluster_queue(cluster, team, kueue, rules, called))
             made.append(_local_queue(cluster, team))
     return [*topologies.values(), *made]
 
@@ -77,20 +78,23 @@ def _flavor(cluster: str, pool: Pool, kueue: str, levels: Levels | None) -> Plan
         body["spec"]["nodeTaints"] = taints
     if tolerations:
         body["spec"]["tolerations"] = tolerations
-    needs = (kueue,)
+    needs: tuple[str, ...] = (kueue,)
     if levels:
         body["spec"]["topologyName"] = topology_name(levels)
         needs = (kueue, topology_id(levels))
-    return make(cluster, KUEUE_API, "ResourceFlavor", pool.name, body, needs=needs, spec_path=pool.spec_path)
+    name = flavor_name(pool, levels)
+    return make(cluster, KUEUE_API, "ResourceFlavor", name, body, needs=needs, spec_path=pool.spec_path)
 
 
-def _cohort(cluster: str, cohort: CohortPlan, needs: tuple[str, ...]) -> PlanObject:
+def _cohort(cluster: str, cohort: CohortPlan, needs: tuple[str, ...], called: Mapping[str, str]) -> PlanObject:
     quotas = [FlavorQuota(pool, amounts, None, None) for pool, amounts in cohort.remainder.items()]
-    spec: Manifest = {"resourceGroups": _resource_groups(quotas)} if quotas else {}
+    spec: Manifest = {"resourceGroups": _resource_groups(quotas, called)} if quotas else {}
     return make(cluster, KUEUE_API, "Cohort", cohort.name, {"spec": spec}, needs=needs, spec_path=cohort.spec_path)
 
 
-def _cluster_queue(cluster: str, team: TeamPlan, kueue: str, rules: QueueRules) -> PlanObject:
+def _cluster_queue(
+    cluster: str, team: TeamPlan, kueue: str, rules: QueueRules, called: Mapping[str, str]
+) -> PlanObject:
     preemption: Manifest = {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"}
     if team.name in rules.displaces:
         preemption["borrowWithinCohort"] = {
@@ -104,12 +108,12 @@ def _cluster_queue(cluster: str, team: TeamPlan, kueue: str, rules: QueueRules) 
             "queueingStrategy": "BestEffortFIFO",
             "flavorFungibility": {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"},
             "preemption": preemption,
-            "resourceGroups": _resource_groups(team.quotas),
+            "resourceGroups": _resource_groups(team.quotas, called),
         }
     }
     if rules.fair:
         body["spec"]["fairSharing"] = {"weight": str(rules.weights.get(team.name, 1))}
-    flavors = tuple(object_id("ResourceFlavor", quota.pool) for quota in team.quotas)
+    flavors = tuple(object_id("ResourceFlavor", called[quota.pool]) for quota in team.quotas)
     return make(
         cluster,
         KUEUE_API,
@@ -136,7 +140,7 @@ def _local_queue(cluster: str, team: TeamPlan) -> PlanObject:
     )
 
 
-def _resource_groups(quotas: Iterable[FlavorQuota]) -> list[Manifest]:
+def _resource_groups(quotas: Iterable[FlavorQuota], called: Mapping[str, str]) -> list[Manifest]:
     """One group: cpu stands in every flavor and may stand in one group only.
 
     Every flavor lists every covered resource, in the same order; what a pool does not have is "0".
@@ -145,7 +149,9 @@ def _resource_groups(quotas: Iterable[FlavorQuota]) -> list[Manifest]:
     covered = ordered({name for quota in quotas for name in quota.nominal})
     if not covered:
         return []
-    flavors = [{"name": quota.pool, "resources": [_resource(quota, name) for name in covered]} for quota in quotas]
+    flavors = [
+        {"name": called[quota.pool], "resources": [_resource(quota, name) for name in covered]} for quota in quotas
+    ]
     return [{"coveredResources": covered, "flavors": flavors}]
 
 

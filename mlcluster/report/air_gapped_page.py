@@ -31,7 +31,7 @@ the mirror.
 
 On a machine with a way out, with the spec as it is without `registry`:
 
-```sh
+```bash
 mlcluster plan cluster.yaml -o json > plan.json
 # charts
 jq -r '.releases[] | select(.realisation == "helm") | [.name, .chart, .version, .repository] | @tsv' plan.json
@@ -41,7 +41,7 @@ jq -r '.objects | .. | .image? | strings' plan.json | sort -u
 
 The images of a chart in exactly this version and with exactly these values:
 
-```sh
+```bash
 jq '.releases[] | select(.name == "gpu-operator") | .values' plan.json > values.json
 helm template gpu-operator gpu-operator --repo https://helm.ngc.nvidia.com/nvidia --version v26.7.0 -f values.json |
   grep -E 'image:|repository:'
@@ -52,7 +52,7 @@ KServe's runtimes bring their own: look at these two lines together.
 
 ## Fill the mirror
 
-```sh
+```bash
 helm pull gpu-operator --repo https://helm.ngc.nvidia.com/nvidia --version v26.7.0
 helm push gpu-operator-v26.7.0.tgz oci://{MIRROR}/{CHARTS}
 crane copy nvcr.io/nvidia/gpu-operator:v26.7.0 {MIRROR}/nvidia/gpu-operator:v26.7.0     # or skopeo, oras, docker

@@ -104,7 +104,10 @@ def written(tmp_path: Path, example: str, change: Callable[[dict[str, Any]], obj
     data = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text("utf-8"))
     # The stand-in only writes releases down, so what they bring is in the cluster before them.
     reason = "put there by the test"
-    data["allow"] = [*data.get("allow", []), *({"id": each, "reason": reason} for each in ("EXI001", "EXI006", "EXI007"))]
+    data["allow"] = [
+        *data.get("allow", []),
+        *({"id": each, "reason": reason} for each in ("EXI001", "EXI006", "EXI007")),
+    ]
     change(data)
     path = tmp_path / "cluster.yaml"
     path.write_text(yaml.safe_dump(data), encoding="utf-8")
