@@ -5,6 +5,7 @@ DescribeInstanceTopology knows, which are those with EFA for training). Kueue's 
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -53,6 +54,18 @@ def topology_name(levels: Levels) -> str:
     if levels in known:
         return known[levels]
     return f"levels-{hashlib.sha256(' '.join(levels).encode()).hexdigest()[:8]}"
+
+
+def flavor_name(pool: Pool, levels: Levels | None) -> str:
+    """What the pool's flavor is called: as the pool, with topology also after what Kueue then refuses to change.
+
+    Labels, tolerations and topology of such a flavor are fixed, and while a queue uses it, it cannot be deleted: what
+    changes is another flavor, to which the queues move before the old one goes. What stands before the dot is the pool.
+    """
+    if not levels:
+        return pool.name
+    fixed = [list(levels), sorted(pool.selector.items()), [(t.key, t.value, t.effect) for t in pool.taints]]
+    return f"{pool.name}.{hashlib.sha256(json.dumps(fixed).encode()).hexdigest()[:8]}"
 
 
 def topology_objects(

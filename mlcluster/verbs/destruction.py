@@ -50,6 +50,7 @@ def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruc
     for changes in previews:
         going = [change.id for change in changes.effective if change.op in {"delete", "replace"}]
         kept = {_pool(change.id) for change in changes.items if change.id not in going}
+        flavors = {_flavor(change.id) for change in changes.items if change.id not in going} - {""}
         for identifier in going:
             kind, _, rest = identifier.partition("/")
             if kind == "Namespace":
@@ -62,9 +63,15 @@ def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruc
                 made.append(Destruction("volume", rest, ()))
             elif kind == "Node" and _pool(identifier) not in kept:
                 made.append(Destruction("pool", _pool(identifier), ()))
-            elif kind == "ResourceFlavor":  # on an existing cluster a pool is its flavor alone
-                made.append(Destruction("pool", rest, ()))
+            elif kind == "ResourceFlavor" and _flavor(identifier) not in flavors:
+                made.append(Destruction("pool", _flavor(identifier), ()))  # on an existing cluster a pool is its flavor
     return sorted(set(made), key=lambda one: one.key)
+
+
+def _flavor(identifier: str) -> str:
+    """The pool whose flavor this is, "" for anything else; with topology a flavor has more behind a dot."""
+    kind, _, name = identifier.partition("/")
+    return name.partition(".")[0] if kind == "ResourceFlavor" else ""
 
 
 def live_in(kube: Kube, namespace: str) -> list[str]:

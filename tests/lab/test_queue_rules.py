@@ -99,9 +99,14 @@ def test_jobs_that_ask_for_no_place_run_as_before(kube: Kube) -> None:
 
 
 def test_levels_of_a_flavor_cannot_change(kube: Kube) -> None:
-    """Which is why other levels need another pool (docs/topology.md)."""
+    """Which is why other levels are another flavor."""
+    (name,) = [
+        entry["metadata"]["name"]
+        for entry in kube.list(KUEUE, "ResourceFlavor")
+        if entry["metadata"]["name"].startswith("train.")
+    ]
     with pytest.raises(ApiError, match="topologyName is immutable"):
-        kube.patch(KUEUE, "ResourceFlavor", "train", {"spec": {"topologyName": "hostname"}})
+        kube.patch(KUEUE, "ResourceFlavor", name, {"spec": {"topologyName": "hostname"}})
 
 
 def test_weights_are_kueues(kube: Kube) -> None:

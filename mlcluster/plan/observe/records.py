@@ -121,9 +121,10 @@ def _idle() -> str:
 
 
 def _physical(metric: str) -> str:
-    """A metric of Kueue in physical GPUs; cluster queues are called as teams are, flavors as pools."""
+    """A metric of Kueue in physical GPUs; cluster queues are called as teams are, flavors as pools before any dot."""
     named = f"max by (cluster_queue, flavor, resource) ({metric}{{{GPU_QUOTA},{LEADER}}})"
-    for theirs, ours in (("cluster_queue", "team"), ("flavor", "pool"), ("resource", "kueue_resource")):
-        named = f'label_replace({named}, "{ours}", "$1", "{theirs}", "(.+)")'
+    parts = (("cluster_queue", "team", "(.+)"), ("flavor", "pool", "([^.]+).*"), ("resource", "kueue_resource", "(.+)"))
+    for theirs, ours, what in parts:
+        named = f'label_replace({named}, "{ours}", "$1", "{theirs}", "{what}")'
     shares = f"max by (pool, kueue_resource) ({SHARE})"
     return f"sum by (team, pool) ({named} * on (pool, kueue_resource) group_left () {shares})"

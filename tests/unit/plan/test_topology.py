@@ -55,7 +55,7 @@ def test_other_levels_are_another_object() -> None:
 
 def test_a_flavor_names_its_topology_and_comes_after_it() -> None:
     plan = planned(SYSTEM, {**TRAIN, "topology": "auto"})
-    flavor = next(entry for entry in plan.objects if entry.id == "ResourceFlavor/train")
+    flavor = next(entry for entry in plan.objects if entry.id.startswith("ResourceFlavor/train."))
     assert flavor.manifest["spec"]["topologyName"] == "block-rack"
     assert "Topology/block-rack" in flavor.needs
 
@@ -81,9 +81,33 @@ def test_what_would_let_nothing_in_is_found(pool: Data, target: Data, expected: 
 def test_with_topology_on_one_pool_all_have_it() -> None:
     """A queue with both kinds of flavor would admit jobs that ask for no place to one kind only."""
     flavors = manifests(planned(SYSTEM, {**TRAIN, "topology": "auto"}), "ResourceFlavor")
-    assert {name: flavor["spec"]["topologyName"] for name, flavor in flavors.items()} == {
+    assert {name.partition(".")[0]: flavor["spec"]["topologyName"] for name, flavor in flavors.items()} == {
         "system": "hostname", "train": "block-rack",
     }  # fmt: skip
+
+
+def flavor(**more: Any) -> str:
+    """What the flavor of the GPU pool is called, in its queue too."""
+    teams: list[Data] = [{"name": "research", "guarantee": {"train": {"nodes": 1}}}]
+    plan = planned(SYSTEM, {**TRAIN, **more}, teams=teams)
+    (name,) = [name for name in manifests(plan, "ResourceFlavor") if name.partition(".")[0] == "train"]
+    (queue,) = manifests(plan, "ClusterQueue").values()
+    assert [entry["name"] for entry in queue["spec"]["resourceGroups"][0]["flavors"]] == [name]
+    return name
+
+
+def test_what_kueue_refuses_to_change_gives_a_flavor_another_name() -> None:
+    taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
+    names = [
+        flavor(),
+        flavor(topology="auto"),
+        flavor(topology=["mlcluster.dev/rack"]),
+        flavor(topology="auto", taints=[taint]),
+    ]
+    assert names[0] == "train"
+    assert len(set(names)) == 4
+    assert flavor(taints=[taint]) == "train"
+    assert flavor(topology="auto", maxSize=2) == names[1]
 
 
 def test_a_pool_from_zero_stays_without_and_that_is_told() -> None:
