@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,13 @@ def kustomize(programs: Programs, name: str, directory: Path) -> list[dict[str, 
     with tempfile.TemporaryDirectory(prefix="mlcluster-render-") as scratch:
         rendered = _run([programs.kubectl, "kustomize", directory], name, scratch)
         return _parsed(programs, rendered, name, scratch)
+
+
+def plain(programs: Programs, name: str, files: Iterable[Path]) -> list[dict[str, Any]]:
+    """The objects of files that need no rendering; for the errors see `helm`."""
+    text = "\n---\n".join(file.read_text() for file in files)
+    with tempfile.TemporaryDirectory(prefix="mlcluster-render-") as scratch:
+        return _parsed(programs, text, name, scratch)
 
 
 def documents(text: str) -> list[dict[str, Any]]:
