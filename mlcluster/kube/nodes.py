@@ -1,13 +1,14 @@
 """Labels and taints of ours on nodes that are somebody else's: put on, told apart from those of others, taken off.
 
-Labels go by server-side apply under a field manager of our own, so the server knows which are ours. `spec.taints` is
-one atomic list to the server, so no two managers can share it by apply (fluxcd/kustomize-controller#772): it is read,
+Labels go by server-side apply under a field manager of our own, so the server knows which are ours; over another's
+value goes only what is said to be an instruction to a component, whose controller writes it too. `spec.taints` is one
+atomic list to the server, so no two managers can share it by apply (fluxcd/kustomize-controller#772): it is read,
 changed and written back under the precondition that nobody wrote in between, and an annotation says which are ours.
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlcluster.errors import MlclusterError
@@ -28,10 +29,15 @@ _DOING = "putting labels and taints on nodes"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a node is to carry because of the spec."""
+    """What a node is to carry because of the spec.
+
+    Attributes:
+        over: keys of labels that go over the value of somebody else.
+    """
 
     labels: Mapping[str, str]
     taints: tuple[TaintKey, ...]
+    over: frozenset[str] = frozenset()
 
 
 NOTHING = Wanted({}, ())
@@ -44,6 +50,7 @@ class NodeChange:
     Attributes:
         keeps: the labels of ours that it has then.
         adds: of those, what it does not have yet.
+        takes: of `adds`, those that go over the value of somebody else, and that value.
         drops: keys of ours that go.
         taints: to put on.
         untaints: to take off.
@@ -56,6 +63,7 @@ class NodeChange:
     drops: tuple[str, ...]
     taints: tuple[TaintKey, ...]
     untaints: tuple[TaintKey, ...]
+    takes: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_marked(node: Object) -> bool:
@@ -90,16 +98,14 @@ def change(node: Object, wanted: Wanted) -> NodeChange | None:
     """
     metadata = node["metadata"]
     labels, ours = metadata.get("labels") or {}, our_labels(node)
-    for key, value in wanted.labels.items():
-        if key in labels and key not in ours and labels[key] != value:
-            raise _taken(metadata["name"], f"label {key}={labels[key]}", f"{key}={value}")
+    takes = _taken_over(node, wanted.labels, wanted.over)
     adds = {key: value for key, value in wanted.labels.items() if labels.get(key) != value}
     keeps = {key: value for key, value in wanted.labels.items() if key in adds or key in ours}
     drops = tuple(sorted(ours.keys() - wanted.labels.keys()))
     taints, untaints = _taint_change(node, wanted.taints)
     if not (adds or drops or taints or untaints):
         return None
-    return NodeChange(metadata["name"], metadata["uid"], keeps, adds, drops, taints, untaints)
+    return NodeChange(metadata["name"], metadata["uid"], keeps, adds, drops, taints, untaints, takes)
 
 
 def write(kube: Kube, wanted: NodeChange, taints: Iterable[TaintKey]) -> None:
@@ -108,23 +114,57 @@ def write(kube: Kube, wanted: NodeChange, taints: Iterable[TaintKey]) -> None:
     Raises:
         MlclusterError: a label or taint belongs to somebody else, or others write without a pause.
     """
-    if wanted.adds or wanted.drops:
+    if wanted.takes:
+        _take_labels(kube, wanted)
+    elif wanted.adds or wanted.drops:
         _write_labels(kube, wanted)
     if wanted.taints or wanted.untaints:
         _write_taints(kube, wanted.name, tuple(taints))
 
 
 def _write_labels(kube: Kube, wanted: NodeChange) -> None:
-    # with the UID the server does not create the node that somebody deleted a moment ago
-    metadata: Object = {"name": wanted.name, "uid": wanted.uid}
-    if wanted.keeps:
-        metadata["labels"] = dict(wanted.keeps)
     try:
-        kube.apply({"apiVersion": "v1", "kind": "Node", "metadata": metadata}, field_manager=MANAGER, force=False)
+        kube.apply(_labelled(wanted), field_manager=MANAGER, force=False)
     except ApiError as error:
         if error.status == 409 and kube.get_object("v1", "Node", wanted.name) is None:
             return
         raise
+
+
+def _take_labels(kube: Kube, wanted: NodeChange) -> None:
+    """By force, which is for the whole request: so only onto the node as it was when no other label was taken."""
+    for _ in range(_TRIES):
+        node = kube.get_object("v1", "Node", wanted.name)
+        if node is None or node["metadata"]["uid"] != wanted.uid:
+            return
+        _taken_over(node, wanted.keeps, wanted.takes)
+        manifest = _labelled(wanted, resourceVersion=node["metadata"]["resourceVersion"])
+        try:
+            kube.apply(manifest, field_manager=MANAGER, force=True)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        else:
+            return
+    raise _restless(wanted.name)
+
+
+def _labelled(wanted: NodeChange, **more: str) -> Object:
+    # with the UID the server does not create the node that somebody deleted a moment ago
+    metadata: Object = {"name": wanted.name, "uid": wanted.uid, **more}
+    if wanted.keeps:
+        metadata["labels"] = dict(wanted.keeps)
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+
+
+def _taken_over(node: Object, wanted: Mapping[str, str], over: Collection[str]) -> dict[str, str]:
+    """The values of others that `wanted` goes over; one that is not in `over` is refused."""
+    labels, ours = node["metadata"].get("labels") or {}, our_labels(node)
+    theirs = {key: labels[key] for key in wanted if labels.get(key, wanted[key]) != wanted[key] and key not in ours}
+    for key, value in theirs.items():
+        if key not in over:
+            raise _taken(node["metadata"]["name"], f"label {key}={value}", f"{key}={wanted[key]}")
+    return theirs
 
 
 def _write_taints(kube: Kube, name: str, wanted: tuple[TaintKey, ...]) -> None:
@@ -149,7 +189,7 @@ def _write_taints(kube: Kube, name: str, wanted: tuple[TaintKey, ...]) -> None:
                 raise
         else:
             return
-    raise MlclusterError(_DOING, f"others changed node {name} {_TRIES} times in a row", "run the same command again")
+    raise _restless(name)
 
 
 def _taint_change(node: Object, wanted: tuple[TaintKey, ...]) -> tuple[tuple[TaintKey, ...], tuple[TaintKey, ...]]:
@@ -163,6 +203,11 @@ def _taint_change(node: Object, wanted: tuple[TaintKey, ...]) -> tuple[tuple[Tai
         if found != value:
             raise _taken(node["metadata"]["name"], f"taint {key}={found}:{effect}", f"{key}={value}:{effect}")
     return tuple(taint for taint in wanted if taint not in others), drops
+
+
+def _restless(name: str) -> MlclusterError:
+    happened = f"others changed node {name} {_TRIES} times in a row"
+    return MlclusterError(_DOING, happened, "run the same command again")
 
 
 def _taken(name: str, found: str, wanted: str) -> MlclusterError:

@@ -1,7 +1,11 @@
 """Labels and taints of the spec on the nodes of an `existing` cluster, where the spec says `applyToNodes`.
 
-A step of its own after the platform: nodes are nobody's resource in a stack. What is ours is read from the nodes
-themselves each time, so an interrupted run is simply run again, and the next `up` marks nodes that have joined.
+Nodes are nobody's resource in a stack. What is ours is read from the nodes themselves each time, so an interrupted run
+is simply run again, and the next `up` marks nodes that have joined.
+
+New labels go on before the platform, so that the GPU operator finds the nodes as they are meant when it comes. After it
+goes whatever needs it: names of configurations that it brings; taints, which its daemon sets tolerate by then
+(`NoExecute` would evict those that run); and what comes off, as an operator that is on its way out would still act.
 """
 
 from collections import Counter
@@ -10,7 +14,18 @@ from dataclasses import dataclass
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.nodes import NOTHING, NodeChange, TaintKey, Wanted, change, is_marked, write
+from mlcluster.kube.nodes import (
+    NOTHING,
+    NodeChange,
+    TaintKey,
+    Wanted,
+    change,
+    is_marked,
+    our_labels,
+    our_taints,
+    write,
+)
+from mlcluster.plan.components.instructions import NAMES_CONFIGURATION, instructs
 from mlcluster.plan.model import Pool
 from mlcluster.progress import Progress
 from mlcluster.verbs.reading import Reading
@@ -44,8 +59,11 @@ def marks_of(reading: Reading) -> list[Mark]:
     ]
 
 
-def node_steps(kube: Kube, marks: Sequence[Mark]) -> list[NodeStep]:
+def node_steps(kube: Kube, marks: Sequence[Mark], *, early: bool = False) -> list[NodeStep]:
     """What differs on the nodes now; [] when each is what the spec says.
+
+    Args:
+        early: only what goes on before the platform.
 
     Raises:
         MlclusterError: we may not write nodes, or somebody else has put another value where ours would go.
@@ -53,7 +71,7 @@ def node_steps(kube: Kube, marks: Sequence[Mark]) -> list[NodeStep]:
     nodes = kube.list("v1", "Node")
     if not marks and not any(map(is_marked, nodes)):
         return []
-    found = [NodeStep(changed, wanted) for node in nodes for changed, wanted in _changes(node, marks)]
+    found = [NodeStep(changed, wanted) for node in nodes for changed, wanted in _changes(node, marks, early=early)]
     if found and not kube.can("patch", "", "nodes"):
         happened = f"we may not change nodes (403), and {len(found)} are to be changed"
         raise MlclusterError("putting labels and taints on nodes", happened, "ask for the right to patch nodes")
@@ -77,6 +95,12 @@ def put_marks(reading: Reading, kube: Kube, progress: Progress) -> None:
         _take_steps(kube, node_steps(kube, marks_of(reading)), progress, "putting labels and taints on nodes")
 
 
+def put_labels_first(reading: Reading, kube: Kube, progress: Progress) -> None:
+    """Puts on what goes before the platform; nothing comes off and no taint changes."""
+    if marks := marks_of(reading):
+        _take_steps(kube, node_steps(kube, marks, early=True), progress, "putting labels on nodes")
+
+
 def take_off_marks(kube: Kube, progress: Progress) -> None:
     """Takes off every label and taint that `put_marks` has put on, whatever the spec says now."""
     _take_steps(kube, node_steps(kube, []), progress, "taking labels and taints off nodes")
@@ -95,18 +119,29 @@ def _mark(pool: Pool, *, labels: bool, taints: bool) -> Mark:
     """What the plan says of the pool, less the labels by which its nodes are found."""
     put = {key: value for key, value in pool.labels.items() if pool.selector.get(key) != value}
     bad = tuple((taint.key, taint.value, taint.effect) for taint in pool.taints)
-    return Mark(frozenset(pool.selector.items()), Wanted(put if labels else {}, bad if taints else ()))
+    wanted = Wanted(put if labels else {}, bad if taints else (), frozenset(filter(instructs, put)))
+    return Mark(frozenset(pool.selector.items()), wanted)
 
 
-def _changes(node: Object, marks: Sequence[Mark]) -> Iterator[tuple[NodeChange, Wanted]]:
+def _changes(node: Object, marks: Sequence[Mark], *, early: bool) -> Iterator[tuple[NodeChange, Wanted]]:
     labels = (node["metadata"].get("labels") or {}).items()
     wanted = next((mark.wanted for mark in marks if mark.selector <= labels), NOTHING)
+    if early:
+        wanted = _early(node, wanted)
     if changed := change(node, wanted):
         yield changed, wanted
 
 
+def _early(node: Object, wanted: Wanted) -> Wanted:
+    """All of ours that is there, and the labels that need nothing of the platform."""
+    ready = {key: value for key, value in wanted.labels.items() if key not in NAMES_CONFIGURATION}
+    return Wanted({**our_labels(node), **ready}, tuple(our_taints(node)), wanted.over)
+
+
 def _texts(changed: NodeChange) -> Iterator[str]:
-    yield from (f"get label {key}={value}" for key, value in changed.adds.items())
+    for key, value in changed.adds.items():
+        instead = f" in place of {changed.takes[key]}, which somebody else has set" if key in changed.takes else ""
+        yield f"get label {key}={value}{instead}"
     yield from (f"lose label {key}" for key in changed.drops)
     yield from (f"get taint {_spelt(taint)}{_warning(taint)}" for taint in changed.taints)
     yield from (f"lose taint {_spelt(taint)}" for taint in changed.untaints)

@@ -19,7 +19,7 @@ from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
 from mlcluster.verbs.emptying import installed_releases
 from mlcluster.verbs.found_before import note_found
 from mlcluster.verbs.live import LiveCluster, is_eks, open_cluster, stages_of
-from mlcluster.verbs.node_marks import planned_marks, put_marks
+from mlcluster.verbs.node_marks import planned_marks, put_labels_first, put_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading, read, stop_on_errors
@@ -208,6 +208,7 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     hold_queues(live.kube, [one.name for one in agreed.going if one.kind == "namespace"], screen.progress)
     note_found(reading.plan, live.kube, _held(agreed.stages))
     before = installed_releases(agreed.stages[-1])
+    put_labels_first(reading, live.kube, screen.progress)
     for stage, changes in zip(agreed.stages, agreed.previews, strict=True):
         if changes or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)

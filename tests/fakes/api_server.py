@@ -289,6 +289,9 @@ class FakeApiServer:
         manager = params["fieldManager"]
         old = self.objects.get(target.key)
         wanted = copy.deepcopy(body)
+        asked = wanted["metadata"].pop("resourceVersion", "")
+        if asked and asked != (old or {"metadata": {}})["metadata"].get("resourceVersion"):
+            raise Refusal(409, "Conflict", "the object has been modified")
         if target.subresource == "status":
             wanted = {key: wanted[key] for key in ("apiVersion", "kind", "metadata", "status") if key in wanted}
             self._live(target)

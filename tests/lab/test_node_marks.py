@@ -107,3 +107,27 @@ def test_a_label_of_others_is_refused_by_the_server_too(kube: Kube) -> None:
         write(kube, found, ())
     assert caught.value.status == 409
     assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
+
+
+def test_an_instruction_goes_over_the_operators_label_and_nothing_else_does(kube: Kube, lab: Lab) -> None:
+    """The GPU operator labels a node first, by an update under a manager of its own, and writes on as we take it."""
+    key = "nvidia.com/gpu.deploy.driver"
+    theirs = {key: "true", "nvidia.com/gpu.present": "true"}
+    kube.patch("v1", "Node", NAME, {"metadata": {"labels": theirs}}, field_manager="gpu-operator")
+    wanted = Wanted({**WANTED.labels, key: "false"}, (), frozenset({key}))
+    with Interrupted.from_kubeconfig(lab.kubeconfig) as ours:
+        ours.other, ours.pending = kube, [{"key": f"their-{number}", "effect": "NoSchedule"} for number in range(2)]
+        write(ours, changed(kube, wanted), ())
+        assert ours.pending == []
+    labels = node(kube)["metadata"]["labels"]
+    assert (labels[key], labels["nvidia.com/gpu.present"], labels["role"]) == ("false", "true", "gpu")
+    assert our_labels(node(kube)) == {"ml-purpose": "training", key: "false"}
+    assert change(node(kube), wanted) is None, "once more changes nothing"
+
+    kube.patch("v1", "Node", NAME, {"metadata": {"labels": {key: "true"}}}, field_manager="gpu-operator")
+    found = changed(kube, wanted)
+    assert found.takes == {key: "true"}
+    kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
+    with pytest.raises(MlclusterError, match="label ml-purpose=serving of somebody else"):
+        write(kube, found, ())
+    assert node(kube)["metadata"]["labels"][key] == "true"

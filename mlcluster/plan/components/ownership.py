@@ -13,7 +13,8 @@ from mlcluster.spec.gpu_duties import DUTIES, IMAGE, Duty, known_gpu, owners
 OPERATOR = "gpu-operator"
 NOBODY = ""
 
-_DEPLOY = "nvidia.com/gpu.deploy."
+DEPLOY = "nvidia.com/gpu.deploy."
+"""Before the name of an operand: the label by which a node takes or declines it."""
 _OPERANDS: Mapping[Duty, str] = {
     "driver": "driver",
     "toolkit": "container-toolkit",
@@ -54,7 +55,7 @@ def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, s
         if found[duty] == IMAGE or (duty == "migManager" and found[duty] != OPERATOR and known is None)
     )
     return {
-        f"{_DEPLOY}{_OPERANDS[duty]}": "false"
+        f"{DEPLOY}{_OPERANDS[duty]}": "false"
         for duty in declined
         if any(other[duty] == OPERATOR for other in table.values())
     }

@@ -149,3 +149,42 @@ def test_a_changed_taint_of_ours_is_not_ours_any_more(server: FakeApiServer) -> 
     with pytest.raises(MlclusterError, match="dedicated=serving:NoSchedule"):
         change(node(server), WANTED)
     assert change(node(server), Wanted({"ml-purpose": "training"}, ())) is None
+
+
+def test_an_instruction_goes_over_the_value_of_another(server: FakeApiServer) -> None:
+    key = "nvidia.com/gpu.deploy.driver"
+    node(server)["metadata"]["labels"][key] = "true"
+    wanted = Wanted({**WANTED.labels, key: "false"}, (), frozenset({key}))
+    found = change(node(server), wanted)
+    assert found is not None
+    assert found.takes == {key: "true"}
+    write(server.kube(), found, ())
+    assert node(server)["metadata"]["labels"] == {"role": "gpu", "ml-purpose": "training", key: "false"}
+    assert our_labels(node(server)) == {"ml-purpose": "training", key: "false"}
+    assert change(node(server), wanted) is None
+
+
+def test_by_force_nothing_else_is_taken(server: FakeApiServer) -> None:
+    """Somebody labels the node between our look and our write: what is forced goes onto the node that we looked at."""
+    key, other = "nvidia.com/gpu.deploy.driver", "ml-purpose"
+    node(server)["metadata"]["labels"][key] = "true"
+    found = change(node(server), Wanted({**WANTED.labels, key: "false"}, (), frozenset({key})))
+    assert found is not None
+    pending = ["serving"]
+
+    def quicker(old: Any, new: Any) -> None:
+        if pending and new["kind"] == "Node":
+            old["metadata"]["labels"][other] = pending.pop()
+            raise_conflict()
+
+    server.on_write = quicker
+    with pytest.raises(MlclusterError, match=f"label {other}=serving of somebody else"):
+        write(server.kube(), found, ())
+    assert node(server)["metadata"]["labels"] == {"role": "gpu", key: "true", other: "serving"}
+
+
+def test_who_labels_without_a_pause_is_told(server: FakeApiServer) -> None:
+    node(server)["metadata"]["labels"]["role"] = "cpu"
+    server.fail("PATCH", "nodes/gpu-0", 409, "Conflict")
+    with pytest.raises(MlclusterError, match="12 times in a row"):
+        put(server, Wanted({"role": "gpu"}, (), frozenset({"role"})))

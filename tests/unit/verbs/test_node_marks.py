@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from mlcluster.errors import MlclusterError
+from mlcluster.plan.components.assembly import contributions
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.index import selected
+from mlcluster.plan.components.instructions import FACTS, instructs
+from mlcluster.plan.pools import resolve_pools
 from mlcluster.progress import Silent
-from mlcluster.verbs.node_marks import marks_of, planned_marks, put_marks, take_off_marks
+from mlcluster.spec.load import parse
+from mlcluster.verbs.node_marks import marks_of, planned_marks, put_labels_first, put_marks, take_off_marks
 from mlcluster.verbs.reading import Reading, read
 from tests.fakes.api_server import FakeApiServer
 from tests.specs import EXISTING, LOCAL, SHAPE, SYSTEM, Data, cluster
@@ -22,9 +28,9 @@ POOL: Data = {
 }
 
 
-def reading(tmp_path: Path, *pools: Data, target: Data = EXISTING) -> Reading:
+def reading(tmp_path: Path, *pools: Data, target: Data = EXISTING, **rest: Any) -> Reading:
     path = tmp_path / "cluster.yaml"
-    path.write_text(json.dumps(cluster(*pools, target=target)), "utf-8")
+    path.write_text(json.dumps(cluster(*pools, target=target, **rest)), "utf-8")
     return read(path)
 
 
@@ -89,3 +95,91 @@ def test_who_may_not_patch_nodes_is_told_before_anything_is_done(server: FakeApi
     server.can = lambda spec: spec["resourceAttributes"]["resource"] != "nodes"
     with pytest.raises(MlclusterError, match="we may not change nodes"):
         planned_marks(reading(tmp_path, SYSTEM, POOL), server.kube())
+
+
+OPTS_OUT: Data = {
+    "name": "ready",
+    "nodeShape": {"cpu": "64", "memory": "512Gi", "gpu": {"model": "a100", "count": 8, "memoryMib": 81920}},
+    "maxSize": 2,
+    "gpu": {"imageBrings": ["driver", "toolkit"], "mig": "all-1g.10gb"},
+    "applyToNodes": {"labels": True, "taints": True},
+    "taints": [{"key": "dedicated", "value": "training", "effect": "NoSchedule"}],
+}
+BARE: Data = {**OPTS_OUT, "name": "bare", "gpu": {}, "applyToNodes": {}}
+DRIVER = "nvidia.com/gpu.deploy.driver"
+MIG = "nvidia.com/mig.config"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Reading:
+    """The image of one pool brings the driver, so its nodes decline what the operator installs on the other."""
+    return reading(tmp_path, SYSTEM, OPTS_OUT, BARE, components={"gpuOperator": {}})
+
+
+@pytest.fixture
+def labelled() -> FakeApiServer:
+    """The operator was quicker than `up`."""
+    server = FakeApiServer()
+    metadata = {"name": "ready-0", "labels": {"example.com/pool": "ready", DRIVER: "true"}}
+    server.put({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}})
+    return server
+
+
+def test_an_instruction_to_a_component_goes_over_its_own_label(labelled: FakeApiServer, mixed: Reading) -> None:
+    kube = labelled.kube()
+    assert f"1 node gets label {DRIVER}=false in place of true, which somebody else has set" in planned_marks(
+        mixed, kube
+    )
+    put_marks(mixed, kube, Silent())
+    found = labels(labelled, "ready-0")
+    assert (found[DRIVER], found["nvidia.com/gpu.deploy.container-toolkit"]) == ("false", "false")
+    assert planned_marks(mixed, kube) == []
+
+
+def test_before_the_platform_go_the_labels_that_need_nothing_of_it(labelled: FakeApiServer, mixed: Reading) -> None:
+    """A MIG layout is a name in a ConfigMap that comes with the platform; taints wait for what tolerates them."""
+    kube = labelled.kube()
+    put_labels_first(mixed, kube, Silent())
+    assert labels(labelled, "ready-0")[DRIVER] == "false"
+    assert MIG not in labels(labelled, "ready-0")
+    assert planned_marks(mixed, kube) == [
+        f"1 node gets label {MIG}=all-1g.10gb",
+        "1 node gets taint dedicated=training:NoSchedule",
+    ]
+    put_marks(mixed, kube, Silent())
+    assert labels(labelled, "ready-0")[MIG] == "all-1g.10gb"
+
+
+def test_before_the_platform_nothing_of_ours_changes_its_layout_or_goes(
+    labelled: FakeApiServer, mixed: Reading, tmp_path: Path
+) -> None:
+    kube = labelled.kube()
+    put_marks(mixed, kube, Silent())
+    before = labels(labelled, "ready-0")
+    pool = {**OPTS_OUT, "gpu": {"imageBrings": ["driver"], "mig": "all-2g.20gb"}, "taints": []}
+    changed = reading(tmp_path, SYSTEM, pool, BARE, components={"gpuOperator": {}})
+    put_labels_first(changed, kube, Silent())
+    assert labels(labelled, "ready-0") == before
+    assert planned_marks(changed, kube) == [
+        f"1 node gets label {MIG}=all-2g.20gb",
+        "1 node loses label nvidia.com/gpu.deploy.container-toolkit",
+        "1 node loses taint dedicated=training:NoSchedule",
+    ]
+
+
+def component_labels(path: Path) -> set[str]:
+    """Keys of the labels that components put on the pools of a spec."""
+    spec = parse(path.read_bytes(), str(path)).spec
+    pools = resolve_pools(spec)
+    made = contributions(ComponentContext(spec, pools, selected(spec, pools)))
+    return {key for one in made.values() for labels in one.node_labels.values() for key in labels}
+
+
+def test_each_label_of_a_component_is_an_instruction_or_a_fact(tmp_path: Path) -> None:
+    """A component that puts another label on nodes has to say which of the two it is."""
+    golden = Path(__file__).parents[2] / "golden" / "components"
+    mixed = tmp_path / "mixed.yaml"
+    mixed.write_text(json.dumps(cluster(SYSTEM, OPTS_OUT, BARE, target=EXISTING, components={"gpuOperator": {}})))
+    keys = {key for path in (*golden.glob("*/cluster.yaml"), mixed) for key in component_labels(path)}
+    assert {key for key in keys if not instructs(key)} == FACTS
+    assert {MIG, DRIVER, "nvidia.com/device-plugin.config"} <= keys
