@@ -145,6 +145,10 @@ class KubeRay(Controller):
             f"--burst={_BURST}",
         ]
 
+    def environment(self, site: Site) -> dict[str, str]:
+        """It asks the dashboards of Ray heads for their jobs: without the proxy it would look their names up outside."""
+        return {**super().environment(site), "HTTP_PROXY": f"http://{LOOPBACK}:1"}
+
     def trouble(self, kube: Kube, site: Site) -> str:
         """Nothing answers but its health port."""
         del kube, site

@@ -115,6 +115,11 @@ def test_its_files_are_in_its_own_directory(name: str) -> None:
     assert any("/labs/one/" in argument for argument in component.argv[1:])
 
 
+def test_kuberay_asks_nobody_outside() -> None:
+    """Names of services end at the API server's network, which a lab does not have."""
+    assert of_controller(LAYOUT, known("kuberay-operator")).environment["HTTP_PROXY"].startswith("http://127.0.0.1:")
+
+
 def test_kueue_starts_last_and_stops_first() -> None:
     assert list(CONTROLLERS)[-1] == STOP_ORDER[0] == "kueue"
     assert list(CONTROLLERS).index("jobset") < list(CONTROLLERS).index("kubeflow-trainer")
