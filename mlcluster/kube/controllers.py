@@ -9,6 +9,7 @@ Object = dict[str, Any]
 State = Literal["runs", "down", "gone"]
 """down: it exists and is not ready, so it may come back; gone: nobody is left who could."""
 
+DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _CONTROLLERS = (("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"))
 
 
@@ -45,6 +46,13 @@ def listed(kube: Kube, api_version: str, kind: str, namespace: str | None = None
         if error.status == 404:
             return []
         raise
+
+
+def served_version(definition: Object) -> str:
+    """The apiVersion under which the objects of a definition can be asked for."""
+    spec = definition["spec"]
+    version = next(entry["name"] for entry in spec["versions"] if entry.get("served", True))
+    return f"{spec['group']}/{version}"
 
 
 def _answers(kube: Kube, namespace: str, release: str) -> bool:

@@ -1,6 +1,6 @@
 """Destructive changes are asked for by name, with what lives in them on the table."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,8 @@ from mlcluster.catalog.leaves import leaves_of, split_kind
 from mlcluster.engine.events import Changes
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
-from mlcluster.kube.controllers import listed
+from mlcluster.kube.controllers import DEFINITIONS, listed, served_version
+from mlcluster.plan import names
 
 VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 CLOUD = {
@@ -41,31 +42,32 @@ class Destruction:
 def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruction]:
     """Every namespace, pool, volume, network and cluster that the previews would delete or replace.
 
-    A component too, if there is anything that only its controller runs.
+    A component too, if there is anything that only its controller runs; a definition, if others have objects of it.
 
     Args:
         kube: None before there is a cluster, when nothing lives anywhere.
     """
-    made: list[Destruction] = []
-    for changes in previews:
-        going = [change.id for change in changes.effective if change.op in {"delete", "replace"}]
-        kept = {_pool(change.id) for change in changes.items if change.id not in going}
-        flavors = {_flavor(change.id) for change in changes.items if change.id not in going} - {""}
-        for identifier in going:
-            kind, _, rest = identifier.partition("/")
-            if kind == "Namespace":
-                made.append(Destruction("namespace", rest, () if kube is None else tuple(live_in(kube, rest))))
-            elif kind in CLOUD:
-                made.append(Destruction(CLOUD[kind], rest, ()))
-            elif kind == "Release" and kube is not None and (used := workloads_of(kube, rest)):
-                made.append(Destruction("component", rest, tuple(used)))
-            elif kind in VOLUMES:
-                made.append(Destruction("volume", rest, ()))
-            elif kind == "Node" and _pool(identifier) not in kept:
-                made.append(Destruction("pool", _pool(identifier), ()))
-            elif kind == "ResourceFlavor" and _flavor(identifier) not in flavors:
-                made.append(Destruction("pool", _flavor(identifier), ()))  # on an existing cluster a pool is its flavor
-    return sorted(set(made), key=lambda one: one.key)
+    return sorted({one for changes in previews for one in _destroyed(kube, changes)}, key=lambda one: one.key)
+
+
+def _destroyed(kube: Kube | None, changes: Changes) -> Iterator[Destruction]:
+    going = [change.id for change in changes.effective if change.op in {"delete", "replace"}]
+    kept = {_pool(change.id) for change in changes.items if change.id not in going}
+    flavors = {_flavor(change.id) for change in changes.items if change.id not in going} - {""}
+    for identifier in going:
+        kind, _, name = identifier.partition("/")
+        if kind == "Namespace":
+            yield Destruction("namespace", name, () if kube is None else tuple(live_in(kube, name)))
+        elif kind in CLOUD:
+            yield Destruction(CLOUD[kind], name, ())
+        elif kind in VOLUMES:
+            yield Destruction("volume", name, ())
+        elif kind == "Node" and _pool(identifier) not in kept:
+            yield Destruction("pool", _pool(identifier), ())
+        elif kind == "ResourceFlavor" and _flavor(identifier) not in flavors:
+            yield Destruction("pool", _flavor(identifier), ())  # on an existing cluster a pool is its flavor
+        elif kube is not None and kind in _USED and (used := _USED[kind](kube, name)):
+            yield Destruction(_CALLED[kind], name, tuple(used))
 
 
 def _flavor(identifier: str) -> str:
@@ -90,6 +92,24 @@ def workloads_of(kube: Kube, release: str) -> list[str]:
     return [_counted(f"{word} objects", objects) for word, objects in found if objects]
 
 
+def objects_of(kube: Kube, definition: str) -> list[str]:
+    """What others have made of a kind that is ours: it goes with its definition."""
+    found = kube.get_object(*DEFINITIONS, definition)
+    if found is None:
+        return []
+    kind = found["spec"]["names"]["kind"]
+    objects = [one for one in listed(kube, served_version(found), kind) if not _is_ours(one)]
+    return [_counted(f"{kind} objects", objects)] if objects else []
+
+
+_USED: Mapping[str, Callable[[Kube, str], list[str]]] = {
+    "Release": workloads_of,
+    "CustomResourceDefinition": objects_of,
+}
+_CALLED = {"Release": "component", "CustomResourceDefinition": "definition"}
+"""What takes work of users along, and what to call it."""
+
+
 def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
     """Stops unless every destruction was named.
 
@@ -110,11 +130,15 @@ def _ended(job: dict[str, Any]) -> bool:
     return any(entry.get("type") in JOB_ENDED and entry.get("status") == "True" for entry in conditions)
 
 
+def _is_ours(item: dict[str, Any]) -> bool:
+    return (item["metadata"].get("labels") or {}).get(names.MANAGED_BY) == names.MANAGER
+
+
 def _pool(identifier: str) -> str:
     return identifier.removeprefix("Node/").rpartition("-")[0]
 
 
 def _counted(what: str, found: list[dict[str, Any]]) -> str:
-    names = [str(entry["metadata"]["name"]) for entry in found]
-    more = ", ..." if len(names) > MOST_NAMES else ""
-    return f"{len(names)} {what} ({', '.join(names[:MOST_NAMES])}{more})"
+    told = [str(entry["metadata"]["name"]) for entry in found]
+    more = ", ..." if len(told) > MOST_NAMES else ""
+    return f"{len(told)} {what} ({', '.join(told[:MOST_NAMES])}{more})"

@@ -11,12 +11,12 @@ from typing import Any
 
 from mlcluster.catalog.leaves import leaves_of
 from mlcluster.kube.client import Kube
+from mlcluster.kube.controllers import DEFINITIONS
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 
 NAMESPACE = "kube-system"
 NAME = "mlcluster-found"
-DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,17 @@
 """After releases are uninstalled: what Helm leaves behind goes too, unless somebody else has a use for it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 
 from mlcluster.catalog.leaves import leaves_of
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import listed, owner_of
+from mlcluster.kube.controllers import DEFINITIONS, listed, owner_of, served_version, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.progress import Progress
 from mlcluster.verbs.broken import remove_broken
 from mlcluster.verbs.emptying import Installed, installed_releases
-from mlcluster.verbs.found_before import DEFINITIONS, found_before, noted_releases
+from mlcluster.verbs.found_before import found_before, noted_releases
 from mlcluster.verbs.stage import Stage
 
 DEFINITION_SECONDS = 60.0
@@ -19,22 +19,29 @@ _PAUSE = 0.2
 _MOST_NAMES = 3
 
 
-def clean_up(kube: Kube, releases: Iterable[Installed], progress: Progress, *, nodes: bool) -> list[str]:
-    """Removes what uninstalled releases of ours have left.
+def clean_up(
+    kube: Kube, releases: Iterable[Installed], progress: Progress, *, nodes: bool, staying: Iterable[Installed] = ()
+) -> list[str]:
+    """Removes what uninstalled releases of ours have left, where nobody else runs the same by now.
 
     Args:
         kube: the cluster.
         releases: that are not there any more.
         progress: told what is removed.
         nodes: the nodes stay, so labels are taken off them.
+        staying: releases of ours that are still there; some have definitions in common with one that is not.
 
     Returns:
         What is kept, each with its reason.
     """
     kept: list[str] = []
+    shared = {name: one.name for one in staying for name in one.leaves.definitions}
     for release in releases:
         remove_broken(kube, release.name, release.namespace, release.leaves, progress)
-        kept += _definitions(kube, release, progress)
+        if _runs_again(kube, release):
+            kept.append(f"what {release.name} has left: somebody runs it in {release.namespace}")
+            continue
+        kept += _definitions(kube, release, shared, progress)
         if nodes:
             kept += _node_labels(kube, release, progress)
     return kept
@@ -52,22 +59,32 @@ def clean_up_removed(
     kube: Kube, before: Iterable[Installed], platform: Stage, progress: Progress, *, nodes: bool
 ) -> None:
     """The same after an `up` that has uninstalled some of the releases that were there before; tells what is kept."""
-    names = {release.name for release in installed_releases(platform)}
-    for kept in clean_up(kube, [release for release in before if release.name not in names], progress, nodes=nodes):
+    staying = installed_releases(platform)
+    names = {release.name for release in staying}
+    removed = [release for release in before if release.name not in names]
+    for kept in clean_up(kube, removed, progress, nodes=nodes, staying=staying):
         progress.say(f"  kept: {kept}")
 
 
-def _definitions(kube: Kube, release: Installed, progress: Progress) -> list[str]:
+def _runs_again(kube: Kube, release: Installed) -> bool:
+    """Whether somebody has installed it where ours was to be: notes are made before that, and not all came to be."""
+    leaves = bool(release.leaves.definitions or release.leaves.node_label_prefixes)
+    return leaves and state_of(kube, release.namespace, release.name) != "gone"
+
+
+def _definitions(kube: Kube, release: Installed, shared: Mapping[str, str], progress: Progress) -> list[str]:
     before = found_before(kube, release.name)
     kept, going = list[str](), list[str]()
     for name in release.leaves.definitions:
         found = kube.get_object(*DEFINITIONS, name)
         if found is None:
             continue
-        reason = "it was there before" if before is not None and name in before.definitions else ""
-        reason = reason or (
-            "nobody noted whether it was there before" if before is None else _used(kube, found, release)
-        )
+        if before is None:
+            reason = "nobody noted whether it was there before"
+        elif name in before.definitions:
+            reason = "it was there before"
+        else:
+            reason = f"{shared[name]} has it too" if name in shared else _used(kube, found, release)
         if reason:
             kept.append(f"CustomResourceDefinition/{name}: {reason}")
             continue
@@ -90,13 +107,11 @@ def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
 
 def _used(kube: Kube, definition: Object, release: Installed) -> str:
     """Why a definition of a release that is gone is still needed; "" when it is not."""
-    owner, spec = owner_of(definition), definition["spec"]
+    owner, kind = owner_of(definition), definition["spec"]["names"]["kind"]
     if owner and owner != f"{release.namespace}/{release.name}":
         return f"it belongs to the release {owner}"
-    version = next(entry["name"] for entry in spec["versions"] if entry.get("served", True))
-    kind = spec["names"]["kind"]
     try:
-        objects = listed(kube, f"{spec['group']}/{version}", kind)
+        objects = listed(kube, served_version(definition), kind)
     except ApiError as error:
         return f"its objects cannot be listed: {error.message}"
     if not objects:

@@ -4,6 +4,7 @@ import pytest
 
 from mlcluster.engine.events import Change, Changes
 from mlcluster.errors import MlclusterError
+from mlcluster.plan import names
 from mlcluster.verbs.destruction import Destruction, destructions, live_in, refuse_unnamed
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import put, serve
@@ -122,3 +123,18 @@ def test_a_component_that_runs_something_is_asked_for() -> None:
         found = destructions(kube, [changes(delete=["Release/jobset"])])
     assert found == [Destruction("component", "jobset", ("1 JobSet objects (train)",))]
     assert keys(changes(update=["Release/jobset"]), server=server) == []
+
+
+def test_a_definition_of_ours_is_asked_for_when_others_have_objects_of_it() -> None:
+    """The MPI operator has no release: its definition is an object of ours, and takes every MPIJob along."""
+    server = FakeApiServer()
+    name = serve(server, "kubeflow.org/v2beta1/MPIJob", "mpijobs")
+    gone = changes(delete=[f"CustomResourceDefinition/{name}"])
+    assert keys(gone, server=server) == []
+    put(server, "kubeflow.org/v2beta1", "MPIJob", "mine", namespace="default", labels={names.MANAGED_BY: names.MANAGER})
+    assert keys(gone, server=server) == []
+    put(server, "kubeflow.org/v2beta1", "MPIJob", "train", namespace="default")
+    with server.kube() as kube:
+        assert destructions(kube, [gone]) == [Destruction("definition", name, ("1 MPIJob objects (train)",))]
+    assert destructions(None, [gone]) == []
+    assert keys(changes(delete=["CustomResourceDefinition/not.there"]), server=server) == []

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from mlcluster.catalog.components import pins
-from mlcluster.catalog.leaves import leaves_of, split_kind
+from mlcluster.catalog.leaves import Leaves, leaves_of, split_kind
+from mlcluster.verbs.emptying import Installed
 from mlcluster.verbs.found_before import forget_found, found_before, note_found, noted_releases
 from mlcluster.verbs.uninstalled import clean_up, ever_installed
 from tests.fakes.api_server import FakeApiServer
-from tests.fakes.installed import notes, put, put_service, release, serve
+from tests.fakes.installed import notes, put, put_controller, put_service, release, serve
 from tests.specs import EXISTING, SYSTEM, planned
 from tests.unit.verbs.test_emptying import JOBSET, Told
 
@@ -72,6 +73,23 @@ def test_one_of_another_release_is_kept(server: FakeApiServer) -> None:
     noted(server, jobset=NOTHING)
     name = serve(server, JOBSET, "jobsets", annotations=notes(release("other", "theirs")))
     assert clean(server, "jobset")[1] == [f"CustomResourceDefinition/{name}: it belongs to the release theirs/other"]
+
+
+def test_one_that_a_release_which_stays_has_too_is_kept(server: FakeApiServer) -> None:
+    noted(server, jobset=NOTHING)
+    name = serve(server, JOBSET, "jobsets")
+    other = Installed("parent", "elsewhere", Leaves(definitions=(name,)))
+    kept = clean_up(server.kube(), [release("jobset")], Told(), nodes=True, staying=[other])
+    assert kept == [f"CustomResourceDefinition/{name}: parent has it too"]
+
+
+def test_what_somebody_runs_by_now_is_left_alone(server: FakeApiServer) -> None:
+    """`up` made its notes and ended before it installed anything; then somebody else did."""
+    noted(server, jobset=NOTHING)
+    name = serve(server, JOBSET, "jobsets")
+    put_controller(server, release("jobset"))
+    assert clean(server, "jobset") == ([], ["what jobset has left: somebody runs it in jobset-system"])
+    assert server.get("CustomResourceDefinition", name) is not None
 
 
 def test_one_whose_objects_cannot_be_listed_is_kept(server: FakeApiServer) -> None:
