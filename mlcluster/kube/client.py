@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from mlcluster.kube.discovery import Discovery, Resource
 from mlcluster.kube.errors import ApiError
+from mlcluster.kube.impersonation import USER
 from mlcluster.kube.kubeconfig import Access, read_kubeconfig
 from mlcluster.kube.transport import Transport
 
@@ -237,4 +238,4 @@ def _dry(dry_run: bool) -> dict[str, str]:  # noqa: FBT001 - the flag of its cal
 def _impersonate(user: str | None, groups: Iterable[str]) -> list[tuple[str, str]]:
     if user is None:
         return []
-    return [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
+    return [(USER, user), *(("Impersonate-Group", group) for group in groups)]

@@ -17,6 +17,7 @@ from typing import Any
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.exec_credential import ExecCredential
+from mlcluster.kube.impersonation import Headers, impersonation
 
 _DOING = "reading the kubeconfig"
 _TOKEN_FILE_HINT = "tokenFile must name a readable file"  # noqa: S105 - a sentence, not a password
@@ -30,6 +31,7 @@ class Access:
         server: address without a trailing slash.
         token: gives the bearer token for the next request, "" when certificates say who we are.
         document: the kubeconfig cut down to this context, with absolute paths: for tools such as helm.
+        impersonation: headers of every request, when the user acts as another.
     """
 
     server: str
@@ -40,6 +42,7 @@ class Access:
     proxy: str | None
     server_name: str
     document: dict[str, Any] = field(repr=False)
+    impersonation: Headers = ()
 
 
 def read_kubeconfig(source: Path | str, context: str | None = None) -> Access:
@@ -86,6 +89,7 @@ def _access(name: str, chosen: dict[str, Any], cluster: dict[str, Any], user: di
             "clusters": [{"name": chosen.get("cluster"), "cluster": cluster}],
             "users": [{"name": chosen.get("user"), "user": user}] if chosen.get("user") else [],
         },
+        impersonation=impersonation(user),
     )
 
 

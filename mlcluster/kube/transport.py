@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from mlcluster.kube.errors import Trouble, Unreachable, api_error
+from mlcluster.kube.impersonation import USER, Headers
 from mlcluster.kube.kubeconfig import Access
 
 _TRIES = 4
@@ -55,7 +56,7 @@ class Transport:
         *,
         content_type: str,
         params: Mapping[str, str],
-        headers: tuple[tuple[str, str], ...],
+        headers: Headers,
     ) -> dict[str, Any]:
         """One request, retried when that is safe; the JSON answer.
 
@@ -64,7 +65,7 @@ class Transport:
             Unreachable: there is no answer.
         """
         content = None if body is None else json.dumps(body).encode()
-        typed = [*headers, *([("Content-Type", content_type)] if content is not None else [])]
+        typed = [*headers, *self._whom(headers), *([("Content-Type", content_type)] if content is not None else [])]
         doing = f"{method} {path}"
         for attempt in range(_TRIES):
             last = attempt == _TRIES - 1
@@ -74,7 +75,7 @@ class Transport:
                     path,
                     content=content,
                     params=dict(params),
-                    headers=[*typed, *self._authorization()],
+                    headers=httpx.Headers([*typed, *self._authorization()], encoding="utf-8"),  # names of users
                     extensions=self._extensions,
                 )
             except httpx.TransportError as error:
@@ -88,6 +89,10 @@ class Transport:
                 continue
             return _answer(doing, response)
         raise AssertionError(doing)  # pragma: no cover - the last attempt returns or raises
+
+    def _whom(self, headers: Headers) -> Headers:
+        """Whom the kubeconfig acts as, unless this one request says whom."""
+        return () if any(name == USER for name, _ in headers) else self._access.impersonation
 
     def _authorization(self) -> list[tuple[str, str]]:
         token = self._access.token()

@@ -26,6 +26,8 @@ from mlcluster.kube.kubeconfig import Access
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mlcluster.kube.impersonation import Headers
+
 Object = dict[str, Any]
 
 # api version, kind, plural, namespaced
@@ -137,11 +139,11 @@ class FakeApiServer:
         for name in ("default", "kube-system"):
             self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
-    def kube(self, namespace: str = "default") -> Kube:
+    def kube(self, namespace: str = "default", impersonation: Headers = ()) -> Kube:
         """A client of this server."""
         access = Access(
             server="http://fake", context="fake", namespace=namespace, tls=None, token=lambda: "", proxy=None,
-            server_name="", document={"apiVersion": "v1", "kind": "Config"},
+            server_name="", document={"apiVersion": "v1", "kind": "Config"}, impersonation=impersonation,
         )  # fmt: skip
         return Kube(access, transport=httpx.MockTransport(self._handle))
 
