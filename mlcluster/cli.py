@@ -159,7 +159,7 @@ def preview(
     refresh: Refresh = True,
 ) -> None:
     """Ask the engine and the cluster what `up` would change now."""
-    from mlcluster.verbs import up as verb
+    from mlcluster.verbs import preview as verb
 
     _run(lambda: verb.preview(file, output.value, refresh=refresh), output.value)
 
@@ -172,7 +172,10 @@ def up(
     refresh: Refresh = True,
     allow_destroy: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND/NAME", help="let this namespace, pool or volume go; may be given several times"),
+        typer.Option(
+            metavar="KIND/NAME",
+            help="let this go; `up` and `preview` say what has to be named; may be repeated",
+        ),
     ] = None,
 ) -> None:
     """Make the cluster what the spec says: preview, show, ask, apply."""

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.verbs.previewing import planned_text
 from mlcluster.verbs.reading import read
-from mlcluster.verbs.up import _planned_text
 
 pytestmark = pytest.mark.unit
 
 
 def test_plan_stands_for_the_preview(project_root: Path) -> None:
     reading = read(project_root / "examples" / "lab.yaml")
-    text = _planned_text(reading)
+    text = planned_text(reading)
     everything = len(reading.plan.resources) + len(reading.plan.objects) + len(reading.plan.releases)
     assert text.startswith("Cluster lab")
     assert text.endswith(f"planned, not previewed: no cluster yet; {everything} to create")

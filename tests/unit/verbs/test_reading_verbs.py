@@ -9,9 +9,9 @@ import pytest
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.plan.document import to_json
 from mlcluster.spec.yaml_reader import read_yaml
+from mlcluster.verbs.conditions import state_findings
 from mlcluster.verbs.plan import plan
 from mlcluster.verbs.reading import read, stop_on_errors
-from mlcluster.verbs.up import state_findings
 from mlcluster.verbs.validate import validate
 from tests.specs import EXISTING, SHAPE, SYSTEM, Data, cluster
 

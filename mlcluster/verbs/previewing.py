@@ -1,0 +1,88 @@
+"""What would change, asked of the engine and the cluster; before there is a cluster the plan stands for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mlcluster.engine.events import Changes
+from mlcluster.report.screen import Screen
+from mlcluster.verbs.charts import charts_explained
+from mlcluster.verbs.destruction import Destruction, destructions
+from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.node_marks import planned_marks
+from mlcluster.verbs.output import use_color
+from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """What would be done.
+
+    Attributes:
+        stages: the stacks.
+        changes: of each stack.
+        going: what would be destroyed.
+        marks: what would change on nodes that somebody else made, in lines.
+    """
+
+    stages: list[Stage]
+    changes: list[Changes]
+    going: list[Destruction]
+    marks: list[str]
+
+    @property
+    def size(self) -> int:
+        """How many changes the engine and the cluster have told."""
+        return sum(len(found.effective) for found in self.changes) + len(self.marks)
+
+
+def previewed(
+    reading: Reading, live: LiveCluster | None, stages: list[Stage], screen: Screen, *, refresh: bool
+) -> Previewed:
+    """The previews of all stacks and of the nodes, shown as they come."""
+    with charts_explained(reading.plan):
+        changes = _preview_all(stages, screen, refresh=refresh)
+    marks = _node_marks(reading, live, screen)
+    return Previewed(stages, changes, destructions(None if live is None else live.kube, changes), marks)
+
+
+def platform_size(reading: Reading) -> int:
+    """How many objects and releases the platform has."""
+    return len(reading.plan.objects) + len(reading.plan.releases)
+
+
+def planned_size(reading: Reading) -> int:
+    """How much there is in the whole plan."""
+    return len(reading.plan.resources) + platform_size(reading)
+
+
+def platform_text(reading: Reading) -> str:
+    """What is said of the platform while the cloud's stack makes the cluster for it."""
+    size = platform_size(reading)
+    return f"platform: {size} to create; planned, not previewed: no cluster yet (`mlcluster plan` shows them)"
+
+
+def planned_text(reading: Reading) -> str:
+    """Before there is a cluster nobody can be asked: the plan stands for the preview, and says so."""
+    from mlcluster.report.plan_text import plan_text
+
+    label = f"planned, not previewed: no cluster yet; {planned_size(reading)} to create"
+    return f"{plan_text(reading.plan, color=use_color())}\n{label}"
+
+
+def _preview_all(stages: Iterable[Stage], screen: Screen, *, refresh: bool) -> list[Changes]:
+    previews = []
+    for stage in stages:
+        with screen.operation(f"previewing {stage.title}"):
+            changes = stage.engine.preview(refresh=refresh)
+        screen.changes(stage.title, changes)
+        previews.append(changes)
+    return previews
+
+
+def _node_marks(reading: Reading, live: LiveCluster | None, screen: Screen) -> list[str]:
+    """What would change on nodes that somebody else made, shown."""
+    marks = [] if live is None else planned_marks(reading, live.kube)
+    for line in marks:
+        screen.say(f"nodes: {line}")
+    return marks
