@@ -146,7 +146,7 @@ class KubeRay(Controller):
         ]
 
     def environment(self, site: Site) -> dict[str, str]:
-        """It asks the dashboards of Ray heads for their jobs; without the proxy it would look up their names outside."""
+        """It asks Ray heads for their jobs; without the proxy it would look up their names outside."""
         return {**super().environment(site), "HTTP_PROXY": f"http://{LOOPBACK}:1"}
 
     def trouble(self, kube: Kube, site: Site) -> str:
