@@ -7,23 +7,26 @@ from mlcluster.plan.policy import Policy
 QUEUE = "scheduling.volcano.sh/queue-name"
 """Annotation of a pod (volcano.sh/apis v1.14.0, QueueNameAnnotationKey)."""
 
+JOBS_QUEUE = "volcano.sh/queue-name"
+"""Label and annotation that Volcano puts on the pods of its jobs (batch/v1alpha1, QueueNameKey)."""
+
+_MARKS = (("labels", JOBS_QUEUE), ("annotations", JOBS_QUEUE), ("annotations", QUEUE))
+"""Where Volcano looks for a pod's queue; the first that is there counts (controllers' GetObjQueue)."""
+
+_TEAM = f"namespaceObject.metadata.labels['{names.TEAM}']"
+
 
 def volcano_policy() -> Policy:
     """Whoever passes by Volcano passes by its queue; the namespace's ResourceQuota bounds the team even then."""
-    team = f"namespaceObject.metadata.labels['{names.TEAM}']"
     pods = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
     jobs = {"apiGroups": ["batch.volcano.sh"], "apiVersions": ["v1alpha1"], "resources": ["jobs"]}
     groups = {"apiGroups": ["scheduling.volcano.sh"], "apiVersions": ["v1beta1"], "resources": ["podgroups"]}
     written = ["CREATE", "UPDATE"]
-    annotated = (
-        f"has(object.metadata.annotations) && '{QUEUE}' in object.metadata.annotations"
-        f" && object.metadata.annotations['{QUEUE}'] == {team}"
-    )
     spec = "dyn(object.spec)"
     return Policy(
         name="mlcluster-volcano",
         rules=[pods, {**jobs, "operations": written}, {**groups, "operations": written}],
-        variables={},
+        variables={"tiers": _tiers()},
         validations=[
             (
                 f"object.kind != 'Pod' || (has({spec}.schedulerName) && {spec}.schedulerName == 'volcano')",
@@ -32,14 +35,36 @@ def volcano_policy() -> Policy:
             (f"object.kind != 'Pod' || !has({spec}.nodeName) || {spec}.nodeName == ''", NODE_NAME),
             (f"object.kind != 'Pod' || !has({spec}.resourceClaims)", RESOURCE_CLAIMS),
             (
-                f"object.kind != 'Pod' || ({annotated})",
+                f"object.kind != 'Pod' || ({_in_own_queue()})",
                 f"this team's pods wait in its own queue: annotate them {QUEUE}: the team's name",
             ),
             (
-                f"object.kind == 'Pod' || (has({spec}.queue) && {spec}.queue == {team})",
+                f"object.kind == 'Pod' || (has({spec}.queue) && {spec}.queue == {_TEAM})",
                 "this team's jobs wait in its own queue: set queue to the team's name",
+            ),
+            (
+                (
+                    f"object.kind == 'Pod' || !has({spec}.priorityClassName) || {spec}.priorityClassName == ''"
+                    f" || {spec}.priorityClassName in variables.tiers"
+                ),
+                "'the priority is not a tier of this team; its tiers: ' + variables.tiers.join(', ')",
             ),
         ],
         match_conditions={},
         scheduler="volcano",
     )
+
+
+def _in_own_queue() -> str:
+    """A queue is named, and wherever one is named it is the team's."""
+    there = [f"(has(object.metadata.{part}) && '{key}' in object.metadata.{part})" for part, key in _MARKS]
+    same = [
+        f"(!{is_there} || object.metadata.{part}['{key}'] == {_TEAM})"
+        for is_there, (part, key) in zip(there, _MARKS, strict=True)
+    ]
+    return f"({' || '.join(there)}) && {' && '.join(same)}"
+
+
+def _tiers() -> str:
+    annotations = "namespaceObject.metadata.annotations"
+    return f"has({annotations}) && '{names.TIERS}' in {annotations} ? {annotations}['{names.TIERS}'].split(',') : []"

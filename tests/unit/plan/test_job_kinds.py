@@ -89,3 +89,22 @@ def test_teams_of_volcano_are_bounded_by_their_quota_and_their_queue() -> None:
         "key": "mlcluster.dev/scheduler", "operator": "In", "values": ["volcano"],
     }  # fmt: skip
     assert selectors["mlcluster-tiers"] == {"key": "mlcluster.dev/team", "operator": "Exists"}
+
+
+def test_pods_of_volcanos_own_jobs_pass_and_no_mark_leads_to_another_queue() -> None:
+    """Volcano's controller marks the pods of a job with its own label and annotation, and it reads these first."""
+    teams = [{"name": "research", "guarantee": {"train": {"nodes": 2}}, "scheduler": "volcano"}]
+    plan = planned(SYSTEM, TRAIN, target=EXISTING, components={"volcano": {}}, teams=teams)
+    policy = manifests(plan, "ValidatingAdmissionPolicy")["mlcluster-volcano"]
+    found = list(expressions(policy))
+    (own,) = [cel for cel in found if "scheduling.volcano.sh/queue-name'" in cel]
+    for part, key in (
+        ("labels", "volcano.sh/queue-name"),
+        ("annotations", "volcano.sh/queue-name"),
+        ("annotations", "scheduling.volcano.sh/queue-name"),
+    ):
+        there = f"(has(object.metadata.{part}) && '{key}' in object.metadata.{part})"
+        assert own.count(there) == 2
+        assert f"(!{there} || object.metadata.{part}['{key}'] == namespaceObject" in own
+    assert any("priorityClassName in variables.tiers" in cel for cel in found)
+    assert not any(unbalanced(cel) for cel in found)
