@@ -8,6 +8,7 @@ controller is gone; each is told.
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from mlcluster.catalog.leaves import Leaves, leaves_of, split_kind
 from mlcluster.errors import MlclusterError
@@ -115,18 +116,20 @@ def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress:
 
 def _strip(kube: Kube, items: Iterable[Object], releases: Sequence[Installed], progress: Progress) -> None:
     """Takes those finalizers off that nobody is left for, of objects that are on their way out."""
+    gone = cache(lambda owner: _gone(kube, releases[owner]))  # asked once a sweep: there may be thousands of objects
     for item in items:
         metadata = item["metadata"]
         if not metadata.get("deletionTimestamp"):
             continue
         for finalizer in metadata.get("finalizers") or []:
-            owner = next((release for release in releases if _owns(release, finalizer, item)), None)
-            if owner is None or not _gone(kube, owner):
+            owner = next((index for index, release in enumerate(releases) if _owns(release, finalizer, item)), None)
+            if owner is None or not gone(owner):
                 continue
+            name = releases[owner].name
             left = [other for other in metadata["finalizers"] if other != finalizer]
             changed = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
             if _patched(kube, item, changed):
-                progress.say(f"took the finalizer {finalizer} off {_told(item)}: its controller, {owner.name}, is gone")
+                progress.say(f"took the finalizer {finalizer} off {_told(item)}: its controller, {name}, is gone")
                 metadata["finalizers"] = left
             break  # the object has changed: the next look takes the next one
 
@@ -160,9 +163,16 @@ def _finalized(kube: Kube, release: Installed, spaces: Sequence[str]) -> Iterato
 
 
 def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
-    for space in spaces:
-        for item in listed(kube, *split_kind(kind), space):
-            if item["metadata"].get("namespace") == space:  # a kind of the whole cluster has none
+    """The objects of a kind in these namespaces: one list of a custom kind, however many teams there are.
+
+    Of pods there may be far more elsewhere, so these are asked for by namespace.
+    """
+    version, name = split_kind(kind)
+    places: list[str | None] = [None] if "/" in version else [*spaces]
+    wanted = set(spaces)
+    for place in places:
+        for item in listed(kube, version, name, place):
+            if item["metadata"].get("namespace") in wanted:  # a kind of the whole cluster has none
                 yield item
 
 

@@ -158,3 +158,15 @@ def test_a_webhook_that_nobody_answers_goes_first(server: FakeApiServer) -> None
     assert empty(server, "keda") == [
         "removed ValidatingWebhookConfiguration keda-admission, which keda left behind: nobody answers there"
     ]
+
+
+def test_what_is_asked_does_not_grow_with_teams_nor_with_objects(server: FakeApiServer) -> None:
+    for team in ("vision", "speech"):
+        put_team(server, team)
+        for number in range(5):
+            name = f"stuck-{number}"
+            put(server, "ray.io/v1", "RayJob", name, namespace=team, finalizers=[RAY_FINALIZER])
+    assert len(empty(server, "kuberay-operator")) == 10
+    reads = [call.path for call in server.calls if call.method == "GET"]
+    assert len([path for path in reads if path.endswith("/rayjobs")]) <= 5
+    assert len([path for path in reads if path.endswith("/deployments")]) <= 5
