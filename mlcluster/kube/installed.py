@@ -136,8 +136,17 @@ def _releases(kube: Kube) -> Iterator[Release]:
             continue
         deployed = [entry for entry in found if _status(entry[1]) == "deployed"]
         _, metadata, store = (deployed or found)[-1]
-        record = kube.request("GET", _path(store, namespace, metadata["name"]))
-        yield _release(namespace, name, last, _chart(record))
+        yield _release(namespace, name, last, _chart(_record(kube, _path(store, namespace, metadata["name"]))))
+
+
+def _record(kube: Kube, path: str) -> Object:
+    """A release record; {} when it has gone since it was listed: Helm keeps ten, and the release is still there."""
+    try:
+        return kube.request("GET", path)
+    except ApiError as error:
+        if error.status == 404:
+            return {}
+        raise
 
 
 def _status(metadata: Object) -> str:

@@ -48,6 +48,14 @@ def test_the_deployed_revision_tells_the_version_and_the_last_one_the_status() -
     assert (release.version, release.status) == ("v26.3.3", "failed")
 
 
+def test_a_record_that_goes_while_we_look_does_not_hide_the_others() -> None:
+    server = FakeApiServer()
+    server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3"))
+    server.put(helm_record("queue", "kueue-system", "kueue", "0.18.3"))
+    server.fail("GET", "secrets/sh.helm.release.v1.gpu.v1", 404)
+    assert [(one.name, one.version) for one in seen_on(server).releases] == [("gpu", ""), ("queue", "0.18.3")]
+
+
 def test_records_are_read_one_a_release() -> None:
     server = FakeApiServer(page=2)
     for revision in range(1, 8):
