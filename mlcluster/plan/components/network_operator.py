@@ -17,7 +17,7 @@ from mlcluster.plan.components.tolerations import Toleration, controller_tolerat
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import make, object_id
 from mlcluster.spec.components.network import NetworkOperator
-from mlcluster.spec.secondary import networks, rdma_of
+from mlcluster.spec.secondary import networks, pools_of, rdma_of
 
 NAME = "network-operator"
 API, KIND, POLICY = "mellanox.com/v1alpha1", "NicClusterPolicy", "nic-cluster-policy"
@@ -46,12 +46,12 @@ _ROLES = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-pla
 def contribute(context: ComponentContext) -> Contribution:
     """The release, its NicClusterPolicy, the pools of addresses, and all pods that come of it."""
     settings = context.settings(NAME)
-    pools = fabric_pools(context)
-    addresses = tuple(ip_pools(context, pin(NAME).namespace, (POLICY_ID, release_id(NAME))))
     if settings is not None and not settings.install:
         release = chart_release(context, NAME, {})
-        return Contribution(releases=(release,), objects=addresses)
+        return Contribution(releases=(release,), objects=tuple(ip_pools(context, pin(NAME).namespace, (release.id,))))
+    pools = fabric_pools(context)
     release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS)
+    addresses = ip_pools(context, pin(NAME).namespace, (POLICY_ID, release.id))
     return Contribution(
         releases=(release,),
         objects=(_policy(context, pools), *addresses),
@@ -61,9 +61,11 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def fabric_pools(context: ComponentContext) -> list[Pool]:
-    """Pools whose nodes the operator works on: those with fast networks, or all where none says so."""
-    fast = [pool for pool in context.pools if _offers(context, pool)]
-    return fast or list(context.pools)
+    """Pools whose nodes the operator works on: those with fast or secondary networks, or all where none is fast."""
+    if not any(_offers(context, pool) for pool in context.pools):
+        return list(context.pools)
+    joined = {pool.name for network in networks(context.spec) for pool in pools_of(context.spec, network)}
+    return [pool for pool in context.pools if pool.name in joined or _offers(context, pool)]
 
 
 def _offers(context: ComponentContext, pool: Pool) -> bool:
@@ -99,13 +101,12 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
     spec: Manifest = {
         "global": {
             "repository": image_repository(context),
-            "version": f"network-operator-v{version.removeprefix('v')}",
+            "version": f"network-operator-v{version}",
         },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
         "tolerations": daemon_set_tolerations(context, pools),
         **_parts(context, pools),
     }
-    path = context.spec_path(NAME)
     return make(
         context.cluster,
         API,
@@ -114,7 +115,7 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
         {"spec": spec},
         annotations=_waits(context),
         needs=(release_id(NAME),),
-        spec_path=path,
+        spec_path=context.spec_path(NAME),
     )
 
 

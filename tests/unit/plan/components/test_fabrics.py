@@ -8,6 +8,7 @@ import pytest
 from mlcluster.plan.components.multus_definition import DEFINITION
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.overhead import lands_on
+from stacks.registration import in_order, platform_entries
 from tests.specs import EXISTING, Data, manifests, planned
 from tests.upstream import ABSENT, REFERENCE, closed, errors_of, schemas
 
@@ -249,6 +250,28 @@ def test_addresses_of_nv_ipam_come_in_blocks() -> None:
     pool = manifests(plan, "IPPool")["nvidia-network-operator/rail0"]["spec"]
     assert (pool["subnet"], pool["perNodeBlockSize"], pool["gateway"]) == ("10.60.0.0/20", 64, "10.60.0.1")
     assert attachments(plan)["research/rail0"]["ipam"] == {"type": "nv-ipam", "poolName": "rail0"}
+
+
+def test_networks_of_slow_pools_are_brought_there_too() -> None:
+    """Else a network that names such a pool had neither Multus nor addresses there."""
+    slow: Data = {**RAIL, "pools": ["plain"], "ipam": {"type": "nv-ipam", "range": "10.60.0.0/16"}}
+    plan = plan_of(FAST, PLAIN, networkOperator={}, multus={"networks": [slow]})
+    for name in ("kube-multus-ds", "nv-ipam-node"):
+        assert {pool.name for pool in plan.pools for pod in plan.pods if pod.name == name and lands_on(pod, pool)} == {
+            "fast",
+            "plain",
+        }
+    (policy,) = manifests(plan, "NicClusterPolicy").values()
+    terms = policy["spec"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [value for term in terms for one in term["matchExpressions"] for value in one["values"]] == ["fast", "plain"]
+
+
+def test_pools_of_addresses_need_nothing_that_is_somebody_elses() -> None:
+    rail: Data = {**RAIL, "ipam": {"type": "nv-ipam", "range": "10.60.0.0/16"}}
+    plan = plan_of(FAST, PLAIN, networkOperator={"install": False}, multus={"install": False, "networks": [rail]})
+    entries, elsewhere = platform_entries(plan.objects, plan.releases)
+    assert {entry.id for entry in in_order(entries, elsewhere)} == {entry.id for entry in entries}
+    assert "NicClusterPolicy" not in {entry.manifest["kind"] for entry in plan.objects}
 
 
 def test_pools_of_addresses_wait_for_their_definition() -> None:
