@@ -88,13 +88,21 @@ def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
 
 
 def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
-    parts = spec.components
+    """As whom a controller runs; what it makes passes the policies, so nobody in a team may be it."""
+    parts, teams = spec.components, {team.name for team in spec.teams}
     for key, settings in (
         ("jobSet", parts.job_set),
         ("trainer", parts.trainer),
         ("mpiOperator", parts.mpi_operator),
         ("kubeRay", parts.kube_ray),
     ):
-        if settings is not None and settings.install and settings.service_account is not None:
+        if settings is None or settings.service_account is None:
+            continue
+        here = ("components", key, "serviceAccount")
+        namespace = settings.service_account.partition("/")[0]
+        if settings.install:
             message = "mlcluster installs it, and knows as whom it runs"
-            yield Problem(("components", key, "serviceAccount"), message, "remove it, or add install: false", key=True)
+            yield Problem(here, message, "remove it, or add install: false", key=True)
+        elif namespace in teams:
+            message = f"{namespace} is a team's namespace: its members could pass by the queue as this controller"
+            yield Problem(here, message, "run the controller in a namespace of its own")
