@@ -75,6 +75,12 @@ def ray_cluster(name: str) -> dict[str, Any]:
     )
 
 
+def ray_job(name: str) -> dict[str, Any]:
+    """Its cluster and the pod that submits to it."""
+    spec = {"entrypoint": "python train.py", "rayClusterSpec": ray_cluster(name)["spec"]}
+    return thing("ray.io/v1", "RayJob", name, {**spec, "shutdownAfterJobFinishes": True})
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of job: how one with 16 GPUs is written, and how many pods it has."""
@@ -88,6 +94,7 @@ KINDS = {
     "trainjob": Kind(train_job, 2),
     "mpijob": Kind(mpi_job, 3),
     "raycluster": Kind(ray_cluster, 3),
+    "rayjob": Kind(ray_job, 4),
 }
 
 
