@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from mlcluster.catalog.gpus import MIG_DISABLED
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.gpu_daemons import service_monitor
+from mlcluster.plan.components.gpu_daemons import service_monitor, sharing_environment
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
 from mlcluster.plan.components.ownership import OPERATOR, served
 from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
@@ -121,4 +121,10 @@ def _mig_manager(context: ComponentContext) -> Manifest:
 def _exporter(context: ComponentContext) -> Manifest:
     if not _needed(context, "dcgmExporter"):
         return {"enabled": False}
-    return {"enabled": True, "config": {"name": COUNTERS}, "serviceMonitor": service_monitor(context)}
+    env = sharing_environment(served(context, OPERATOR, "dcgmExporter"))
+    return {
+        "enabled": True,
+        "config": {"name": COUNTERS},
+        **({"env": env} if env else {}),
+        "serviceMonitor": service_monitor(context),
+    }

@@ -12,6 +12,7 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.observe.promql import of_whole_gpu
 from mlcluster.plan.observe.records import BUSY, MEMORY_BUSY
 from mlcluster.plan.observe.scrape import prometheus_url
 
@@ -19,7 +20,13 @@ NAME = "prometheus-adapter"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 
 _OURS = {"gpu_busy_ratio": BUSY, "gpu_memory_busy_ratio": MEMORY_BUSY}
-_EXPORTERS = ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE")
+_SERIES = "<<.Series>>{<<.LabelMatchers>>}"
+_WHOLE_GPU = of_whole_gpu(_SERIES, "<<.Series>>")
+_EXPORTERS = {
+    "DCGM_FI_DEV_GPU_UTIL": _WHOLE_GPU,
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": _SERIES,
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": _SERIES,
+}
 _FREE, _USED = "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED"
 SCRAPE_EVERY = "1m"
 """How often it looks for new series; shorter than Prometheus makes them, and they vanish now and then."""
@@ -44,21 +51,24 @@ def contribute(context: ComponentContext) -> Contribution:
 def custom_rules() -> list[Manifest]:
     """What HorizontalPodAutoscalers may ask for, each per pod: our own ratios, and DCGM's by their own names."""
     ours = [_rule(series, name, pod="pod", namespace="namespace") for name, series in _OURS.items()]
-    theirs = [_rule(name, name, pod="exported_pod", namespace="exported_namespace") for name in _EXPORTERS]
+    theirs = [
+        _rule(name, name, pod="exported_pod", namespace="exported_namespace", value=value)
+        for name, value in _EXPORTERS.items()
+    ]
     memory = _rule(_USED, "gpu_memory_used_ratio", pod="exported_pod", namespace="exported_namespace")
-    labels, by = "{<<.LabelMatchers>>}", "(<<.GroupBy>>)"
-    whole = f"(sum by {by} (<<.Series>>{labels}) + sum by {by} ({_FREE}{labels}))"
-    memory["metricsQuery"] = f"sum by {by} (<<.Series>>{labels}) / {whole}"
+    by = "(<<.GroupBy>>)"
+    used, free = f"sum by {by} ({_WHOLE_GPU})", f"sum by {by} ({_FREE}{{<<.LabelMatchers>>}})"
+    memory["metricsQuery"] = f"{used} / ({used} + {free})"
     return [*ours, *theirs, memory]
 
 
-def _rule(series: str, name: str, *, pod: str, namespace: str) -> Manifest:
+def _rule(series: str, name: str, *, pod: str, namespace: str, value: str = _SERIES) -> Manifest:
     overrides = {namespace: {"resource": "namespace"}, pod: {"resource": "pod"}}
     return {
         "seriesQuery": f'{series}{{{namespace}!="",{pod}!=""}}',
         "resources": {"overrides": overrides},
         "name": {"matches": ".*", "as": name},
-        "metricsQuery": "avg by (<<.GroupBy>>) (<<.Series>>{<<.LabelMatchers>>})",
+        "metricsQuery": f"avg by (<<.GroupBy>>) ({value})",
     }
 
 

@@ -9,6 +9,8 @@ GPU_QUOTA = 'resource=~"nvidia[.]com/.+"'
 """Likewise as Kueue does."""
 LEADER = 'replica_role!="follower"'
 """Of several replicas of Kueue, the one that decides."""
+ONE_GPU = "node, UUID, GPU_I_ID"
+"""What names a GPU, or an instance of one with MIG."""
 TEAM = "mlcluster:team_namespace:info"
 NODE_POOL = "mlcluster:node_pool:info"
 
@@ -41,6 +43,20 @@ def grown(expression: str, by: str, window: str) -> str:
     now = f"sum by ({by}) ({expression})"
     before = f"sum by ({by}) ({expression} offset {window})"
     return f"{now} - ({before} or 0 * {now})"
+
+
+def of_whole_gpu(series: str, metric: str) -> str:
+    """Series of `metric` that pods have, each with the value of the GPU or MIG instance that its pod holds.
+
+    An exporter that tells of every pod on a shared GPU splits DCGM_FI_DEV_GPU_UTIL and FB_USED by process, and tells 0
+    for all of them where it sees no processes; beside them is a series of the GPU itself, without a pod.
+    """
+    return f"{series} * 0 + on ({ONE_GPU}) group_left () {once(metric)}"
+
+
+def once(metric: str) -> str:
+    """A metric, once for each GPU or MIG instance, however many pods share it and exporters report it."""
+    return f"max by ({ONE_GPU}) ({metric})"
 
 
 def workload_pods(metric: str) -> str:

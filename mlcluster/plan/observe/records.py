@@ -7,6 +7,7 @@ from mlcluster.plan.observe.promql import (
     LEADER,
     NODE_POOL,
     TEAM,
+    of_whole_gpu,
     text,
     with_team,
     workload_pods,
@@ -37,7 +38,8 @@ COUNTED = {
 
 def gpu_records() -> Group:
     """How busy GPUs are, and who has them."""
-    busy = 'DCGM_FI_PROF_GR_ENGINE_ACTIVE{exported_pod!=""} or DCGM_FI_DEV_GPU_UTIL{exported_pod!=""} / 100'
+    kernels = of_whole_gpu('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}', "DCGM_FI_DEV_GPU_UTIL")
+    busy = f'DCGM_FI_PROF_GR_ENGINE_ACTIVE{{exported_pod!=""}} or ({kernels}) / 100'
     memory = 'DCGM_FI_DEV_MEM_COPY_UTIL{exported_pod!=""} / 100 or DCGM_FI_PROF_DRAM_ACTIVE{exported_pod!=""}'
     return Group(
         "mlcluster-gpu-records",
@@ -92,6 +94,7 @@ def _allocated() -> str:
 def _used() -> str:
     """The same GPUs, each counted by the share of time that it works.
 
+    Of a GPU that pods share each has its part, and no more than one GPU comes of it; the time is that of the whole GPU.
     A MIG profile that the pool's resources do not name (Bottlerocket calls every instance a GPU) counts as the smallest
     piece of the pool.
     """

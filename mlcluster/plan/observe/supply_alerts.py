@@ -98,7 +98,7 @@ def _silent() -> Alert:
 
 
 def _doubled() -> Alert:
-    labels = "UUID, GPU_I_ID, exported_namespace, exported_pod, exported_container"
+    labels = "UUID, GPU_I_ID, vgpu, exported_namespace, exported_pod, exported_container"
     return Alert(
         "GpuMetricsDuplicated",
         f"count by ({labels}) (DCGM_FI_DEV_GPU_TEMP) > 1",

@@ -3,7 +3,7 @@
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.chargeback import POOL_RATE, USD_RATE
 from mlcluster.plan.observe.dashboards.parts import Panel, Query, dashboard
-from mlcluster.plan.observe.promql import GPU_REQUEST, NODE_POOL
+from mlcluster.plan.observe.promql import GPU_REQUEST, NODE_POOL, once
 from mlcluster.plan.observe.records import ALLOCATED, BUSY, COUNTED, PRESENT, USED
 
 
@@ -41,20 +41,27 @@ def _use() -> tuple[Panel, ...]:
                 Query(f"sum by (pool) ({USED})", "{{pool}} working"),
             ),
         ),
-        Panel("Time that GPUs work", "timeseries", (Query(f"avg by (node) ({BUSY})", "{{node}}"),), "percentunit"),
+        Panel(
+            "Time that GPUs work", "timeseries", (Query(f"avg by (node) ({once(BUSY)})", "{{node}}"),), "percentunit"
+        ),
         Panel(
             "Tensor cores",
             "timeseries",
-            (Query("avg by (node) (DCGM_FI_PROF_PIPE_TENSOR_ACTIVE)", "{{node}}"),),
+            (Query(f"avg by (node) ({once('DCGM_FI_PROF_PIPE_TENSOR_ACTIVE')})", "{{node}}"),),
             "percentunit",
         ),
         Panel(
             "GPU memory used",
             "timeseries",
-            (Query("sum by (node) (DCGM_FI_DEV_FB_USED) * 1048576", "{{node}}"),),
+            (Query(f"sum by (node) ({once('DCGM_FI_DEV_FB_USED')}) * 1048576", "{{node}}"),),
             "bytes",
         ),
-        Panel("Power", "timeseries", (Query("sum by (node) (DCGM_FI_DEV_POWER_USAGE)", "{{node}}"),), "watt"),
+        Panel(
+            "Power",
+            "timeseries",
+            (Query("sum by (node) (max by (node, UUID) (DCGM_FI_DEV_POWER_USAGE))", "{{node}}"),),
+            "watt",
+        ),
     )
 
 
@@ -64,6 +71,7 @@ def _health() -> tuple[Panel, ...]:
         ("single-bit ECC", f"sum(increase({COUNTED['DCGM_FI_DEV_ECC_SBE_VOL_TOTAL']}[1h]))"),
         ("remapped rows", f"sum(increase({COUNTED['DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS']}[1h]))"),
     )
+    recovered = "max by (node, gpu, gpu_uuid) (increase(DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL[1h]))"
     heat, power = COUNTED["DCGM_FI_DEV_THERMAL_VIOLATION"], COUNTED["DCGM_FI_DEV_POWER_VIOLATION"]
     not_ready = 'count(kube_node_status_condition{condition="Ready",status="true"} == 0)'
     return (
@@ -87,6 +95,6 @@ def _health() -> tuple[Panel, ...]:
         Panel(
             "NVLink recoveries per hour",
             "timeseries",
-            (Query("sum by (node) (increase(DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL[1h]))", "{{node}}"),),
+            (Query(f"sum by (node) ({recovered})", "{{node}}"),),
         ),
     )

@@ -154,8 +154,16 @@ def test_the_exporter_runs_on_gpu_nodes_alone_with_our_counters() -> None:
     assert selected_by(release.values["affinity"]) == [{"example.com/pool": "train"}]
     assert {one["key"] for one in release.values["tolerations"]} >= {"nvidia.com/gpu", "dedicated"}
     assert release.values["customMetrics"] == dcgm_counters_csv()
+    assert "extraEnv" not in release.values
     assert release.values["serviceMonitor"] == {"enabled": False}
     assert landing(plan, "Release/dcgm-exporter") == {"dcgm-exporter": ["train"]}
+
+
+def test_the_exporter_names_every_pod_where_pods_share_gpus() -> None:
+    sliced = {**TAINTED, "name": "sliced", "gpu": {"timeSlicing": {"replicas": 4}}}
+    plan = plan_of(SYSTEM, TAINTED, sliced, target=EXISTING, dcgmExporter={}, nvidiaDevicePlugin={})
+    (release,) = releases(plan, "dcgm-exporter").values()
+    assert release.values["extraEnv"] == [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
 
 
 def test_beside_the_operator_it_is_the_only_exporter() -> None:

@@ -146,6 +146,14 @@ def test_our_counters_replace_the_exporters() -> None:
     assert "ConfigMap/gpu-operator/mlcluster-dcgm-counters" in release_of(plan).needs
 
 
+@pytest.mark.parametrize("shared", [SLICED, TOGETHER])
+def test_the_exporter_names_every_pod_where_pods_share_gpus(shared: Data) -> None:
+    told = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
+    assert values(TRAIN, shared)["dcgmExporter"]["env"] == told
+    assert "env" not in values(TRAIN, CUT)["dcgmExporter"]
+    assert "env" not in values(shared, gpuOperator={"without": ["dcgmExporter"]})["dcgmExporter"]
+
+
 def test_without_the_exporter_there_are_no_counters() -> None:
     plan = plan_of(TRAIN, gpuOperator={"without": ["dcgmExporter"]})
     assert release_of(plan).values["dcgmExporter"] == {"enabled": False}

@@ -289,6 +289,15 @@ def test_the_adapter_offers_what_exists() -> None:
         assert resources == {"namespace", "pod"}
 
 
+def test_the_adapter_takes_from_the_whole_gpu_what_the_exporter_splits_by_process() -> None:
+    """Without a look at the host's processes the exporter says 0 of every pod where GPUs are shared."""
+    found = {rule["name"]["as"]: rule["metricsQuery"] for rule in custom_rules()}
+    whole = "on (node, UUID, GPU_I_ID) group_left () max by (node, UUID, GPU_I_ID) (<<.Series>>)"
+    assert whole in found["DCGM_FI_DEV_GPU_UTIL"]
+    assert found["gpu_memory_used_ratio"].count(whole) == 2
+    assert whole not in found["DCGM_FI_PROF_GR_ENGINE_ACTIVE"]
+
+
 def examples() -> Iterable[dict[str, Any]]:
     blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/autoscaling.md").read_text(), re.MULTILINE | re.DOTALL)
     return [yaml.safe_load(block) for block in blocks]
