@@ -22,8 +22,8 @@ class ComponentPin:
         repository: URL of the chart repository; "" for OCI.
         oldest: first minor version of Kubernetes that it is made for, "" when upstream does not say.
         newest: last one that it is known to work with, "" likewise.
-        images: by path in the chart's values, or by a name of ours where there is no chart: the image, or the
-            registry that the path takes.
+        images: by path in the chart's values, by kind and name of an object ("EnvoyProxy mlcluster"), or by a name of
+            ours where there is no chart: the image, or the registry that the path takes.
         source: where the facts were read, and `date` as of when (YYYY-MM-DD).
         confirmed: read in the source itself, or second-hand.
         why: why somebody wants it.

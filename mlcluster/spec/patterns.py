@@ -51,7 +51,10 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+.][0-9A-Za-z.+-]+)?$": ("the version of a chart", "v26.7.0"),
     r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme", "registry.example.com/mirror"),
     r"^https?://[^\s/?#]+(/[^\s?#]*)?$": ("a URL without a query", "http://prometheus.monitoring.svc:9090"),
-    r"^([0-9]+(m|h|d|w|y))+$": ("a time in minutes, hours, days, weeks and years", '"15d"'),
+    r"^([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?$": (
+        "a time in years, weeks, days, hours and minutes, in this order",
+        "15d or 1w12h",
+    ),
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$": (
         "a service account, as namespace/name",
         "jobset-system/jobset-controller",

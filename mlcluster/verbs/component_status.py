@@ -28,10 +28,10 @@ def _state(plan: Plan, live: LiveCluster, component: ComponentPlan) -> tuple[boo
         return _kueue(live)
     if component.realisation == "present":
         return True, "not ours"
-    workloads = _of_release(live, release) if release else _of_objects(plan, live, component)
+    workloads, gone = (_of_release(live, release), []) if release else _of_objects(plan, live, component)
     waiting = [f"{one['kind']} {one['metadata']['name']}" for one in workloads if not _is_ready(one)]
-    if waiting:
-        return False, f"{', '.join(waiting)} not ready"
+    if gone or waiting:
+        return False, f"{', '.join(gone)} not there" if gone else f"{', '.join(waiting)} not ready"
     owner = release.id if release else ""
     if not workloads and any(pod.owner == owner for pod in plan.pods):
         return False, "nothing of it runs"
@@ -61,15 +61,20 @@ def _of_release(live: LiveCluster, release: PlanRelease) -> list[Object]:
     return [one for kind in _WORKLOADS for one in live.kube.list("apps/v1", kind, release.namespace, selector)]
 
 
-def _of_objects(plan: Plan, live: LiveCluster, component: ComponentPlan) -> list[Object]:
-    """Workloads that the plan itself holds for a component; one that is gone is told as missing elsewhere."""
-    ours = [entry.manifest for entry in plan.objects if entry.spec_path == component.spec_path]
-    found = [
-        live.kube.get_object("apps/v1", one["kind"], one["metadata"]["name"], one["metadata"].get("namespace"))
-        for one in ours
-        if one["kind"] in _WORKLOADS
-    ]
-    return [one for one in found if one is not None]
+def _of_objects(plan: Plan, live: LiveCluster, component: ComponentPlan) -> tuple[list[Object], list[str]]:
+    """Workloads that the plan itself holds for a component, and what of them is not there."""
+    found, gone = [], []
+    for entry in plan.objects:
+        ours = entry.manifest
+        if entry.spec_path != component.spec_path or ours["kind"] not in _WORKLOADS:
+            continue
+        name = ours["metadata"]["name"]
+        there = live.kube.get_object("apps/v1", ours["kind"], name, ours["metadata"].get("namespace"))
+        if there is None:
+            gone.append(f"{ours['kind']} {name}")
+        else:
+            found.append(there)
+    return found, gone
 
 
 def _is_ready(workload: Object) -> bool:

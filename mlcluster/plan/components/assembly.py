@@ -81,11 +81,11 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
         for release in one.releases:
             home = (object_id("Namespace", release.namespace),) if _is_made(release) else ()
             final = replace(release, needs=tuple(dict.fromkeys((*home, *before, *release.needs))))
-            if registry and final.realisation in {"helm", "simulated"}:
-                final = mirrored_release(final, registry)
             if settings is not None and settings.values and release.chart == pin(name).chart:
                 final, refused = with_overrides(final, settings.values, f"components.{COMPONENTS[name].key}.values")
                 findings += refused
+            if registry and final.realisation in {"helm", "simulated"}:
+                final = mirrored_release(final, registry)
             done.append(final)
     return tuple(done), findings
 

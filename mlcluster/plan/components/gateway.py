@@ -4,8 +4,9 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.mirror import mirrored
 from mlcluster.plan.components.tolerations import controller_tolerations
-from mlcluster.plan.model import Manifest
+from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make, object_id
 
 NAME = "envoy-gateway"
@@ -13,8 +14,11 @@ API = "gateway.networking.k8s.io/v1"
 CLASS = "mlcluster"
 CONTROLLER = "gateway.envoyproxy.io/gatewayclass-controller"
 DEFINITIONS = tuple(f"{kind}.gateway.networking.k8s.io" for kind in ("gatewayclasses", "gateways", "httproutes"))
+PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 CLASS_ID = object_id("GatewayClass", CLASS)
+
+_REFERENCE = {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": CLASS, "namespace": pin(NAME).namespace}
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -29,13 +33,14 @@ def contribute(context: ComponentContext) -> Contribution:
         "certgen": {"job": {"tolerations": tolerations}},
     }
     release = chart_release(context, NAME, values, definitions=DEFINITIONS)
+    proxies = _proxies(context)
     of_gateways = make(
         context.cluster,
         API,
         "GatewayClass",
         CLASS,
-        {"spec": {"controllerName": CONTROLLER}},
-        needs=(release.id,),
+        {"spec": {"controllerName": CONTROLLER, **({"parametersRef": _REFERENCE} if proxies else {})}},
+        needs=(release.id, *(entry.id for entry in proxies)),
         spec_path=context.spec_path(NAME),
     )
     pod = deployment_pod(
@@ -48,4 +53,28 @@ def contribute(context: ComponentContext) -> Contribution:
         spec_path=context.spec_path(NAME),
     )
     present = realisation(context, NAME) == "present"
-    return Contribution(releases=(release,), objects=(of_gateways,), pods=() if present else (pod,))
+    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else (pod,))
+
+
+def _proxies(context: ComponentContext) -> list[PlanObject]:
+    """With a mirror: where the proxies of gateways come from, which no value of the chart says.
+
+    Source: Envoy Gateway, "Deploy in air-gapped environments": without it they are pulled from docker.io.
+    """
+    registry = context.spec.components.registry
+    if not registry:
+        return []
+    container = {"image": mirrored(pin(NAME).images[f"EnvoyProxy {CLASS}"], registry)}
+    provider: Manifest = {"type": "Kubernetes", "kubernetes": {"envoyDeployment": {"container": container}}}
+    return [
+        make(
+            context.cluster,
+            PROXY_API,
+            "EnvoyProxy",
+            CLASS,
+            {"spec": {"provider": provider}},
+            namespace=pin(NAME).namespace,
+            needs=(release_id(NAME),),
+            spec_path="components.registry",
+        )
+    ]

@@ -4,6 +4,8 @@ Values: components.md 4.20 and the charts' common files of October 2026. Pods of
 Kueue holds each of them back like any other pod of the team.
 """
 
+from dataclasses import replace
+
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components import gateway
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
@@ -30,6 +32,7 @@ def contribute(context: ComponentContext) -> Contribution:
     ingress = settings.ingress if settings else None
     definitions = chart_release(context, NAME, {}, chart=CRDS, definitions=DEFINITIONS)
     release = chart_release(context, NAME, _values(context, ingress), needs=(definitions.id,), answers=(_probe(),))
+    definitions = replace(definitions, version=release.version)  # the two charts are made together
     return Contribution(
         releases=(definitions, release),
         objects=(

@@ -4,20 +4,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlcluster.catalog.components import pins
+from mlcluster.catalog.components import ComponentPin, pins
 from mlcluster.plan.model import Manifest, PlanObject, PlanRelease
 
 CHARTS = "charts"
 
 
 def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
-    """The release with its chart from `oci://REGISTRY/charts/NAME`, and its images from the same registry."""
+    """The release with its chart from `oci://REGISTRY/charts/NAME`, and its images from the same registry.
+
+    Values that the spec gives stay as they are written, those that name an image too.
+    """
     known = next((pin for pin in pins().values() if pin.chart == release.chart), None)
     values = release.values
     for path, image in known.images.items() if known else ():
-        values = _with(values, path.split("."), mirrored(image, registry))
+        if is_value(path) and not any(f"{path}.".startswith(f"{given}.") for given in release.overrides):
+            values = _with(values, path.split("."), mirrored(_of_version(image, known, release.version), registry))
     chart = f"oci://{registry}/{CHARTS}/{release.chart.rpartition('/')[2]}"
     return replace(release, chart=chart, repository="", values=values)
+
+
+def _of_version(image: str, known: ComponentPin | None, version: str) -> str:
+    """The image that a release of this version takes, where the catalogue's has the version of its pin."""
+    there = f":{known.version}" if known else ""
+    return f"{image.removesuffix(there)}:{version}" if there and image.endswith(there) else image
 
 
 def mirrored_object(entry: PlanObject, registry: str) -> PlanObject:
@@ -25,11 +35,18 @@ def mirrored_object(entry: PlanObject, registry: str) -> PlanObject:
     return replace(entry, manifest=_images(entry.manifest, registry))
 
 
+def is_value(path: str) -> bool:
+    """Whether a key of a pin's images is a path in the values of its chart, and not an object of ours by its kind."""
+    return " " not in path
+
+
 def mirrored(image: str, registry: str) -> str:
     """`REGISTRY/` and the image without its host: nvcr.io/nvidia/driver becomes REGISTRY/nvidia/driver.
 
-    A host alone, which some charts want, becomes REGISTRY.
+    A host alone, which some charts want, becomes REGISTRY; what is in REGISTRY already stays.
     """
+    if image.startswith(f"{registry}/"):
+        return image
     host, slash, path = image.partition("/")
     if not slash and "." in host and ":" not in host:
         return registry

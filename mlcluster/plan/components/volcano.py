@@ -69,6 +69,8 @@ def contribute(context: ComponentContext) -> Contribution:
 def _values(context: ComponentContext) -> Manifest:
     """Its webhooks look at the namespaces of its teams only: they would refuse pods elsewhere while it is down."""
     mine = {"key": names.SCHEDULER, "operator": "In", "values": [NAME]}
+    settings = context.settings(NAME)
+    version = (settings.version if settings is not None else None) or pin(NAME).version
     custom: Manifest = {
         "default_tolerations": controller_tolerations(context),
         "webhooks_namespace_selector_expressions": [mine],
@@ -77,7 +79,7 @@ def _values(context: ComponentContext) -> Manifest:
     }
     custom |= {f"{part}_resources": {"requests": REQUESTS, "limits": {"memory": "2Gi"}} for part in PARTS}
     return {
-        "basic": {"image_tag_version": f"v{pin(NAME).version}", "image_pull_policy": "IfNotPresent"},
+        "basic": {"image_tag_version": f"v{version.removeprefix('v')}", "image_pull_policy": "IfNotPresent"},
         "custom": custom,
     }
 

@@ -9,6 +9,7 @@ behind them.
 """
 
 from mlcluster.plan import names
+from mlcluster.plan.components.mirror import mirrored
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.tolerations import pool_tolerations
 from mlcluster.plan.model import (
@@ -131,9 +132,10 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
 def _pod(context: EksContext, pool: Pool) -> Manifest:
     amounts = {name: canonical(name, amount) for name, amount in _requests(context, pool).items()}
     limits = {name: amount for name, amount in amounts.items() if name not in {"cpu", "memory"}}
+    registry = context.spec.components.registry
     container: Manifest = {
         "name": "pause",
-        "image": IMAGE,
+        "image": mirrored(IMAGE, registry) if registry else IMAGE,
         "resources": {"requests": amounts, **({"limits": limits} if limits else {})},
         "securityContext": {
             "allowPrivilegeEscalation": False,

@@ -4,6 +4,7 @@ Each module has functions ClusterSpec -> problems, pure and independent of each 
 once. What is only unwise is not here: that is a finding of `rules/`.
 """
 
+from mlcluster.spec.checks.components_given import components_given_problems
 from mlcluster.spec.checks.components_gpu import components_gpu_problems
 from mlcluster.spec.checks.components_network import components_network_problems
 from mlcluster.spec.checks.components_observe import components_observe_problems
@@ -34,6 +35,7 @@ _CHECKS = (
     scaling_problems,
     storage_problems,
     gpu_problems,
+    components_given_problems,
     components_gpu_problems,
     components_observe_problems,
     components_network_problems,

@@ -147,6 +147,18 @@ def _operator(spec: ClusterSpec, settings: GpuOperator, pools: list[NodePool]) -
             yield Problem(("components", "gpuOperator", key), message, hint, key=True)
 
 
+def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    """Its chart looks for the driver in one place (nvidiaDriverRoot): / or, where the operator brings it, another."""
+    by_operator = {pool.name: "gpu-operator" in owners(spec, pool)["driver"] for _, pool in pools}
+    if settings.install and len(set(by_operator.values())) > 1:
+        there = listed([name for name, is_so in by_operator.items() if is_so])
+        others = listed([name for name, is_so in by_operator.items() if not is_so])
+        message = (
+            f"it looks for the driver in one place: on {there} the GPU operator brings it, on {others} the image does"
+        )
+        yield Problem(("components", "draDriver"), message, "bring it one way on all pools: gpu.imageBrings", key=True)
+
+
 def _dra(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     here: Loc = ("components", "draDriver")
     version = spec.target.kubernetes_version if spec.target.kind == "eks" else ""
@@ -154,6 +166,7 @@ def _dra(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool
     if not settings.gpus and not settings.compute_domains:
         message = "neither compute domains nor GPUs are left to it"
         yield Problem((*here, "computeDomains"), message, "keep one of them, or remove draDriver", key=True)
+    yield from _driver_roots(spec, settings, pools)
     if minor < _DRA:
         message = f"Kubernetes {version} has no resource claims (resource.k8s.io/v1)"
         yield Problem(here, message, "1.34 and later have them", key=True)

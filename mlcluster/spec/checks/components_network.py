@@ -23,7 +23,7 @@ def components_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _sriov(spec)
     yield from _efa(spec)
     yield from _operator(spec)
-    yield from _without_charts(spec)
+    yield from _values_of_nothing(spec)
     yield from _detector(spec)
     yield from secondary_network_problems(spec)
 
@@ -140,16 +140,20 @@ def _one_configuration(spec: ClusterSpec) -> Iterator[Problem]:
                 yield Problem(loc, message, f"write {there}, or use rdmaDevicePlugin instead of networkOperator")
 
 
-def _without_charts(spec: ClusterSpec) -> Iterator[Problem]:
-    """Components that are objects of ours have no chart that values could go to."""
-    ours: dict[str, ChartComponent | None] = {
+def without_charts(spec: ClusterSpec) -> dict[str, ChartComponent | None]:
+    """Components that are objects of ours, by key: they have no chart that values could go to."""
+    return {
         "rdmaDevicePlugin": spec.components.rdma_device_plugin,
         "sriovDevicePlugin": spec.components.sriov_device_plugin,
         "multus": spec.components.multus,
         "whereabouts": spec.components.whereabouts,
+        "mpiOperator": spec.components.mpi_operator,
         "nodeProblemDetector": spec.components.node_problem_detector,
     }
-    for key, component in ours.items():
+
+
+def _values_of_nothing(spec: ClusterSpec) -> Iterator[Problem]:
+    for key, component in without_charts(spec).items():
         if component is not None and component.values:
             message = f"{key} comes without a chart: mlcluster writes its objects"
             yield Problem((*_HERE, key, "values"), message, "remove it", key=True)

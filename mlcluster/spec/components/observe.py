@@ -9,8 +9,9 @@ from mlcluster.spec.components.base import ChartComponent
 from mlcluster.spec.pools import Labels
 
 Namespace = Annotated[str, Field(pattern=LABEL, min_length=1, max_length=63)]
-PrometheusTime = Annotated[str, Field(pattern=r"^([0-9]+(m|h|d|w|y))+$", max_length=32)]
-"""How long, as Prometheus writes it: "15d", "12h"."""
+TIME = r"^([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?$"
+PrometheusTime = Annotated[str, Field(pattern=TIME, min_length=2, max_length=32)]
+"""How long, as Prometheus writes it, each unit once and the largest first: "15d", "1w12h"."""
 
 
 class ExistingPrometheus(SpecModel):

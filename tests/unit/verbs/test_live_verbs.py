@@ -209,6 +209,14 @@ class TestStatus:
         found = status_of(planned(SYSTEM, target=EKS), server_with_kueue(), FakeEngine([]))["components"]
         assert {one["name"]: one["detail"] for one in found}["cluster-autoscaler"] == "nothing of it runs"
 
+    def test_a_component_of_objects_that_are_not_there(self) -> None:
+        pool = {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}}
+        plan = planned(SYSTEM, pool, target=LOCAL, components={"rdmaDevicePlugin": {}})
+        server = server_with_kueue()
+        found = {one["name"]: one for one in status_of(plan, server, FakeEngine([]))["components"]}
+        told = found["rdma-shared-device-plugin"]
+        assert (told["ready"], told["detail"]) == (False, "DaemonSet rdma-shared-dp-train not there")
+
     def test_what_stands_in_for_a_component_says_so(self) -> None:
         plan = planned(SYSTEM, TRAIN, target=LOCAL, components={"gpuOperator": {}})
         server = server_with_kueue()

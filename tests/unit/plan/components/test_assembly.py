@@ -133,6 +133,8 @@ def test_our_values_are_not_changed_in_place() -> None:
         ("host:5000/x", "registry.example.com/m/x"),
         ("library/nginx", "registry.example.com/m/library/nginx"),
         ("nginx", "registry.example.com/m/nginx"),
+        ("registry.example.com/m/train:1", "registry.example.com/m/train:1"),
+        ("registry.example.com/mine/train:1", "registry.example.com/m/mine/train:1"),
     ],
 )
 def test_an_image_keeps_its_path(image: str, there: str) -> None:
@@ -144,6 +146,62 @@ def test_a_chart_comes_from_the_mirror() -> None:
     assert (there.chart, there.repository) == ("oci://registry.example.com/charts/gpu-operator", "")
     oci = release({}, chart="oci://ghcr.io/org/charts/thing", repository="", name="thing")
     assert mirrored_release(oci, "r.example.com:5000/m").chart == "oci://r.example.com:5000/m/charts/thing"
+
+
+def test_an_image_that_the_spec_names_in_values_stays() -> None:
+    given = {"driver": {"repository": "mine.example.com/nvidia"}, "gfd": {"image": "k8s-device-plugin"}}
+    with_ours, findings = with_overrides(release({"driver": {"enabled": True}}), given, "components.gpuOperator.values")
+    there = mirrored_release(with_ours, "m.example.com").values
+    assert findings == []
+    assert there["driver"]["repository"] == "mine.example.com/nvidia"
+    assert there["driver"]["manager"] == {"repository": "m.example.com/nvidia/cloud-native"}
+    assert there["gfd"] == {"image": "k8s-device-plugin", "repository": "m.example.com/nvidia"}
+
+
+def test_values_above_an_image_are_the_specs() -> None:
+    there = mirrored_release(with_overrides(release({}), {"driver": "off"}, "x")[0], "m.example.com").values
+    assert there["driver"] == "off"
+
+
+def test_a_mirror_changes_no_values_that_the_spec_gives() -> None:
+    keda = {"values": {"image": {"keda": {"registry": "mine.example.com"}}, "tolerations": []}}
+    plan = planned_unchecked(SYSTEM, target=EXISTING, components={"registry": "m.example.com", "keda": keda})
+    (found,) = (one for one in plan.releases if one.name == "keda")
+    assert found.values["image"]["keda"] == {"registry": "mine.example.com"}
+    assert found.values["image"]["webhooks"] == {"registry": "m.example.com"}
+    assert [(one.id, one.place[-1]) for one in plan.findings] == [("CMP001", "tolerations")]
+
+
+def test_proxies_of_gateways_come_from_the_mirror() -> None:
+    """No value of Envoy Gateway's chart says where its proxies come from, so the class of gateways has to."""
+    components = {"kserve": {"ingress": {"domain": "models.example.com"}}}
+    plain = planned_unchecked(SYSTEM, target=EXISTING, components=components)
+    there = planned_unchecked(SYSTEM, target=EXISTING, components={"registry": "m.example.com", **components})
+    assert not [one.id for one in plain.objects if one.id.startswith("EnvoyProxy/")]
+    of_gateways = next(one for one in there.objects if one.id == "GatewayClass/mlcluster")
+    proxy = next(one for one in there.objects if one.id in of_gateways.needs and one.id.startswith("EnvoyProxy/"))
+    reference = of_gateways.manifest["spec"]["parametersRef"]
+    named = proxy.manifest["metadata"]
+    assert (named["name"], named["namespace"]) == (reference["name"], reference["namespace"])
+    provider = proxy.manifest["spec"]["provider"]
+    image = provider["kubernetes"]["envoyDeployment"]["container"]["image"]
+    assert image.startswith("m.example.com/envoyproxy/envoy:distroless-v")
+    (chart,) = (one for one in there.releases if one.name == "envoy-gateway")
+    assert not [key for key in chart.values if " " in key]
+
+
+def test_images_go_with_the_version_of_the_spec() -> None:
+    components = {
+        "registry": "m.example.com",
+        "volcano": {"version": "1.16.0"},
+        "gateway": {"version": "v1.7.0"},
+        "kserve": {"version": "v0.21.0"},
+    }
+    releases = {one.name: one for one in planned_unchecked(SYSTEM, target=EXISTING, components=components).releases}
+    assert releases["volcano"].values["basic"]["image_tag_version"] == "v1.16.0"
+    images = releases["envoy-gateway"].values["global"]["images"]
+    assert images["envoyGateway"]["image"] == "m.example.com/envoyproxy/gateway:v1.7.0"
+    assert [releases[name].version for name in ("kserve-crd", "kserve")] == ["v0.21.0", "v0.21.0"]
 
 
 def test_containers_of_objects_come_from_the_mirror() -> None:
@@ -218,6 +276,21 @@ def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> No
     ]
     assert [entry.manifest["spec"]["scope"] for entry in made] == ["Namespaced", "Cluster"]
     assert not stand_in_definitions("atlas", objects, [release({}, "helm")])
+
+
+def test_definitions_of_a_group_of_kubernetes_say_what_they_are() -> None:
+    """The API server refuses a definition in such a group without the annotation."""
+
+    def approval(api: str) -> str | None:
+        manifest = {"apiVersion": api, "kind": "Thing", "metadata": {"name": "a"}}
+        entry = PlanObject("Thing/a", manifest, ("Release/gpu-operator",), "")
+        (made,) = stand_in_definitions("atlas", [entry], [release({}, "simulated")])
+        found: str | None = made.manifest["metadata"]["annotations"].get("api-approved.kubernetes.io")
+        return found
+
+    assert str(approval("gateway.networking.k8s.io/v1")).startswith("unapproved")
+    assert approval("readiness.node.x-k8s.io/v1alpha1") is None
+    assert approval("monitoring.coreos.com/v1") is None
 
 
 # The whole

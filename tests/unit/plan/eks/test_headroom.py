@@ -14,10 +14,11 @@ from mlcluster.plan.names import TEAM
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.quantities import parse
 from tests.eks_contexts import eks_context
-from tests.specs import SYSTEM, TRAIN, Data
+from tests.specs import SYSTEM, TRAIN, Data, planned_unchecked
 
 pytestmark = pytest.mark.unit
 
+EKS: Data = {"kind": "eks", "region": "us-west-2", "kubernetesVersion": "1.35"}
 EXPENDABLE = -10
 """The Cluster Autoscaler's default for expendable-pods-priority-cutoff."""
 
@@ -132,3 +133,10 @@ def test_nothing_where_nobody_scales_or_nobody_asks() -> None:
     assert manifests(SYSTEM, warm(TRAIN), autoscaler="none") == {}
     assert headroom_pods(eks_context(warm(TRAIN), autoscaler="none")) == ()
     assert manifests(SYSTEM, TRAIN) == {}
+
+
+def test_its_image_comes_from_the_mirror() -> None:
+    plan = planned_unchecked(SYSTEM, warm(TRAIN), target=EKS, components={"registry": "m.example.com/x"})
+    (found,) = (entry for entry in plan.objects if entry.id == f"Deployment/{NAMESPACE}/headroom-{TRAIN['name']}")
+    (container,) = found.manifest["spec"]["template"]["spec"]["containers"]
+    assert container["image"].startswith("m.example.com/x/pause:")

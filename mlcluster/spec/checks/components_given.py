@@ -1,0 +1,60 @@
+"""What is written under a component and would be passed over, or mean nothing to what it is handed to."""
+
+import re
+from collections.abc import Iterator
+
+from pydantic.alias_generators import to_camel
+
+from mlcluster.spec.checks.components_network import without_charts
+from mlcluster.spec.checks.facts import units
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components import ChartComponent
+from mlcluster.spec.components.observe import Monitoring
+from mlcluster.spec.components.queues import Kueue
+from mlcluster.spec.document import Loc, Problem
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_LONGEST = 366 * 24 * 3600
+"""A year. Kueue reads Go durations, which end at 292 years, and does not start with a longer one."""
+
+
+def components_given_problems(spec: ClusterSpec) -> Iterator[Problem]:
+    """Components that are empty, values for what is not installed, times and sizes of nothing."""
+    plain = without_charts(spec)
+    for name in sorted(spec.components.model_fields_set):
+        key, settings = to_camel(name), getattr(spec.components, name)
+        here: Loc = ("components", key)
+        if settings is None:
+            hint = (
+                "remove the key"
+                if name == "registry"
+                else f"{key}: {{}} asks for it; without the key its default holds"
+            )
+            yield Problem(here, "is empty, which says nothing", hint, key=True)
+        elif isinstance(settings, ChartComponent) and not settings.install and settings.values and key not in plain:
+            message = "it is there already, and mlcluster changes nothing of it: nobody would read these"
+            yield Problem((*here, "values"), message, "remove them, or install: false", key=True)
+    yield from _times(spec.components.kueue)
+    if spec.components.monitoring is not None and spec.components.monitoring.install:
+        yield from _amounts(spec.components.monitoring)
+
+
+def _times(kueue: Kueue) -> Iterator[Problem]:
+    given = {"podsReadyTimeout": (kueue.pods_ready_timeout, 1), "keepFinished": (kueue.keep_finished or "0s", 0)}
+    for key, (written, least) in given.items():
+        seconds = sum(int(count) * _SECONDS[unit] for count, unit in re.findall(r"([0-9]+)([smh])", written))
+        if not least <= seconds <= _LONGEST:
+            message = f'"{written}" is {"longer than a year" if seconds else "no time at all"}'
+            yield Problem(("components", "kueue", key), message, 'for example "30m"')
+
+
+def _amounts(monitoring: Monitoring) -> Iterator[Problem]:
+    for key, written in {"storage": monitoring.storage, "memory": monitoring.memory}.items():
+        if units("memory", written) == 0:
+            message = f'"{written}" is nothing'
+            yield Problem(
+                ("components", "monitoring", key), message, f"for example {'100Gi' if key == 'storage' else '4Gi'}"
+            )
+    if not re.search(r"[1-9]", monitoring.retention):
+        message = f'"{monitoring.retention}" is no time at all, for which Prometheus takes its own default'
+        yield Problem(("components", "monitoring", "retention"), message, "for example 15d")
