@@ -25,7 +25,8 @@ def contribute(context: ComponentContext) -> Contribution:
     }
     values: Manifest = {
         "fullnameOverride": NAME,
-        "crds": {"enabled": True, "keep": False},
+        # Without its definitions everybody's certificates would go; `down` removes those of which nobody has objects.
+        "crds": {"enabled": True, "keep": True},
         "global": {
             "priorityClassName": "system-cluster-critical",
             "leaderElection": {"namespace": pin(NAME).namespace},

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mlcluster.catalog.leaves import leaves_of
 from mlcluster.plan.model import Plan, PlanRelease
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
 
@@ -143,3 +144,11 @@ def test_every_resource_of_a_pool_is_covered_or_left_out_on_purpose() -> None:
     offered = {name for pool in plan.pools if pool.name == "train" for name in pool.allocatable}
     assert {name for name in offered if not name.startswith("hugepages-")} <= set(group["coveredResources"])
     assert {"rdma/hca", "vpc.amazonaws.com/efa", "nvidia.com/gpu"} <= set(group["coveredResources"])
+
+
+def test_certificates_of_others_outlive_the_release() -> None:
+    """The chart keeps its definitions, and `down` knows them."""
+    plan = planned(SYSTEM, target=EXISTING, components={"certManager": {}})
+    chart = release(plan, "cert-manager")
+    assert chart.values["crds"] == {"enabled": True, "keep": True}
+    assert set(chart.definitions) <= set(leaves_of("cert-manager").definitions)
