@@ -1,6 +1,6 @@
 """Destructive changes are asked for by name, with what lives in them on the table."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ CLOUD = {
     "LustreFileSystem": "volume",
 }
 """Types of the AWS stack that hold what somebody would miss, and what to call them."""
+_CALLED = {"Release": "component", "CustomResourceDefinition": "definition"}
+"""What takes work of users along, and what to call it."""
 ENDED = frozenset({"Succeeded", "Failed"})
 JOB_ENDED = frozenset({"Complete", "Failed"})
 MOST_NAMES = 5
@@ -66,7 +68,7 @@ def _destroyed(kube: Kube | None, changes: Changes) -> Iterator[Destruction]:
             yield Destruction("pool", _pool(identifier), ())
         elif kind == "ResourceFlavor" and _flavor(identifier) not in flavors:
             yield Destruction("pool", _flavor(identifier), ())  # on an existing cluster a pool is its flavor
-        elif kube is not None and kind in _USED and (used := _USED[kind](kube, name)):
+        elif kube is not None and kind in _CALLED and (used := live_with(kube, identifier)):
             yield Destruction(_CALLED[kind], name, tuple(used))
 
 
@@ -102,12 +104,11 @@ def objects_of(kube: Kube, definition: str) -> list[str]:
     return [_counted(f"{kind} objects", objects)] if objects else []
 
 
-_USED: Mapping[str, Callable[[Kube, str], list[str]]] = {
-    "Release": workloads_of,
-    "CustomResourceDefinition": objects_of,
-}
-_CALLED = {"Release": "component", "CustomResourceDefinition": "definition"}
-"""What takes work of users along, and what to call it."""
+def live_with(kube: Kube, identifier: str) -> list[str]:
+    """What users have that goes with this resource of the plan."""
+    kind, _, name = identifier.partition("/")
+    look = {"Namespace": live_in, "Release": workloads_of, "CustomResourceDefinition": objects_of}.get(kind)
+    return [] if look is None else look(kube, name)
 
 
 def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:

@@ -4,7 +4,7 @@ from mlcluster.engine.engine import Engine
 from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.kube.client import Kube
 from mlcluster.report.screen import Screen
-from mlcluster.verbs.destruction import live_in
+from mlcluster.verbs.destruction import live_with
 from mlcluster.verbs.emptying import empty_namespaces, installed_releases
 from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.stage import Stage
@@ -12,14 +12,13 @@ from mlcluster.verbs.uninstalled import clean_up, ever_installed
 
 
 def show(screen: Screen, kube: Kube | None, stages: list[Stage]) -> None:
-    """What will go: resources by stack, and what lives in the namespaces."""
+    """What will go: resources by stack, what lives in the namespaces, and what users have of components."""
     for stage in reversed(stages):
         held = stage.engine.resources() if stage.engine.exists() else []
         screen.say(f"{stage.title}: {len(held)} to delete")
         for resource in held:
-            if resource.plan_id.startswith("Namespace/"):
-                namespace = resource.plan_id.removeprefix("Namespace/")
-                inside = [] if kube is None else live_in(kube, namespace)
+            inside = [] if kube is None else live_with(kube, resource.plan_id)
+            if inside or resource.plan_id.startswith("Namespace/"):
                 screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
 
 

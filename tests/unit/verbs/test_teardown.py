@@ -9,9 +9,9 @@ from mlcluster.engine.state import Resource
 from mlcluster.report.screen import Screen
 from mlcluster.verbs.emptying import RELEASE_TYPE
 from mlcluster.verbs.stage import Stage
-from mlcluster.verbs.teardown import destroy_platform
+from mlcluster.verbs.teardown import destroy_platform, show
 from tests.fakes.api_server import FakeApiServer
-from tests.fakes.installed import put
+from tests.fakes.installed import put, serve
 
 pytestmark = pytest.mark.unit
 KEDA = Resource("urn:keda", "keda/keda", RELEASE_TYPE, "Release/keda")
@@ -68,6 +68,21 @@ def test_what_an_uninstalled_chart_left_goes_and_it_is_tried_once_more(
     told = capsys.readouterr().err
     assert "Namespace/keda: it is still being deleted" in told
     assert f"removed APIService {METRICS}, which keda left behind: nobody answers there" in told
+
+
+def test_what_users_have_of_a_component_is_shown(server: FakeApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Uninstalled with its definitions, KEDA takes what anybody in the cluster has made of them."""
+    serve(server, "keda.sh/v1alpha1/ScaledObject", "scaledobjects")
+    put(server, "keda.sh/v1alpha1", "ScaledObject", "theirs", namespace="default")
+    stages = [Stage("platform", cast("Any", Engine(server)))]
+    show(Screen("text", color=False), server.kube(), stages)
+    assert capsys.readouterr().err.splitlines() == [
+        "platform: 2 to delete",
+        "  - Release/keda with 1 ScaledObject objects (theirs)",
+        "  - Namespace/keda",
+    ]
+    show(Screen("text", color=False), None, stages)
+    assert "Release/keda" not in capsys.readouterr().err
 
 
 def test_while_no_release_has_gone_nothing_is_taken_away(server: FakeApiServer) -> None:
