@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlcluster.plan import names
-from mlcluster.plan.model import Amounts, CohortPlan, FlavorQuota, Manifest, PlanObject, Pool, TeamPlan
+from mlcluster.plan.model import Amounts, CohortPlan, FlavorQuota, Manifest, Plan, PlanObject, Pool, TeamPlan
 from mlcluster.plan.objects import KUEUE_API, make, object_id
 from mlcluster.plan.quantities import canonical, ordered
 from mlcluster.plan.topology import Levels, flavor_name, pool_levels, topology_id, topology_name, topology_objects
@@ -64,6 +64,12 @@ def queue_objects(  # noqa: PLR0913 -- pools, teams, cohorts, and how they share
             made.append(_cluster_queue(cluster, team, kueue, rules, called))
             made.append(_local_queue(cluster, team))
     return [*topologies.values(), *made]
+
+
+def queued_teams(plan: Plan) -> tuple[TeamPlan, ...]:
+    """The teams of a plan that have a queue of Kueue's; the others have another scheduler."""
+    held = {entry.id for entry in plan.objects}
+    return tuple(team for team in plan.teams if object_id("ClusterQueue", team.name) in held)
 
 
 def _flavor(cluster: str, pool: Pool, kueue: str, levels: Levels | None) -> PlanObject:

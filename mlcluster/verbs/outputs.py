@@ -4,6 +4,7 @@ from typing import Any
 
 from mlcluster.engine.events import Changes
 from mlcluster.plan import names
+from mlcluster.plan.queues import queued_teams
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.reading import Reading
 
@@ -17,7 +18,7 @@ def outputs_document(reading: Reading, live: LiveCluster, previews: list[Changes
         "changed": sum(len(changes.effective) for changes in previews),
         "queues": [
             {"team": team.name, "namespace": team.namespace, "localQueue": names.LOCAL_QUEUE, "clusterQueue": team.name}
-            for team in reading.plan.teams
+            for team in queued_teams(reading.plan)
         ],
     }
 
@@ -28,8 +29,10 @@ def outputs_text(reading: Reading, live: LiveCluster) -> str:
     kubectl = "kubectl" if live.lab is None else f"mlcluster lab kubectl --name {live.lab.name} --"
     lines = [f"{cluster} is up.", "", f"  kubeconfig   {live.kubeconfig}"]
     lines += [f"  context      {live.context}"] if live.context else []
-    lines += [f"  queue        {names.LOCAL_QUEUE} in namespace {team.namespace}" for team in reading.plan.teams[:8]]
-    hidden = len(reading.plan.teams) - 8
+    lines += [
+        f"  queue        {names.LOCAL_QUEUE} in namespace {team.namespace}" for team in queued_teams(reading.plan)[:8]
+    ]
+    hidden = len(queued_teams(reading.plan)) - 8
     lines += [f"  ... and {hidden} more teams"] if hidden > 0 else []
     lines += [
         "",

@@ -8,6 +8,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 from mlcluster.plan.objects import KUEUE_API
+from mlcluster.plan.queues import queued_teams
 from mlcluster.progress import Progress
 
 PATIENCE_SECONDS = 120.0
@@ -40,9 +41,10 @@ def unsettled(plan: Plan, kube: Kube) -> list[str]:
     if expected:
         nodes = {node["metadata"]["name"]: node for node in kube.list("v1", "Node", label_selector=selector)}
         found += [f"node {name} is not ready" for name in expected if not _is(nodes.get(name), "Ready")]
-    if plan.teams:
+    teams = queued_teams(plan)
+    if teams:
         queues = {queue["metadata"]["name"]: queue for queue in kube.list(KUEUE_API, "ClusterQueue", None, selector)}
-        for team in plan.teams:
+        for team in teams:
             if not _is(queues.get(team.name), "Active"):
                 found.append(f"queue {team.name} is not active: {message(queues.get(team.name), 'Active')}")
     return found

@@ -106,7 +106,8 @@ def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: dic
     mine = {entry.id for entry in plan.objects if entry.manifest["metadata"]["labels"].get(names.TEAM) == name}
     queue = live.kube.get_object(KUEUE_API, "ClusterQueue", name)
     counts = (queue or {}).get("status") or {}
-    active = condition(queue, "Active").get("status") == "True"
+    elsewhere = f"ClusterQueue/{name}" not in mine  # another scheduler queues its work
+    active = elsewhere or condition(queue, "Active").get("status") == "True"
     return {
         "name": name,
         "namespace": team.namespace,
