@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from mlcluster.kube.client import Kube
@@ -165,6 +166,12 @@ def test_they_work_as_their_service_accounts(cluster: Cluster) -> None:
         with Kube.from_kubeconfig(cluster.lab.layout.kubeconfig(name)) as theirs:
             assert not theirs.can("delete", "", "nodes"), name
     assert cluster.kube.can("delete", "", "nodes")
+
+
+def test_they_listen_on_loopback_only(cluster: Cluster) -> None:
+    for name, pid in cluster.pids().items():
+        listening = [c for c in psutil.Process(pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
+        assert {connection.laddr.ip for connection in listening} == {"127.0.0.1"}, name
 
 
 @pytest.mark.parametrize("name", KINDS)
