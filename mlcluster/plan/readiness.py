@@ -6,7 +6,7 @@ It has taints of its own domain only (CRD NodeReadinessRule, "taint key must sta
 from mlcluster.plan.model import Pool, Taint
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.pools import NodePool
-from mlcluster.spec.secondary import gated_pools, readiness_wanted
+from mlcluster.spec.secondary import is_gated, readiness_wanted
 
 NETWORK_TAINT = Taint("readiness.k8s.io/secondary-network-not-ready", "pending", "NoSchedule")
 """Of a node until its secondary networks are there; `eks` pools start with it."""
@@ -19,8 +19,7 @@ def startup_taints(spec: ClusterSpec, pool: NodePool) -> tuple[Taint, ...]:
     """What a new node of the pool carries until somebody takes it off: the spec's own, and ours."""
     written = tuple(Taint(taint.key, taint.value, taint.effect) for taint in pool.startup_taints)
     known = {(taint.key, taint.effect) for taint in written}
-    gated = pool.name in {found.name for found in gated_pools(spec)}
-    ours = (NETWORK_TAINT,) if gated and (NETWORK_TAINT.key, NETWORK_TAINT.effect) not in known else ()
+    ours = (NETWORK_TAINT,) if (NETWORK_TAINT.key, NETWORK_TAINT.effect) not in known and is_gated(spec, pool) else ()
     return (*written, *ours)
 
 

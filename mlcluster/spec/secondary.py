@@ -18,12 +18,19 @@ def networks(spec: ClusterSpec) -> tuple[SecondaryNetwork, ...]:
 
 def pools_of(spec: ClusterSpec, network: SecondaryNetwork) -> tuple[NodePool, ...]:
     """The pools whose nodes have a network: those it names, those that offer its resource, or fast ones, or all."""
+    any_fast = _any_fast(spec)
+    return tuple(pool for pool in spec.node_pools if _has(network, pool, any_fast=any_fast))
+
+
+def _has(network: SecondaryNetwork, pool: NodePool, *, any_fast: bool) -> bool:
     if network.pools is not None:
-        return tuple(pool for pool in spec.node_pools if pool.name in network.pools)
-    if network.resource is not None:
-        return tuple(pool for pool in spec.node_pools if network.resource in offered(pool))
-    fast = tuple(pool for pool in spec.node_pools if offered(pool))
-    return fast or tuple(spec.node_pools)
+        return pool.name in network.pools
+    found = offered(pool)
+    return network.resource in found if network.resource is not None else bool(found) or not any_fast
+
+
+def _any_fast(spec: ClusterSpec) -> bool:
+    return any(map(offered, spec.node_pools))
 
 
 def offered(pool: NodePool) -> dict[str, int]:
@@ -51,11 +58,20 @@ def operator_runs(spec: ClusterSpec) -> bool:
 
 def gated_pools(spec: ClusterSpec) -> tuple[NodePool, ...]:
     """Pools whose new nodes take no work before their secondary networks are there."""
+    return tuple(pool for pool in spec.node_pools if is_gated(spec, pool)) if _gates(spec) else ()
+
+
+def is_gated(spec: ClusterSpec, pool: NodePool) -> bool:
+    """Whether a pool is one of these."""
+    if not _gates(spec):
+        return False
+    any_fast = _any_fast(spec)
+    return any(_has(network, pool, any_fast=any_fast) for network in networks(spec))
+
+
+def _gates(spec: ClusterSpec) -> bool:
     multus = spec.components.multus
-    if multus is None or not multus.startup_taint or spec.target.kind == "local":
-        return ()
-    named = {pool.name for network in multus.networks for pool in pools_of(spec, network)}
-    return tuple(pool for pool in spec.node_pools if pool.name in named)
+    return multus is not None and multus.startup_taint and spec.target.kind != "local"
 
 
 def readiness_wanted(spec: ClusterSpec) -> bool:

@@ -8,8 +8,9 @@ import pytest
 from mlcluster.plan.components.multus_definition import DEFINITION
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.overhead import lands_on
+from mlcluster.spec.secondary import gated_pools, is_gated, networks, pools_of
 from stacks.registration import in_order, platform_entries
-from tests.specs import EXISTING, Data, manifests, planned
+from tests.specs import EXISTING, Data, checked, cluster, manifests, planned
 from tests.upstream import ABSENT, REFERENCE, closed, errors_of, schemas
 
 pytestmark = pytest.mark.unit
@@ -159,6 +160,16 @@ def test_a_network_of_virtual_functions_brings_its_cni_plugin() -> None:
     plan = plan_of(rdmaDevicePlugin={}, multus={"startupTaint": False, "networks": [network]})
     assert landing(plan)["sriov-cni"] == {"fast"}
     assert landing(plan)["sriov-network-device-plugin"] == {"fast"}
+
+
+@pytest.mark.parametrize("which", [{}, {"pools": ["plain"]}, {"resource": "rdma/storage"}])
+@pytest.mark.parametrize("pools", [(FAST, LESS, PLAIN), (PLAIN, LESS)])
+def test_one_pool_is_gated_as_all_of_them_are(which: Data, pools: tuple[Data, ...]) -> None:
+    spec = checked(cluster(*pools, target=EXISTING, teams=[], components={"multus": {"networks": [{**RAIL, **which}]}}))
+    of_networks = {pool.name for network in networks(spec) for pool in pools_of(spec, network)}
+    assert of_networks == {pool.name for pool in gated_pools(spec)}
+    assert of_networks == {pool.name for pool in spec.node_pools if is_gated(spec, pool)}
+    assert of_networks
 
 
 def test_multus_waits_for_the_first_network_on_eks() -> None:
