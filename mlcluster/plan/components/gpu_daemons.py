@@ -26,8 +26,8 @@ def sharing_environment(pools: Iterable[Pool]) -> list[Manifest]:
     """What a DCGM exporter is told where pods share a GPU: to tell of each of them; else one of them stands for all.
 
     One daemon set runs on all pools. Since 4.5.3-4.8.2 (NVIDIA/dcgm-exporter#594) GPUs that nobody holds keep their
-    metrics under it, and a pod's DCGM_FI_DEV_GPU_UTIL and FB_USED are those of its processes: 0, as the exporter does not
-    see the host's. `plan.observe` takes these two from the whole GPU.
+    metrics under it, and a pod's DCGM_FI_DEV_GPU_UTIL and FB_USED are those of its processes: 0, as the exporter does
+    not see the host's. `plan.observe` takes these two from the whole GPU.
     """
     shared = any(pool.accelerator is not None and pool.accelerator.sharing in _SHARED for pool in pools)
     return [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}] if shared else []
