@@ -11,9 +11,6 @@ from typing import Literal
 FILE_NAME = "dcgm-metrics.csv"
 """The key under which the GPU Operator looks for the file in its ConfigMap."""
 
-COLLECT_SECONDS = 30
-"""How often the exporter asks DCGM when it is not told otherwise; rates look at two minutes and more."""
-
 
 @dataclass(frozen=True, slots=True)
 class Counter:

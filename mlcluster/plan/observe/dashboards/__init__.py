@@ -1,15 +1,11 @@
 """Grafana dashboards, as ConfigMaps that its sidecar finds."""
 
 import json
-from collections.abc import Mapping
 
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.dashboards.cluster import cluster_dashboard
 from mlcluster.plan.observe.dashboards.queues import queues_dashboard
 from mlcluster.plan.observe.dashboards.teams import teams_dashboard
-
-SIDECAR_LABEL: Mapping[str, str] = {"grafana_dashboard": "1"}
-"""What the sidecar of the chart's Grafana looks for (kube-prometheus-stack, grafana.sidecar.dashboards)."""
 
 
 def dashboards(*, gpus: bool) -> dict[str, Manifest]:
