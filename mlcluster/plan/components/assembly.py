@@ -1,6 +1,6 @@
 """Puts what components contribute together: order, namespaces, values of the spec, the mirror, stand-ins on `local`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mlcluster.catalog.components import pin
@@ -53,7 +53,10 @@ def component_parts(context: ComponentContext) -> ComponentParts:
     """Everything that components add, ready for the plan."""
     made = contributions(context)
     releases, findings = _releases(context, made)
-    objects = [*_namespaces(context, made, releases), *(entry for one in made.values() for entry in one.objects)]
+    objects = [
+        *_namespaces(context, made, releases),
+        *(entry for name in made for entry in _objects(context, name, made)),
+    ]
     objects = _without_foreign_namespaces(objects, releases)
     pods = tuple(pod for one in made.values() for pod in one.pods)
     if context.target == "local":
@@ -88,6 +91,14 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
                 final = mirrored_release(final, registry)
             done.append(final)
     return tuple(done), findings
+
+
+def _objects(context: ComponentContext, name: str, made: Contributions) -> Iterator[PlanObject]:
+    """A component's objects; where it has no release, its workloads come after what the release would."""
+    before = [] if made[name].releases else _before(context, name, made)
+    for entry in made[name].objects:
+        waits = entry.manifest["kind"] in _WORKLOADS
+        yield replace(entry, needs=tuple(dict.fromkeys((*entry.needs, *before)))) if waits and before else entry
 
 
 def _before(context: ComponentContext, name: str, made: Contributions) -> list[str]:

@@ -183,6 +183,22 @@ def test_multus_waits_for_the_first_network_on_eks() -> None:
     assert "readinessindicatorfile" not in json.loads(elsewhere["daemon-config.json"])
 
 
+def test_workloads_without_a_release_come_in_their_order_too() -> None:
+    """Whatever starts nodes is there before them, and outlives them."""
+    target = {"kind": "eks", "region": "us-west-2", "endpoint": {"public": False}, "autoscaler": "clusterAutoscaler"}
+    pool = {"name": "system", "instanceType": "m7i.2xlarge", "minSize": 2, "maxSize": 4}
+    multus = {"networks": [{**RAIL, "type": "ipvlan"}], "startupTaint": False}
+    plan = planned(pool, target=target, components={"multus": multus, "mpiOperator": {}})
+    needs = {entry.id: set(entry.needs) for entry in plan.objects}
+    assert "Release/cluster-autoscaler" in needs["Deployment/mpi-operator/mpi-operator"]
+    assert {"Release/cluster-autoscaler", "DaemonSet/kube-system/kube-multus-ds"} <= needs[
+        "DaemonSet/kube-system/whereabouts"
+    ]
+    assert not any(
+        "Release/cluster-autoscaler" in found for one, found in needs.items() if one.startswith("ConfigMap/")
+    )
+
+
 def test_teams_join_no_network_of_others() -> None:
     daemon = manifests(plan_of(multus={}), "ConfigMap")["kube-system/multus-daemon-config"]["data"]
     assert json.loads(daemon["daemon-config.json"])["namespaceIsolation"] is True
