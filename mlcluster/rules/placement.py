@@ -19,8 +19,14 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
                 "SCH001",
                 place(pod.spec_path),
                 f"the {pod.kind} {_named(pod)} fits no pool: {'; '.join(reasons)} ({pod.evidence}: {pod.source})",
-                "add a pool without taints; where other nodes of the cluster take it, allow this with that reason",
+                f"{_room_for(reasons)}; where other nodes of the cluster take it, allow this with that reason",
             )
+
+
+def _room_for(reasons: list[str]) -> str:
+    """What would take a pod that all pools refuse: larger nodes where only room is missing, else free ones."""
+    too_small = any(" has too little " in reason for reason in reasons)
+    return "larger nodes, or ask for less" if too_small else "add a pool without taints"
 
 
 def first_nodes(plan: Plan) -> Iterator[Finding]:

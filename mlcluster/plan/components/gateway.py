@@ -14,6 +14,7 @@ API = "gateway.networking.k8s.io/v1"
 CLASS = "mlcluster"
 CONTROLLER = "gateway.envoyproxy.io/gatewayclass-controller"
 DEFINITIONS = tuple(f"{kind}.gateway.networking.k8s.io" for kind in ("gatewayclasses", "gateways", "httproutes"))
+PROXIES = "envoyproxies.gateway.envoyproxy.io"
 PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 CLASS_ID = object_id("GatewayClass", CLASS)
@@ -32,8 +33,9 @@ def contribute(context: ComponentContext) -> Contribution:
         },
         "certgen": {"job": {"tolerations": tolerations}},
     }
-    release = chart_release(context, NAME, values, definitions=DEFINITIONS)
     proxies = _proxies(context)
+    wanted = (*DEFINITIONS, PROXIES) if proxies else DEFINITIONS
+    release = chart_release(context, NAME, values, definitions=wanted)
     of_gateways = make(
         context.cluster,
         API,

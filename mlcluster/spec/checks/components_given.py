@@ -34,9 +34,20 @@ def components_given_problems(spec: ClusterSpec) -> Iterator[Problem]:
         elif isinstance(settings, ChartComponent) and not settings.install and settings.values and key not in plain:
             message = "it is there already, and mlcluster changes nothing of it: nobody would read these"
             yield Problem((*here, "values"), message, "remove them, or install: false", key=True)
+        if isinstance(settings, ChartComponent):
+            yield from _dotted((*here, "values"), settings)
     yield from _times(spec.components.kueue)
     if spec.components.monitoring is not None and spec.components.monitoring.install:
         yield from _amounts(spec.components.monitoring)
+
+
+def _dotted(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
+    """`a.b: 1`, as `helm --set` has it, is to Helm a value of that very name, which no chart reads."""
+    for name in settings.values:
+        parts = name.split(".")
+        if len(parts) > 1:
+            message = "values are nested mappings here, without dots in their names: no chart would read this"
+            yield Problem((*here, name), message, f"write {': {'.join(parts)}: ...{'}' * (len(parts) - 1)}", key=True)
 
 
 def _times(kueue: Kueue) -> Iterator[Problem]:

@@ -113,6 +113,9 @@ def _operator(spec: ClusterSpec) -> Iterator[Problem]:
         if component.install and (part not in said or said & {"install", "version"}):
             message = f"networkOperator runs {what} itself: two owners would undo each other"
             yield Problem((*_HERE, key), message, f"remove it, or keep only {part}, which the operator takes", key=True)
+        elif operator.install and not component.install:
+            message = f"networkOperator would run {what} beside the one that is there already"
+            yield Problem((*_HERE, key, "install"), message, "keep one: leave out networkOperator, or this")
     yield from _one_configuration(spec)
 
 

@@ -165,6 +165,7 @@ class TestSCH001:
         tiny = {"name": "tiny", "nodeShape": {"cpu": "400m", "memory": "100Mi"}, "maxSize": 1}
         (finding,) = of_kind("SCH001", tiny, target=EXISTING)
         assert "tiny has too little cpu, memory" in finding.message
+        assert finding.hint.startswith("larger nodes, or ask for less")
 
     def test_a_node_without_taints_or_with_a_soft_one(self) -> None:
         soft = [{"key": "busy", "effect": "PreferNoSchedule"}]

@@ -188,6 +188,7 @@ def test_proxies_of_gateways_come_from_the_mirror() -> None:
     assert image.startswith("m.example.com/envoyproxy/envoy:distroless-v")
     (chart,) = (one for one in there.releases if one.name == "envoy-gateway")
     assert not [key for key in chart.values if " " in key]
+    assert "envoyproxies.gateway.envoyproxy.io" in chart.definitions
 
 
 def test_images_go_with_the_version_of_the_spec() -> None:
