@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from mlcluster.plan.components import daemons
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Manifest, Pool
 from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
@@ -11,15 +12,7 @@ _SHARED = frozenset({"timeSlicing", "mps"})
 
 def on_pools(pools: Iterable[Pool]) -> Manifest:
     """The affinity of a daemon set that runs on the nodes of these pools and on no other."""
-    terms = [
-        {
-            "matchExpressions": [
-                {"key": key, "operator": "In", "values": [value]} for key, value in pool.selector.items()
-            ]
-        }
-        for pool in pools
-    ]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": daemons.on_pools(pools)}}
 
 
 def sharing_environment(pools: Iterable[Pool]) -> list[Manifest]:

@@ -1,6 +1,7 @@
 """Components of GPUs without the operator: device plugin, DCGM exporter, DRA driver."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -44,7 +45,11 @@ def plugins(*pools: Data, target: Data = EKS) -> dict[str, PlanRelease]:
 
 def selected_by(affinity: Manifest) -> list[dict[str, str]]:
     terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    return [{one["key"]: one["values"][0] for one in term["matchExpressions"]} for term in terms]
+    return [
+        dict(zip((one["key"] for one in term["matchExpressions"]), values, strict=True))
+        for term in terms
+        for values in product(*(one["values"] for one in term["matchExpressions"]))
+    ]
 
 
 def landing(plan: Plan, owner: str) -> dict[str, list[str]]:
