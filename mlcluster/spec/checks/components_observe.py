@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from mlcluster.spec.checks.labels import key_error
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.observe import Monitoring
 from mlcluster.spec.components.scale import PrometheusAdapter
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.pools import Labels
 
 _AT: Loc = ("components", "monitoring")
 
@@ -28,6 +30,7 @@ def _monitoring(spec: ClusterSpec, monitoring: Monitoring) -> Iterator[Problem]:
     if not monitoring.install and spec.target.kind == "local":
         message = "the lab has no Prometheus of its own"
         yield Problem((*_AT, "install"), message, "remove install: false")
+    yield from _labels(monitoring)
     if monitoring.control_plane and spec.target.kind == "eks":
         message = "nobody reaches etcd, scheduler and controller manager of EKS"
         yield Problem((*_AT, "controlPlane"), message, "remove it")
@@ -36,6 +39,20 @@ def _monitoring(spec: ClusterSpec, monitoring: Monitoring) -> Iterator[Problem]:
         if monitoring.storage_class not in known:
             message = f"there is no StorageClass {monitoring.storage_class} under storage.classes"
             yield Problem((*_AT, "storageClass"), message, f"one of: {', '.join(known)}")
+
+
+def _labels(monitoring: Monitoring) -> Iterator[Problem]:
+    """By which a Prometheus or a Grafana finds what is ours: the API server refuses objects with other keys."""
+    found = monitoring.prometheus
+    given: dict[Loc, Labels] = {
+        ("grafana", "dashboardLabels"): monitoring.grafana.dashboard_labels,
+        ("prometheus", "serviceMonitorLabels"): found.service_monitor_labels if found else {},
+        ("prometheus", "ruleLabels"): found.rule_labels if found else {},
+    }
+    for where, labels in given.items():
+        for key in labels:
+            if wrong := key_error(key):
+                yield Problem((*_AT, *where, key), wrong, "for example release or example.com/release", key=True)
 
 
 def _address(monitoring: Monitoring | None) -> Iterator[Problem]:

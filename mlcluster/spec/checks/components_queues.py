@@ -36,12 +36,16 @@ def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
 def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
     sharing = spec.components.kueue.fair_sharing
     teams = [team.name for team in spec.teams]
+    elsewhere = {team.name for team in spec.teams if team.scheduler != "kueue"}
     for name in sharing.weights if sharing else ():
         if name not in teams:
             hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams)}")
             yield Problem(
                 ("components", "kueue", "fairSharing", "weights", name), f"there is no team {name}", hint, key=True
             )
+        elif name in elsewhere:
+            message = f"Volcano schedules team {name}, and Kueue weighs only teams of its own"
+            yield Problem(("components", "kueue", "fairSharing", "weights", name), message, "remove it", key=True)
 
 
 def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem]:
