@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from mlcluster.catalog.leaves import Leaves
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import is_of, listed
+from mlcluster.kube.controllers import is_of, listed, owner_of
 from mlcluster.progress import Progress
 
 _ADMISSION = "admissionregistration.k8s.io/v1"
@@ -17,16 +17,29 @@ _AGGREGATED = ("apiregistration.k8s.io/v1", "APIService")
 
 
 def remove_broken(kube: Kube, release: str, namespace: str, leaves: Leaves, progress: Progress) -> None:
-    """Deletes what a release whose programs are gone has registered, where nobody answers any more; tells each."""
+    """Deletes what a release whose programs are gone has registered, where nobody answers any more; tells each.
+
+    Somebody else's of the same name stays: it leads into another namespace, or Helm has noted another release on it.
+    """
     for kind in _WEBHOOKS:
         for item in listed(kube, _ADMISSION, kind):
-            ours = item["metadata"]["name"] in leaves.webhooks or is_of(item, namespace, release)
-            if ours and _all_dead(kube, [hook.get("clientConfig") or {} for hook in item.get("webhooks") or []]):
+            clients = [hook.get("clientConfig") or {} for hook in item.get("webhooks") or []]
+            named = item["metadata"]["name"] in leaves.webhooks and _leads_to(clients, namespace)
+            if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
                 _remove(kube, item, release, progress)
     for item in listed(kube, *_AGGREGATED):
-        ours = item["metadata"]["name"] in leaves.api_services or is_of(item, namespace, release)
-        if ours and _all_dead(kube, [item.get("spec") or {}]):
+        clients = [item.get("spec") or {}]
+        named = item["metadata"]["name"] in leaves.api_services and _leads_to(clients, namespace)
+        if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
             _remove(kube, item, release, progress)
+
+
+def _is_ours(item: Object, namespace: str, release: str, *, named: bool) -> bool:
+    return is_of(item, namespace, release) or (named and not owner_of(item))
+
+
+def _leads_to(clients: list[Mapping[str, Object]], namespace: str) -> bool:
+    return all((client.get("service") or {}).get("namespace") == namespace for client in clients)
 
 
 def _remove(kube: Kube, item: Object, release: str, progress: Progress) -> None:

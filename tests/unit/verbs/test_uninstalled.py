@@ -128,6 +128,22 @@ def test_one_that_somebody_else_serves_stays(server: FakeApiServer) -> None:
     assert clean(server, "prometheus-adapter") == ([], [])
 
 
+@pytest.mark.parametrize("noted_by_helm", [False, True])
+def test_one_of_somebody_else_stays_while_nobody_answers_there(server: FakeApiServer, *, noted_by_helm: bool) -> None:
+    """Its pods may be on their way: the name alone does not make it ours."""
+    theirs = release("keda", "autoscaling")
+    more = {"annotations": notes(theirs)} if noted_by_helm else {}
+    service = {"namespace": release("keda").namespace if noted_by_helm else theirs.namespace, "name": "webhook"}
+    metrics = "v1beta1.external.metrics.k8s.io"
+    put(server, "apiregistration.k8s.io/v1", "APIService", metrics, spec={"service": service}, **more)
+    hooks = [{"name": "a", "clientConfig": {"service": service}}]
+    kind = "ValidatingWebhookConfiguration"
+    put(server, "admissionregistration.k8s.io/v1", kind, "keda-admission", webhooks=hooks, **more)
+    assert clean(server, "keda") == ([], [])
+    assert server.get("APIService", metrics) is not None
+    assert server.get(kind, "keda-admission") is not None
+
+
 def test_labels_that_were_not_there_before_are_taken_off_nodes(server: FakeApiServer) -> None:
     before = '{"definitions": [], "nodeLabels": ["nvidia.com/gpu.workload.config"]}'
     noted(server, **{"gpu-operator": before})
