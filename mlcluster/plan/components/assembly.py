@@ -85,7 +85,8 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
             home = (object_id("Namespace", release.namespace),) if _is_made(release) else ()
             final = replace(release, needs=tuple(dict.fromkeys((*home, *before, *release.needs))))
             if settings is not None and settings.values and release.chart == pin(name).chart:
-                final, refused = with_overrides(final, settings.values, f"components.{COMPONENTS[name].key}.values")
+                path = f"components.{COMPONENTS[name].key}.values"
+                final, refused = with_overrides(final, settings.values, path, pin(name).sets)
                 findings += refused
             if registry and final.realisation in {"helm", "simulated"}:
                 final = mirrored_release(final, registry)

@@ -1,6 +1,6 @@
 """Values that the spec gives to a chart, laid over ours: what we set ourselves cannot be changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,18 +11,21 @@ from mlcluster.plan.places import place
 Path = tuple[str, ...]
 
 
-def with_overrides(release: PlanRelease, given: Mapping[str, Any], spec_path: str) -> tuple[PlanRelease, list[Finding]]:
+def with_overrides(
+    release: PlanRelease, given: Mapping[str, Any], spec_path: str, ours: Collection[str] = ()
+) -> tuple[PlanRelease, list[Finding]]:
     """The release with the spec's values, and CMP001 for each of them that hits one of ours, which stays.
 
     Args:
         given: `components.<name>.values` of the spec.
         spec_path: where they stand.
+        ours: what the catalogue says that we set, wherever it is wanted: leaving it to the chart is an answer too.
     """
     taken: list[Path] = []
     findings: list[Finding] = []
     values: Manifest = release.values
     for path, value in leaves(given):
-        owner = _owned(release.values, path)
+        owner = _owned(release.values, path) or _left_out(ours, path)
         if owner is None:
             values = _laid(values, path, value)
             taken.append(path)
@@ -54,6 +57,12 @@ def _owned(values: Manifest, path: Path) -> str | None:
         if not isinstance(node, Mapping):
             return ".".join(path[:depth])
     return ".".join(path) if not node else ".".join((*path, next(leaves(node))[0][0]))
+
+
+def _left_out(ours: Collection[str], path: Path) -> str | None:
+    """A value of ours that this plan does without, or the switch of a part that it does without."""
+    written = ".".join(path)
+    return written if written in ours or written.removesuffix(".enabled") in ours else None
 
 
 def _laid(values: Manifest, path: Path, value: Any) -> Manifest:

@@ -121,6 +121,18 @@ def test_our_values_are_not_changed_in_place() -> None:
     assert ours == {"driver": {"enabled": False}}
 
 
+def test_what_a_plan_does_without_is_ours_too() -> None:
+    """Else values would switch on what the spec's own fields refuse, or what the plan then does not count."""
+    given = {"gds": {"enabled": True, "version": "2.20.5"}, "driver": {"upgradePolicy": {"drain": {"enable": True}}}}
+    sets = ("gds", "driver.upgradePolicy", "controllerManager.replicas")
+    laid, findings = with_overrides(release({}), given, "components.gpuOperator.values", sets)
+    assert [one.place[-2:] for one in findings] == [("gds", "enabled")]
+    assert laid.overrides == ("driver.upgradePolicy.drain.enable", "gds.version")
+    replicas = {"kueue": {"values": {"controllerManager": {"replicas": 9}}}}
+    plan = planned_unchecked(SYSTEM, target=EXISTING, components=replicas)
+    assert [one.id for one in plan.findings] == ["CMP001"]
+
+
 # The mirror
 
 
