@@ -17,6 +17,7 @@ from mlcluster.plan.policy import (
     KUEUE_ONLY,
     POD_METADATA,
     POD_SPEC,
+    TEAM_TIERS,
     WORKLOAD_RULES,
     Policy,
     asks_accelerator,
@@ -177,7 +178,6 @@ def _accelerator_toleration(resources: list[str]) -> Policy:
 
 
 def _tiers() -> Policy:
-    annotation = f"namespaceObject.metadata.annotations['{names.TIERS}']"
     label = f"'{names.WORKLOAD_PRIORITY}'"
     tier_list = " + ' is not a tier of this team; its tiers: ' + variables.tiers.join(', ')"
     return Policy(
@@ -187,10 +187,7 @@ def _tiers() -> Policy:
         variables={
             "podSpec": POD_SPEC,
             "podMetadata": POD_METADATA,
-            "tiers": (
-                f"has(namespaceObject.metadata.annotations) && '{names.TIERS}' in namespaceObject.metadata.annotations"
-                f" ? {annotation}.split(',') : []"
-            ),
+            "tiers": TEAM_TIERS,
         },
         validations=[
             (

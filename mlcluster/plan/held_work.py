@@ -11,7 +11,15 @@ from mlcluster.plan import job_kinds, names
 from mlcluster.plan.counting import ELASTIC_JOB, requested
 from mlcluster.plan.job_kinds import JobKind
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.policy import CONTROLLERS, KUEUE_ONLY, Policy, asks_accelerator, tolerates_accelerator
+from mlcluster.plan.policy import (
+    CONTROLLERS,
+    KUEUE_ONLY,
+    NO_TIER,
+    TEAM_TIERS,
+    Policy,
+    asks_accelerator,
+    tolerates_accelerator,
+)
 
 JOBS: Manifest = {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}
 PODS: Manifest = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
@@ -163,9 +171,6 @@ def _templates(kinds: tuple[JobKind, ...], resources: list[str]) -> Policy:
     spec = "t.spec"
     tolerates, asks = tolerates_accelerator(spec), asks_accelerator(resources, spec)
     containers = f"({spec}.containers + (has({spec}.initContainers) ? {spec}.initContainers : []) + [{spec}])"
-    annotations = (
-        f"has(namespaceObject.metadata.annotations) && '{names.TIERS}' in namespaceObject.metadata.annotations"
-    )
     label = f"'{names.WORKLOAD_PRIORITY}'"
     of_tiers = (
         f"(!has({spec}.priorityClassName) || {spec}.priorityClassName == ''"
@@ -187,17 +192,14 @@ def _templates(kinds: tuple[JobKind, ...], resources: list[str]) -> Policy:
         rules=job_kinds.rules(kinds, "CREATE", "UPDATE"),
         variables={
             "templates": job_kinds.templates(kinds),
-            "tiers": f"{annotations} ? namespaceObject.metadata.annotations['{names.TIERS}'].split(',') : []",
+            "tiers": TEAM_TIERS,
         },
         validations=[
             (f"variables.templates.all(t, !has({spec}.nodeName) || {spec}.nodeName == '')", NODE_NAME),
             (f"variables.templates.all(t, !has({spec}.resourceClaims))", RESOURCE_CLAIMS),
             (f"variables.templates.all(t, !({tolerates}) || {asks})", GPU_NODES),
             (f"variables.templates.all(t, {requested(containers)})", REQUESTS),
-            (
-                in_tiers,
-                "'the priority is not a tier of this team; its tiers: ' + variables.tiers.join(', ')",
-            ),
+            (in_tiers, NO_TIER),
             (
                 f"!has(object.metadata.annotations) || !('{ELASTIC_JOB}' in object.metadata.annotations)",
                 "elastic jobs grow past what the queue has counted: submit one more job instead",

@@ -24,6 +24,13 @@ POD_METADATA = (
     "object.spec.jobTemplate.spec.template.metadata : object.metadata) : "
     "(has(object.spec.template.metadata) ? object.spec.template.metadata : object.metadata))"
 )
+TEAM_TIERS = (
+    f"has(namespaceObject.metadata.annotations) && '{names.TIERS}' in namespaceObject.metadata.annotations"
+    f" ? namespaceObject.metadata.annotations['{names.TIERS}'].split(',') : []"
+)
+"""CEL: the tiers of the team whose namespace it is; for a variable `tiers`."""
+
+NO_TIER = "'the priority is not a tier of this team; its tiers: ' + variables.tiers.join(', ')"
 
 
 def containers_of(spec: str) -> str:

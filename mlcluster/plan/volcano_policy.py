@@ -2,7 +2,7 @@
 
 from mlcluster.plan import names
 from mlcluster.plan.held_work import NODE_NAME, RESOURCE_CLAIMS
-from mlcluster.plan.policy import Policy
+from mlcluster.plan.policy import NO_TIER, TEAM_TIERS, Policy
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 """Annotation of a pod (volcano.sh/apis v1.14.0, QueueNameAnnotationKey)."""
@@ -26,7 +26,7 @@ def volcano_policy() -> Policy:
     return Policy(
         name="mlcluster-volcano",
         rules=[pods, {**jobs, "operations": written}, {**groups, "operations": written}],
-        variables={"tiers": _tiers()},
+        variables={"tiers": TEAM_TIERS},
         validations=[
             (
                 f"object.kind != 'Pod' || (has({spec}.schedulerName) && {spec}.schedulerName == 'volcano')",
@@ -47,7 +47,7 @@ def volcano_policy() -> Policy:
                     f"object.kind == 'Pod' || !has({spec}.priorityClassName) || {spec}.priorityClassName == ''"
                     f" || {spec}.priorityClassName in variables.tiers"
                 ),
-                "'the priority is not a tier of this team; its tiers: ' + variables.tiers.join(', ')",
+                NO_TIER,
             ),
         ],
         match_conditions={},
@@ -63,8 +63,3 @@ def _in_own_queue() -> str:
         for is_there, (part, key) in zip(there, _MARKS, strict=True)
     ]
     return f"({' || '.join(there)}) && {' && '.join(same)}"
-
-
-def _tiers() -> str:
-    annotations = "namespaceObject.metadata.annotations"
-    return f"has({annotations}) && '{names.TIERS}' in {annotations} ? {annotations}['{names.TIERS}'].split(',') : []"
