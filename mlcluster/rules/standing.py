@@ -81,11 +81,16 @@ class Standing:
             return True
         if self._is_of_stack(one):
             return True
-        if one.maker.kind in _ANONYMOUS and (self.plan.cluster.target == "local" or self._is_held(one.name)):
-            return (
-                True  # controllers make webhooks themselves, and on the lab API services; no label tells that they do
-            )
+        if one.maker.kind in _ANONYMOUS and self._may_be_registered_by_ours(one):
+            return True
         return any(other.name == one.part_of and self._is_of_stack(other) for other in self.found)
+
+    def _may_be_registered_by_ours(self, one: Found) -> bool:
+        """Controllers make webhooks themselves, and on the lab API services: no label tells that they do.
+
+        A workload that nobody has signed is no controller's doing; a second one was put beside ours by hand.
+        """
+        return self.plan.cluster.target == "local" or (not one.workloads and self._is_held(one.name))
 
     def _is_held(self, name: str) -> bool:
         """Whether the stack has a release of this component."""

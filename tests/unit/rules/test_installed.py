@@ -242,6 +242,12 @@ class TestOurs:
         assert ids(made) == ["EXI001"]
         assert [row.decision for row in made.rows] == ["ours", "refuse"]
 
+    def test_a_second_one_put_beside_ours_by_hand_is_not_ours(self, base: Plan) -> None:
+        plan = plan_of(base, "nvidia-device-plugin")
+        held = Ours("atlas", frozenset({(pin("nvidia-device-plugin").namespace, "nvidia-device-plugin")}))
+        by_hand = replace(PLUGIN, maker=Maker("manager", "kubectl"))
+        assert ids(decide(plan, held, workloads=(by_hand,))) == ["EXI001"]
+
     def test_definitions_of_a_release_of_ours(self, base: Plan) -> None:
         maker = Maker("helm", "kueue", pin("kueue").namespace)
         left = Named("CustomResourceDefinition", "clusterqueues.kueue.x-k8s.io", maker)
