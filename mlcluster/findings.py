@@ -76,6 +76,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
         FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),
         FindingKind("CMP001", _E, "Chart value that follows from the spec"),
+        FindingKind("CMP002", _W, "Secret in the values of a chart"),
         FindingKind("CST001", _E, "Over budget"),
         FindingKind("CST002", _W, "Budget not proven"),
         FindingKind("CST003", _I, "Price unknown"),

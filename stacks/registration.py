@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
+from mlcluster.plan.secrecy import secret_overrides
 from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
 
@@ -60,6 +61,8 @@ class Release(Registered, Protocol):
     @property
     def realisation(self) -> str: ...
     @property
+    def overrides(self) -> tuple[str, ...]: ...
+    @property
     def definitions(self) -> tuple[str, ...]: ...
     @property
     def answers(self) -> tuple[Mapping[str, Any], ...]: ...
@@ -104,6 +107,8 @@ def release_entry(item: Release, find: Find) -> Entry:
         "timeout": RELEASE_TIMEOUT_SECONDS,
         "compat": "true",  # the SDK's Release always sends it
     }
+    if secret_overrides(item):
+        inputs["values"] = pulumi.Output.secret(inputs["values"])
     if item.repository:
         inputs["repositoryOpts"] = {"repo": item.repository}
     wait = f"{RELEASE_TIMEOUT_SECONDS + 60}s"  # the provider gives up first, with the better message

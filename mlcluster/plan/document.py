@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.secrecy import shown_values
 from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
@@ -36,6 +37,8 @@ def _plain(value: Any) -> Any:
             for field in fields(value)
             if field.name not in _LEFT_OUT
         }
+        if isinstance(value, PlanRelease):
+            entry["values"] = written(shown_values(value))
         if isinstance(value, Pool):
             entry["usdPerHourAtMin"] = value.usd_per_hour_at_min
             entry["usdPerHourAtMax"] = value.usd_per_hour_at_max

@@ -7,6 +7,7 @@ from typing import Any
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Manifest, PlanRelease
 from mlcluster.plan.places import place
+from mlcluster.plan.secrecy import secret_overrides
 
 Path = tuple[str, ...]
 
@@ -31,11 +32,20 @@ def with_overrides(
             taken.append(path)
         else:
             where = (*place(spec_path), *path)
-            message = f"{'.'.join(path)} of the chart {release.name} follows from the spec: mlcluster sets {owner}"
+            what = "it" if owner == ".".join(path) else owner
+            message = f"{'.'.join(path)} of the chart {release.name} follows from the spec: mlcluster sets {what}"
             findings.append(
                 found("CMP001", where, message, "remove it; docs/components.md says what follows from what")
             )
-    return replace(release, values=values, overrides=tuple(sorted(".".join(path) for path in taken))), findings
+    made = replace(release, values=values, overrides=tuple(sorted(".".join(path) for path in taken)))
+    return made, [*findings, *_secrets(made, spec_path)]
+
+
+def _secrets(release: PlanRelease, spec_path: str) -> Iterator[Finding]:
+    for path in secret_overrides(release):
+        message = f"{path} of the chart {release.name} holds a secret, and whoever reads the spec reads it"
+        hint = "make a Secret in the cluster and name it: most charts take existingSecret, or a reference to a key"
+        yield found("CMP002", (*place(spec_path), *path.split(".")), message, hint)
 
 
 def leaves(values: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:

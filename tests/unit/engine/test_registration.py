@@ -8,6 +8,7 @@ from graphlib import CycleError
 from pathlib import Path
 from typing import Any
 
+import pulumi
 import pytest
 
 from mlcluster.engine import programs
@@ -35,6 +36,7 @@ class Release:
     values: dict[str, Any] = field(default_factory=dict)
     definitions: tuple[str, ...] = ()
     answers: tuple[dict[str, Any], ...] = ()
+    overrides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,3 +178,10 @@ def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.M
     assert gated.after(needs, made) == [1, 3, 4]
     monkeypatch.undo()
     assert registration.gated_releases([asked], None).after(["Release/a"], made) == [1]
+
+
+def test_values_with_a_secret_are_encrypted_in_the_state() -> None:
+    values = {"grafana": {"adminPassword": "hunter2"}}
+    plain, secret = Release(values=values), Release(values=values, overrides=("grafana.adminPassword",))
+    assert registration.release_entry(plain, str).inputs["values"] == values
+    assert isinstance(registration.release_entry(secret, str).inputs["values"], pulumi.Output)
