@@ -10,6 +10,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
 from mlcluster.plan.objects import KUEUE_API
+from mlcluster.plan.observe.scrape import STACK
 from mlcluster.plan.topology import pool_levels, topology_findings
 
 RELEASE_ID = "Release/kueue"
@@ -107,8 +108,8 @@ def _values(context: ComponentContext) -> Manifest:
     if settings.replicas > 1:
         controller |= {"replicas": settings.replicas, "podDisruptionBudget": {"enabled": True}}
     values: Manifest = {"controllerManager": controller}
-    if context.has("kube-prometheus-stack"):
-        values["enablePrometheus"] = True
+    if context.has(STACK):
+        values["enablePrometheus"] = False  # the monitor is ours, with the labels that Prometheus looks for
     if settings.visibility:
         values["enableVisibilityAPF"] = True
     return values

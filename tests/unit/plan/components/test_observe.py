@@ -315,3 +315,12 @@ def test_the_examples_of_the_documentation_ask_for_what_there_is() -> None:
     ours = release_of(plan, "prometheus-adapter").values["prometheus"]
     (trigger,) = found["ScaledObject"]["spec"]["triggers"]
     assert trigger["metadata"]["serverAddress"] == f"{ours['url']}:{ours['port']}"
+
+
+@pytest.mark.parametrize("monitoring", [{}, {"install": False}])
+def test_kueue_is_scraped_once(monitoring: Data) -> None:
+    """By a monitor of ours; the chart's looks at the same Service."""
+    plan = planned(SYSTEM, target=EXISTING, components={"monitoring": monitoring})
+    (kueue,) = [release for release in plan.releases if release.name == "kueue"]
+    assert kueue.values["enablePrometheus"] is False
+    assert [name.rpartition("/")[2] for name in manifests(plan, "ServiceMonitor")] == ["mlcluster-kueue"]
