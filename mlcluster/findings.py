@@ -96,6 +96,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("GPU007", _W, "Monitoring without GPU metrics"),
         FindingKind("GPU008", _W, "MIG nodes that are ready too early"),
         FindingKind("GPU009", _W, "GPU labels that nodes must have"),
+        FindingKind("GPU010", _W, "Shares of GPUs that somebody else makes"),
         FindingKind("HEA001", _I, "Broken GPUs that nothing takes out of service"),
         FindingKind("HEA002", _W, "XIDs that any program can cause"),
         FindingKind("KUE001", _E, "Topology on a pool that may have no nodes"),

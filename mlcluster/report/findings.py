@@ -20,7 +20,8 @@ def findings_text(findings: tuple[Finding, ...], document: Document, name: str, 
         f"{counts[kind]} {kind}{'s' if counts[kind] > 1 else ''}" for kind in ("error", "warning") if counts[kind]
     )
     notes = f"{counts['info']} to know" if counts["info"] else ""
-    closing = f"{name}: valid" + (f"; {', '.join(part for part in (told, notes) if part)}" if findings else "")
+    verdict = "not fit to run" if any(finding.blocks for finding in findings) else "valid"
+    closing = f"{name}: {verdict}" + (f"; {', '.join(part for part in (told, notes) if part)}" if findings else "")
     return "\n".join([*blocks, closing]) + "\n"
 
 

@@ -37,6 +37,7 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     fabric.frames_on_ec2,
     fabric.locked_memory,
     fabric.gated_system_pool,
+    sharing.shares_made_elsewhere,
 )
 """Rules that look at what was asked for, too."""
 

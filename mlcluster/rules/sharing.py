@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.gpu_duties import IMAGE, owners
 
 _WITH_METRICS = frozenset({"gpu-operator", "dcgm-exporter"})
 
@@ -65,6 +67,26 @@ def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
                 f"a new node of {pool.name} is ready before it offers {', '.join(device.shares)}, for which the "
                 "Cluster Autoscaler does not wait: it may start one node too many",
                 f"components.gpuOperator: {{migStrategy: single}}, or minSize: {pool.max_size}",
+            )
+
+
+def shares_made_elsewhere(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """GPU010: shares that quotas count, and that a device plugin makes which nobody here configures."""
+    if plan.cluster.target != "existing" or any(
+        component.name == "gpu-operator" and component.realisation == "present" for component in plan.components
+    ):
+        return  # GPU006 tells what the operator that is there needs
+    configured = {component.name for component in plan.components if component.realisation != "present"}
+    for index, pool in enumerate(spec.node_pools):
+        (owner, *_) = owners(spec, pool)["devicePlugin"] or ("",)
+        if pool.gpu.replicas > 1 and owner not in configured:
+            way = "timeSlicing" if pool.gpu.time_slicing else "mps"
+            yield found(
+                "GPU010",
+                ("nodePools", index, "gpu", way),
+                f"each GPU of {pool.name} is counted {pool.gpu.replicas} times, and its device plugin is "
+                f"{'the image' if owner == IMAGE else 'the cluster'}'s own, which mlcluster does not configure",
+                "set the same replicas there, and allow this with that reason; or let the GPU operator announce them",
             )
 
 

@@ -23,12 +23,22 @@ def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Sharing and networks that the nodes cannot do."""
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
+        yield from _empty((*here, "gpu"), pool)
         facts = node_facts(pool) if has_known_node(pool) else None
         if facts is not None:
             yield from _sharing((*here, "gpu"), pool, facts)
             yield from _efa((*here, "network", "efa"), pool, facts)
         yield from _rdma((*here, "network", "rdma"), pool)
         yield from _labels((*here, "labels"), pool)
+
+
+def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    """`timeSlicing:` with nothing behind it would be taken for whole GPUs."""
+    fields = {"mig": "mig", "time_slicing": "timeSlicing", "mps": "mps"}
+    for field, key in fields.items():
+        if field in pool.gpu.model_fields_set and getattr(pool.gpu, field) is None:
+            hint = f"{key}: {'all-1g.10gb' if key == 'mig' else '{replicas: 4}'}, or remove the key"
+            yield Problem((*here, key), "is empty, which says nothing", hint, key=True)
 
 
 def _sharing(here: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:

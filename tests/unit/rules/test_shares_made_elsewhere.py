@@ -1,0 +1,49 @@
+"""GPU010: shares of GPUs that a device plugin makes which nobody here configures."""
+
+from typing import Any
+
+import pytest
+
+from mlcluster.plan import build
+from mlcluster.rules import findings
+from tests.specs import EXISTING, LOCAL, SYSTEM, Data, checked, cluster
+
+pytestmark = pytest.mark.unit
+
+SLICES: Data = {"timeSlicing": {"replicas": 4}}
+
+
+def told(gpu: Data, target: Data = EXISTING, **components: Any) -> list[str]:
+    pool = {"name": "notebooks", "instanceType": "g5.12xlarge", "maxSize": 2, "gpu": gpu}
+    spec = checked(cluster({**SYSTEM, "instanceType": "m7i.8xlarge"}, pool, target=target, components=components))
+    return [finding.message for finding in findings(build(spec), spec) if finding.id == "GPU010"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "components", "whose"),
+    [
+        (SLICES, {}, "the cluster's own"),
+        (SLICES, {"nvidiaDevicePlugin": {"install": False}}, "the cluster's own"),
+        ({**SLICES, "imageBrings": ["driver", "toolkit", "devicePlugin"]}, {"gpuOperator": {}}, "the image's own"),
+        ({"mps": {"replicas": 2}}, {}, "the cluster's own"),
+    ],
+)
+def test_told_with_whose_plugin_it_is(gpu: Data, components: dict[str, Any], whose: str) -> None:
+    (message,) = told(gpu, **components)
+    assert whose in message
+
+
+@pytest.mark.parametrize(
+    ("gpu", "target", "components"),
+    [
+        ({}, EXISTING, {}),
+        (SLICES, EXISTING, {"gpuOperator": {}}),
+        (SLICES, EXISTING, {"nvidiaDevicePlugin": {}}),
+        (SLICES, EXISTING, {"gpuOperator": {"install": False}}),
+        (SLICES, LOCAL, {}),
+    ],
+)
+def test_silent_where_somebody_here_makes_them_or_another_finding_tells(
+    gpu: Data, target: Data, components: dict[str, Any]
+) -> None:
+    assert told(gpu, target, **components) == []
