@@ -49,11 +49,11 @@ def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Poli
     # An owner that somebody else names is refused by the policy on owners, which says so.
     forged = (
         "(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller)"
-        f" && o.controller) && !{CONTROLLERS})"
+        f" && o.controller) && !({CONTROLLERS} || {job_kinds.is_controller(users)}))"
     )
     validations = [
         (
-            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users)} || {forged}",
+            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)} || {forged}",
             "the queue did not hold this back, so nobody would count it: is Kueue there, and set up for it?",
         )
     ]
@@ -109,7 +109,8 @@ def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Polic
             (
                 (
                     f"object.kind != 'Job' || {job_kinds.suspended('oldObject')}"
-                    f" || {new}.parallelism <= {old}.parallelism"
+                    f" || ({new}.parallelism <= {old}.parallelism && (!has({new}.completions)"
+                    f" || (has({old}.completions) && {new}.completions <= {old}.completions)))"
                 ),
                 "a Job that runs has been counted: to run more pods, submit one more Job",
             ),

@@ -107,6 +107,9 @@ USERS: Mapping[str, str] = {
 }
 """Whom each controller is known as to the API server, where its chart is installed under our names."""
 
+COUNTED = frozenset(kind.component for kind in KINDS)
+"""Controllers whose Jobs are parts of what Kueue has counted; those of others wait by themselves."""
+
 _MAKERS = (
     *(Acting(kind.component, kind.group, kind.kind) for kind in KINDS),
     Acting("kserve", "serving.kserve.io", "InferenceService"),

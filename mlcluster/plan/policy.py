@@ -85,7 +85,8 @@ def asks_accelerator(resources: list[str], spec: str) -> str:
     wanted = ", ".join(repr(name) for name in dict.fromkeys(["nvidia.com/gpu", *resources]))
     asks = (
         f"(has(c.resources) && has(c.resources.{{part}}) && c.resources.{{part}}.exists(r, (r in [{wanted}]"
-        " || r.startsWith('nvidia.com/mig-')) && quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))))"
+        " || r.startsWith('nvidia.com/mig-') || r.startsWith('deviceclass.resource.kubernetes.io/'))"
+        " && quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))))"
     )
     return (
         f"(({containers_of(spec)}).exists(c, {asks.format(part='requests')} || {asks.format(part='limits')})"
