@@ -10,7 +10,7 @@ from mlcluster.kube.discovery import Discovery, Resource
 from mlcluster.kube.errors import ApiError
 from mlcluster.kube.impersonation import USER
 from mlcluster.kube.kubeconfig import Access, read_kubeconfig
-from mlcluster.kube.transport import Transport
+from mlcluster.kube.transport import APPLY, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ __all__ = ["Kube", "Resource"]
 
 Object = dict[str, Any]
 _PAGE = 500  # objects a page, what kubectl asks for
-_APPLY = "application/apply-patch+yaml"  # JSON is YAML, so JSON is what we send
+
 _MERGE = "application/merge-patch+json"
 
 
@@ -30,8 +30,8 @@ class Kube:
     """Questions and writes to one API server.
 
     Every method raises `ApiError` (with `Unauthorized` and `Forbidden`) for an answer that is an error, and
-    `Unreachable` when there is no answer. GETs are tried a few times, writes are not (429 excepted: the server
-    refused before doing anything).
+    `Unreachable` when there is no answer. GETs and server-side applies are tried a few times, other writes are
+    not (429 excepted: the server refused before doing anything).
     """
 
     def __init__(self, access: Access, *, connections: int = 64, transport: httpx.BaseTransport | None = None) -> None:
@@ -151,7 +151,7 @@ class Kube:
             **_dry(dry_run),
         }
         path = self.path_of(manifest, subresource=subresource)
-        return self.request("PATCH", path, manifest, content_type=_APPLY, params=params)
+        return self.request("PATCH", path, manifest, content_type=APPLY, params=params)
 
     def patch(  # noqa: PLR0913 - an object has four coordinates
         self,

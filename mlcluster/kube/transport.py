@@ -15,6 +15,8 @@ from mlcluster.kube.errors import Trouble, Unreachable, api_error
 from mlcluster.kube.impersonation import USER, Headers
 from mlcluster.kube.kubeconfig import Access
 
+APPLY = "application/apply-patch+yaml"
+"""Server-side apply; JSON is YAML, so JSON is what we send."""
 _TRIES = 4
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 65.0  # an API server gives a request 60 s
@@ -80,7 +82,8 @@ class Transport:
                 )
             except httpx.TransportError as error:
                 trouble = _trouble(error)
-                if last or method != "GET" or trouble == "tls":
+                again = method == "GET" or content_type == APPLY  # an apply says the same however often it is said
+                if last or not again or _about_certificates(error):
                     raise Unreachable(doing, self._access.server, trouble, _detail(error, trouble)) from None
                 time.sleep(_pause(attempt))
                 continue
@@ -133,6 +136,16 @@ def _trouble(error: BaseException) -> Trouble:
             return "refused"
         inner = inner.__cause__ or inner.__context__
     return "other"
+
+
+def _about_certificates(error: BaseException) -> bool:
+    """Whether one side does not trust the other: that stays so. Other alerts of TLS come of a connection gone wrong."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ssl.SSLError):
+            return "CERTIFICATE" in str(inner).upper() or "UNKNOWN_CA" in str(inner).upper()
+        inner = inner.__cause__ or inner.__context__
+    return False
 
 
 def _detail(error: Exception, trouble: Trouble) -> str:

@@ -47,10 +47,19 @@ def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
     run(state, "up", str(spec), "--yes")
     try:
         with Kube.from_kubeconfig(lab.kubeconfig) as found:
+            wait_for("the policies hold", lambda: _is_refused(found))  # the API server learns of them a little later
             yield found
     finally:
         run(state, "down", str(spec), "--yes")
     assert not lab.layout.root.exists()
+
+
+def _is_refused(kube: Kube) -> bool:
+    try:
+        kube.create(pod("tried", "physics", pod_spec()), dry_run=True)
+    except ApiError as error:
+        return "Volcano places" in error.message
+    return False
 
 
 def volcanos(name: str, gpus: int, **more: Any) -> dict[str, Any]:

@@ -33,8 +33,10 @@ def test_team_borrows_what_is_idle_and_its_owner_takes_it_back(research: Tenant,
     wait_for("seven nodes are used", lambda: sum(map(research.running, ("own", "borrowed-a", "borrowed-b"))) == 7)
     _gpu_job(products, "ours", 3)
     wait_for("the owner runs", lambda: products.running("ours") == 3)
-    evicted = condition(research.workload("borrowed-b"), "Preempted") or condition(
-        research.workload("borrowed-a"), "Preempted"
+    displaced = ("borrowed-b", "borrowed-a")
+    evicted = wait_for(
+        "Kueue says whom it has displaced",
+        lambda: next(filter(None, (condition(research.workload(name), "Preempted") for name in displaced)), None),
     )
     assert evicted["reason"] == "InCohortReclamation"
     assert "due to reclamation within the cohort" in evicted["message"]

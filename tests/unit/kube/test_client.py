@@ -1,3 +1,5 @@
+import ssl
+
 import httpx
 import pytest
 
@@ -132,7 +134,7 @@ def test_can_asks_for_us_or_for_another() -> None:
     assert spec["groups"] == ["g"]
 
 
-def test_gets_are_retried_and_writes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gets_and_applies_are_retried_and_other_writes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     server = FakeApiServer()
     server.fail("GET", "/version", 503, times=2)
@@ -147,8 +149,29 @@ def test_gets_are_retried_and_writes_are_not(monkeypatch: pytest.MonkeyPatch) ->
         server.hang_up("GET", "/version", httpx.ConnectError("gone"), times=1)
         assert kube.version()
         server.hang_up("PATCH", "configmaps", httpx.ReadError("cut"), times=1)
+        kube.apply(config_map("a"))
+        server.hang_up("PATCH", "configmaps", httpx.ReadError("cut"), times=1)
         with pytest.raises(Unreachable):
-            kube.apply(config_map("a"))
+            kube.patch("v1", "ConfigMap", "a", {"data": {}}, "default")
+
+
+@pytest.mark.parametrize(
+    ("alert", "times"),
+    [("[SSL: TLSV1_ALERT_DECODE_ERROR] tlsv1 alert decode error", 2), ("certificate verify failed", 1)],
+)
+def test_a_broken_connection_is_tried_again_and_a_certificate_is_not(
+    alert: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    server, error = FakeApiServer(), httpx.ReadError(alert)
+    error.__cause__ = ssl.SSLError(1, alert)
+    server.hang_up("GET", "/version", error, times=1)
+    with server.kube() as kube:
+        if times == 2:
+            assert kube.version()
+        else:
+            with pytest.raises(Unreachable):
+                kube.version()
 
 
 @pytest.mark.parametrize(
