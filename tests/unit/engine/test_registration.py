@@ -1,5 +1,6 @@
 """How a plan's objects become Pulumi resources."""
 
+import asyncio
 import importlib.metadata
 import importlib.util
 import sys
@@ -183,5 +184,10 @@ def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.M
 def test_values_with_a_secret_are_encrypted_in_the_state() -> None:
     values = {"grafana": {"adminPassword": "hunter2"}}
     plain, secret = Release(values=values), Release(values=values, overrides=("grafana.adminPassword",))
-    assert registration.release_entry(plain, str).inputs["values"] == values
-    assert isinstance(registration.release_entry(secret, str).inputs["values"], pulumi.Output)
+
+    async def is_secret(release: Release) -> bool:
+        given = registration.release_entry(release, str).inputs["values"]
+        return isinstance(given, pulumi.Output) and await given.is_secret()
+
+    assert not asyncio.run(is_secret(plain))
+    assert asyncio.run(is_secret(secret))
