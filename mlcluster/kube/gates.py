@@ -2,8 +2,8 @@
 
 A release is ready when its custom resource definitions are Established and served, and when an object of each kind
 that its webhooks look at gets an answer. That object is created by server-side dry run: a refusal of the webhook is an
-answer too. A webhook that makes its own certificate can be seconds later than its Deployment (handbook components.md
-2.3), and until then every write fails with "failed calling webhook".
+answer too. A webhook that makes its own certificate can be seconds later than its Deployment, and until then every
+write fails with "failed calling webhook".
 """
 
 import threading

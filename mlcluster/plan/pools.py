@@ -107,7 +107,7 @@ def _allocatable(pool: NodePool, accelerator: Accelerator | None, *, on_eks: boo
 
 
 def eks_labels(pool: NodePool, accelerator: Accelerator | None) -> dict[str, str]:
-    """Labels that the nodes of an `eks` pool carry because of what they are (components.md 6.1)."""
+    """Labels that the nodes of an `eks` pool carry because of what they are."""
     found: dict[str, str] = {}
     if accelerator is not None and accelerator.resource == GPU_RESOURCE:
         # The Cluster Autoscaler waits for nvidia.com/gpu on nodes with this label, whatever its value: for ever on

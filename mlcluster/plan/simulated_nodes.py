@@ -70,7 +70,7 @@ def _labels(cluster: str, pool: Pool, name: str, index: int, zone: str) -> dict[
 
 
 def _gpu_labels(pool: Pool) -> dict[str, str]:
-    """What GPU feature discovery and the MIG manager would write (components.md 4.4, 4.5 and 6.1)."""
+    """What GPU feature discovery and the MIG manager would write."""
     device = pool.accelerator
     if device is None:
         return {}

@@ -1,7 +1,7 @@
 """Where nodes stand in the network: levels of labels, and the Topology objects by which Kueue packs gangs together.
 
-Labels of AWS: components.md 9.1 (layer 1 is the coarsest; the cloud controller sets them on instance types that
-DescribeInstanceTopology knows, which are those with EFA for training). Kueue's rules: 9.2 (Kueue 0.18.3).
+Labels of AWS (layer 1 is the coarsest; the cloud controller sets them on instance types that
+DescribeInstanceTopology knows, which are those with EFA for training). Kueue's rules are those of 0.18.3.
 """
 
 import hashlib

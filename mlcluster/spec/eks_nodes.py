@@ -12,7 +12,7 @@ from mlcluster.spec.pools import NodePool
 
 HUGEPAGE_MIB = 2
 EFA_HUGEPAGES = 5128
-"""Pages of 2 MiB that the EFA driver sets aside on the accelerated images (components.md 3.3)."""
+"""Pages of 2 MiB that the EFA driver sets aside on the accelerated images."""
 
 _KUBE_RESERVED_MIB_PER_POD = 11
 _NOT_NITRO = frozenset(

@@ -1,7 +1,7 @@
 """Registrations at the API server that lead nowhere: webhooks and aggregated APIs whose Service is gone.
 
 A webhook without a Service refuses every write that it would look at; an aggregated API without one keeps every
-namespace from going (handbook components.md 11.2).
+namespace from going.
 """
 
 from collections.abc import Iterator, Mapping

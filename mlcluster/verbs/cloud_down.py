@@ -1,6 +1,6 @@
 """`mlcluster down` on `eks`: the platform, what its controllers made, everything in AWS, then a search for the rest.
 
-Order (handbook components.md 11): load balancers while their controller runs, the platform with its namespaces, volumes
+Order: load balancers while their controller runs, the platform with its namespaces, volumes
 while their CSI driver runs, the AWS stack, and at last a look into the account for what nobody took away. Each step
 finds what is left of it, so an interrupted `down` is run again.
 """

@@ -1,6 +1,6 @@
 """Before a platform is destroyed: what lives in the teams' namespaces goes while the controllers still run.
 
-Order (handbook components.md 11.1): workloads of components, the namespaces with everything in them, then the stack.
+Order: workloads of components, the namespaces with everything in them, then the stack.
 A finalizer is taken off only of an object that is on its way out, that is ours or in a namespace of ours, and whose
 controller is gone; each is told.
 """

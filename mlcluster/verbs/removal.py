@@ -1,4 +1,4 @@
-"""Taking queues out of use before what they hold is deleted (handbook components.md 4.7: hold, then objects)."""
+"""Taking queues out of use before what they hold is deleted: hold, then objects."""
 
 import time
 from collections.abc import Iterable

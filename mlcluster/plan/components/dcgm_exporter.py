@@ -1,4 +1,4 @@
-"""The DCGM exporter by itself: GPU metrics where the GPU operator's exporter is not used (components.md 4.3, 4.8.2)."""
+"""The DCGM exporter by itself: GPU metrics where the GPU operator's exporter is not used (chart 4.8.2)."""
 
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution

@@ -1,4 +1,4 @@
-"""The NVIDIA DRA driver: NVLink across nodes by claims, and GPUs where the spec says so (components.md 4.6, 0.5.0)."""
+"""The NVIDIA DRA driver: NVLink across nodes by claims, and GPUs where the spec says so (chart 0.5.0)."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""The AWS EFA device plugin: announces vpc.amazonaws.com/efa (facts: components.md 4.13, chart v0.5.30)."""
+"""The AWS EFA device plugin: announces vpc.amazonaws.com/efa (facts: chart v0.5.30)."""
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan import names

@@ -1,4 +1,4 @@
-"""The NVIDIA GPU operator: whatever GPU nodes need that their image does not bring (components.md 4.1, v26.7.0)."""
+"""The NVIDIA GPU operator: whatever GPU nodes need that their image does not bring (chart v26.7.0)."""
 
 from collections.abc import Iterator, Mapping
 

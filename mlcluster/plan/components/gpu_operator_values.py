@@ -1,4 +1,4 @@
-"""Values of the GPU operator's chart, v26.7.0: who brings what on which pool decides them (components.md 4.1)."""
+"""Values of the GPU operator's chart, v26.7.0: who brings what on which pool decides them."""
 
 from typing import Any, cast
 

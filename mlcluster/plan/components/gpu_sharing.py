@@ -1,6 +1,6 @@
 """How nodes are told to share their GPUs: configurations of the device plugin and of the MIG manager.
 
-Formats: components.md 4.4 (k8s-device-plugin v0.20.0) and 4.5 (mig-parted v0.15.0). Both are written as JSON, which is
+Formats: k8s-device-plugin v0.20.0 and mig-parted v0.15.0. Both are written as JSON, which is
 YAML too.
 """
 

@@ -1,4 +1,4 @@
-"""JobSet 0.12.0: groups of Jobs with one life (facts: handbook components.md 4.16, chart values v0.12.0)."""
+"""JobSet 0.12.0: groups of Jobs with one life (facts: chart values v0.12.0)."""
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id

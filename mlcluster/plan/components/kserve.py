@@ -1,6 +1,6 @@
 """KServe 0.20, standard mode: InferenceService becomes a Deployment (charts kserve-crd and kserve-resources).
 
-Values: components.md 4.20 and the charts' common files of October 2026. Pods of a model come from its ReplicaSet, so
+Values: the charts' common files of October 2026. Pods of a model come from its ReplicaSet, so
 Kueue holds each of them back like any other pod of the team.
 """
 

@@ -1,4 +1,4 @@
-"""Kueue 0.18.3: the release, its configuration, its pods (facts: handbook components.md 4.7, chart values v0.18.3)."""
+"""Kueue 0.18.3: the release, its configuration, its pods (facts: chart values v0.18.3)."""
 
 import json
 

@@ -1,6 +1,6 @@
 """kube-prometheus-stack, or a Prometheus that is there: rules, dashboards, and what it scrapes for them.
 
-Facts: chart 88.5.3, components.md 4.22. The chart asks for hardly any resources; what we ask for is what the plan
+Facts: chart 88.5.3. The chart asks for hardly any resources; what we ask for is what the plan
 counts. Alertmanager's receivers and whoever may see Grafana from outside are the user's, in `values`.
 """
 

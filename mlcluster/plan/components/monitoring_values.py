@@ -1,4 +1,4 @@
-"""Values of kube-prometheus-stack: what follows from the cluster (chart 88.5.3, components.md 4.22)."""
+"""Values of kube-prometheus-stack: what follows from the cluster (chart 88.5.3)."""
 
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext

@@ -1,4 +1,4 @@
-"""Multus, thick: more than one interface for a pod (k8snetworkplumbingwg/multus-cni v4.3.0, components.md 4.11).
+"""Multus, thick: more than one interface for a pod (k8snetworkplumbingwg/multus-cni v4.3.0).
 
 Networks are NetworkAttachmentDefinitions of ours in the namespaces of teams, whoever runs Multus.
 """
@@ -34,7 +34,7 @@ CONFIG_MAP = "multus-daemon-config"
 DAEMON_SET = "kube-multus-ds"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
 MEMORY_LIMIT = "512Mi"
-"""Upstream's 50Mi end in OOM kills when many pods start at once (components.md 4.11)."""
+"""Upstream's 50Mi end in OOM kills when many pods start at once."""
 
 EKS_NETWORK = "/host/etc/cni/net.d/10-aws.conflist"
 """The VPC CNI's configuration as the daemon sees it: a Multus that is earlier writes one without a default network."""

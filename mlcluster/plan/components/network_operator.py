@@ -1,6 +1,6 @@
 """NVIDIA Network Operator: the one owner of RDMA, SR-IOV, Multus, CNI plugins and nv-ipam on Mellanox networks.
 
-Facts: components.md 4.8, chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the networks themselves
+Facts: chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the networks themselves
 are objects of ours (`multus`).
 """
 

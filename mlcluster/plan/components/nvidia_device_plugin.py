@@ -1,4 +1,4 @@
-"""The NVIDIA device plugin by itself: announces GPUs where no GPU operator does (components.md 4.4, v0.20.0).
+"""The NVIDIA device plugin by itself: announces GPUs where no GPU operator does (chart v0.20.0).
 
 It leaves out pools whose image has one. One release for each way of sharing, on different nodes: a node then needs no
 label that chooses its configuration. It cuts no GPUs; where somebody else has, it announces MIG instances by size.

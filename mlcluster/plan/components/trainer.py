@@ -1,4 +1,4 @@
-"""Kubeflow Trainer 2.3.0: TrainJob and its runtimes (facts: handbook components.md 4.17, chart values v2.3.0).
+"""Kubeflow Trainer 2.3.0: TrainJob and its runtimes (facts: chart values v2.3.0).
 
 The runtimes are objects of ours: the chart's own come from a hook Job that fetches kubectl from the internet.
 """

@@ -1,6 +1,6 @@
 """How nodes are bought and placed: spot, reservations, capacity blocks, placement groups.
 
-Sources: components.md 3.2; Amazon EKS user guide "Manage compute resources for AI/ML workloads with Capacity Blocks",
+Sources: Amazon EKS user guide "Manage compute resources for AI/ML workloads with Capacity Blocks",
 "Capacity Reservations"; Amazon EC2 Auto Scaling user guide "Scheduled actions".
 """
 

@@ -1,4 +1,4 @@
-"""The Cluster Autoscaler: its release, its rights, its pod (facts: components.md 4.14, chart 9.59.0)."""
+"""The Cluster Autoscaler: its release, its rights, its pod (facts: chart 9.59.0)."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """The image of a pool's nodes: EKS chooses the AMI by type and release.
 
-Source: Amazon EKS API reference, Nodegroup amiType; components.md 3.1.
+Source: Amazon EKS API reference, Nodegroup amiType.
 """
 
 from mlcluster.catalog.eks import ami_type, eks_version

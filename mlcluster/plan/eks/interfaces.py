@@ -1,6 +1,6 @@
 """Network interfaces of nodes: one for addresses, and where a pool has EFA one EFA-only interface per card.
 
-Sources: components.md 3.3; Amazon EC2 user guide "Elastic Fabric Adapter" (a security group that lets everything
+Sources: Amazon EC2 user guide "Elastic Fabric Adapter" (a security group that lets everything
 through from and to itself), Amazon EKS user guide "Launch templates" (interfaces without a subnet).
 """
 

@@ -1,6 +1,6 @@
 """Karpenter: releases, identity, interruption queue, and a NodePool with its EC2NodeClass for each pool it provisions.
 
-Facts: components.md 4.15; documentation of Karpenter 1.14. The controller runs on managed nodes: the chart keeps it off
+Facts: documentation of Karpenter 1.14. The controller runs on managed nodes: the chart keeps it off
 its own.
 """
 

@@ -1,6 +1,6 @@
 """Launch templates: everything of a node that its node group does not say itself.
 
-Sources: components.md 3.2 and 3.3; Amazon EKS user guide "Customize managed nodes with launch templates" (what must
+Sources: Amazon EKS user guide "Customize managed nodes with launch templates" (what must
 not stand in one: subnets, an instance profile, an AMI that EKS is to choose).
 """
 

@@ -1,6 +1,6 @@
 """Managed node groups with their launch templates, one of each for a pool.
 
-Sources: components.md 3.2; Amazon EKS API reference, CreateNodegroup.
+Sources: Amazon EKS API reference, CreateNodegroup.
 """
 
 from mlcluster.plan.eks.addons import node_prerequisites

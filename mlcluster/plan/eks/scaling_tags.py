@@ -1,7 +1,7 @@
 """Tags of Auto Scaling groups: how the Cluster Autoscaler finds them, and what a node of theirs will be like.
 
 EKS does not copy a node group's tags to its Auto Scaling group, and with no node there is nothing else to read. Facts:
-cluster-autoscaler/cloudprovider/aws/README.md, components.md 4.14. AWS takes 128 characters for a key.
+cluster-autoscaler/cloudprovider/aws/README.md. AWS takes 128 characters for a key.
 """
 
 from mlcluster.plan.eks.context import EksContext, resource

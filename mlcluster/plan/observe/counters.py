@@ -1,4 +1,4 @@
-"""Which DCGM fields the exporter reports: the file that replaces its own (facts: components.md 10.1).
+"""Which DCGM fields the exporter reports: the file that replaces its own (dcgm-exporter 4.5.3-4.8.2).
 
 The exporter's own files leave out ECC errors, throttling and what happened in a window; a file of ours replaces theirs
 whole, so it also holds what theirs reports. A field that the exporter does not know ends it at its start: the names

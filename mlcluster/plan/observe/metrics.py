@@ -43,4 +43,4 @@ KUEUE = frozenset(
 """Kueue 0.18.3, pkg/metrics/metrics.go; those of quota need metrics.enableClusterQueueResources."""
 
 GPU_OPERATOR = frozenset({"gpu_operator_reconciliation_has_nfd_labels", "gpu_operator_reconciliation_status"})
-"""GPU Operator 26.7 (components.md 4.1)."""
+"""GPU Operator 26.7."""

@@ -62,7 +62,7 @@ def once(metric: str) -> str:
 def workload_pods(metric: str) -> str:
     """A DCGM metric of GPUs that pods hold, with `namespace` and `pod` being the pod's.
 
-    The exporter's own namespace and pod are the target's; the workload's come as exported_... (components.md 10.2).
+    The exporter's own namespace and pod are the target's; the workload's come as exported_namespace, exported_pod.
     """
     inner = f'label_replace({metric}, "namespace", "$1", "exported_namespace", "(.+)")'
     return f'label_replace({inner}, "pod", "$1", "exported_pod", "(.+)")'

@@ -1,6 +1,6 @@
 """When an alert fires: every number and duration of the rules, in one place.
 
-Durations are Prometheus's own words ("30m"). Sources: components.md 10.3, NVIDIA's XID catalogue, Kueue's defaults.
+Durations are Prometheus's own words ("30m"). Sources: NVIDIA's XID catalogue, Kueue's defaults.
 """
 
 RECORD_INTERVAL = "60s"
@@ -26,7 +26,7 @@ IDLE_WINDOW = "30m"
 IDLE_HOLD = "1h"
 
 APPLICATION_XIDS = ("0", "13", "31", "43", "45", "68", "109")
-"""Errors of the program, not of the GPU, as the device plugin has them (components.md 10.3)."""
+"""Errors of the program, not of the GPU, as the device plugin has them."""
 FATAL_XIDS = ("48", "74", "79", "95", "119", "120")
 """Double-bit ECC, NVLink, off the bus, uncontained ECC, GSP: the GPU needs a reset or a repair."""
 XID_MEMORY = "15m"

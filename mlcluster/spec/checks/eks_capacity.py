@@ -1,6 +1,6 @@
 """How the nodes of `eks` pools are bought: spot, reservations, capacity blocks.
 
-Sources: components.md 3.2; Amazon EKS user guide "Capacity Blocks" (own template, one zone, nothing before the start).
+Sources: Amazon EKS user guide "Capacity Blocks" (own template, one zone, nothing before the start).
 """
 
 import re

@@ -1,6 +1,6 @@
 """Images, volumes, huge pages and GPUs of `eks` pools: what no EKS image can do.
 
-Sources: components.md 3.1; Amazon EBS user guide "General Purpose SSD volumes" (gp3: 500 IOPS a GiB, 0.25 MiB/s an
+Sources: Amazon EBS user guide "General Purpose SSD volumes" (gp3: 500 IOPS a GiB, 0.25 MiB/s an
 IOPS, 64 TiB); bottlerocket-core-kit sources/nvidia-migmanager (GPUs and layouts that it knows).
 """
 

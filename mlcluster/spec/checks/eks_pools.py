@@ -1,6 +1,6 @@
 """Pools of the `eks` target: what a node group cannot be, and what only a node group can be.
 
-Sources: components.md 3.1, 3.2 and 4.15; Amazon EKS user guide "Managed node groups" and API reference CreateNodegroup.
+Sources: Amazon EKS user guide "Managed node groups" and API reference CreateNodegroup.
 """
 
 import re

@@ -1,6 +1,6 @@
 """What the autoscaler of an `eks` cluster cannot know of a pool, or cannot be told.
 
-Sources: components.md 4.14 and 4.15; AWS Auto Scaling quotas (50 tags a group, keys of 128 characters).
+Sources: AWS Auto Scaling quotas (50 tags a group, keys of 128 characters).
 """
 
 from collections.abc import Iterator

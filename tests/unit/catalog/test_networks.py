@@ -27,7 +27,7 @@ needs_reference = pytest.mark.skipif(
 
 @cache
 def reference() -> dict[str, dict[str, Any]]:
-    """The handbook's catalogue of accelerator types, by name."""
+    """The reference catalogue of accelerator types, by name."""
     entries = yaml.safe_load(REFERENCE.read_text("utf-8"))["instance_types"]
     return {entry["instance_type"]: entry for entry in entries}
 

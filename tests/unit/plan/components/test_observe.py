@@ -181,7 +181,7 @@ def test_labels_by_which_pools_are_found_are_reported() -> None:
 
 @pytest.mark.parametrize(("monitoring", "labels"), [({}, None), (THERE, {"release": "prometheus"})])
 def test_whatever_exports_gpus_is_scraped_with_the_label_of_the_node(monitoring: Data, labels: object) -> None:
-    """Rule 10 of components.md 0.4: the exporter's own label of the host has two spellings."""
+    """The tenth rule: the exporter's own label of the host has two spellings."""
     plan = planned(HOME, TRAIN, target=EXISTING, components={"monitoring": monitoring, "gpuOperator": {}})
     exporter = release_of(plan, "gpu-operator").values["dcgmExporter"]
     monitor = exporter["serviceMonitor"]

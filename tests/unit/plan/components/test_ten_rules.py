@@ -1,6 +1,6 @@
 """The ten rules to build by, each held by every plan: of the examples, of each component's golden, of random specs.
 
-The rules are those of the component handbook (section 0.4); what a rule needs of a real API server is in tests/lab.
+What a rule needs of a real API server is in tests/lab.
 """
 
 import json

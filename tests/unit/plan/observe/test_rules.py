@@ -73,7 +73,7 @@ def test_every_rule_reads_what_there_is(rule: Alert | Record) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
 def test_no_rule_uses_the_name_that_the_exporter_has_for_a_host(rule: Alert | Record) -> None:
-    """Rule 10 of components.md 0.4: it is Hostname in some versions and hostname in others."""
+    """The label of the host: it is Hostname in some versions and hostname in others."""
     assert "hostname" not in {label.lower() for label in labels(rule.expr)}
     assert "hostname" not in getattr(rule, "summary", "").lower()
 
