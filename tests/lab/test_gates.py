@@ -67,6 +67,7 @@ class Release:
     values: dict[str, Any] = field(default_factory=dict)
     definitions: tuple[str, ...] = (DEFINITION,)
     answers: tuple[dict[str, Any], ...] = (gadget("probe", "default"),)
+    overrides: tuple[str, ...] = ()
 
 
 @dataclass

@@ -1,5 +1,7 @@
 """Gangs, borrowing, reclaim, tiers and reasons, decided by the real Kueue."""
 
+import time
+
 import pytest
 
 from tests.lab.workloads import Tenant, condition, job, pod_spec, stays, wait_for
@@ -27,7 +29,9 @@ def test_gang_is_admitted_whole_or_not_at_all(research: Tenant, products: Tenant
 
 def test_team_borrows_what_is_idle_and_its_owner_takes_it_back(research: Tenant, products: Tenant) -> None:
     _gpu_job(research, "own", 4)
-    wait_for("the guaranteed part runs first", lambda: research.running("own") == 4)  # the newest is taken back first
+    wait_for("the guaranteed part runs first", lambda: research.running("own") == 4)
+    second = int(time.time())  # the newest is taken back first, and Kueue tells ages by whole seconds
+    wait_for("the next one is younger", lambda: int(time.time()) > second)
     _gpu_job(research, "borrowed-a", 2)
     _gpu_job(research, "borrowed-b", 1)
     wait_for("seven nodes are used", lambda: sum(map(research.running, ("own", "borrowed-a", "borrowed-b"))) == 7)
