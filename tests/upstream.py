@@ -42,7 +42,11 @@ def schemas() -> Mapping[Kind, dict[str, Any]]:
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with every unknown field refused, as the API server's strict validation does."""
+    """The schema with every unknown field refused, as the API server's strict validation does.
+
+    `metadata` is the API server's own; where the schema says that it preserves unknown fields, they stay allowed.
+    `x-kubernetes-int-or-string` comes with an `anyOf` that says the same.
+    """
     made = dict(schema)
     if "properties" in schema:
         made["properties"] = {name: closed(part) for name, part in schema["properties"].items()}

@@ -22,6 +22,7 @@ from mlcluster.plan.quantities import parse
 from mlcluster.rules import capacity
 from mlcluster.spec.load import load
 from tests.specs import SHARED, SYSTEM, TRAIN, planned, planned_unchecked
+from tests.upstream import closed
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT.parent / "shared" / "reference"
@@ -49,25 +50,6 @@ def schemas() -> dict[str, dict[str, Any]]:
         if "v1beta2" in served:
             found[spec["names"]["kind"]] = closed(served["v1beta2"])
     return found
-
-
-def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with every unknown field refused, as the API server's strict validation does.
-
-    `metadata` is the API server's own; where the schema says that it preserves unknown fields, they stay allowed.
-    `x-kubernetes-int-or-string` comes with an `anyOf` that says the same.
-    """
-    made = dict(schema)
-    if "properties" in schema:
-        made["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
-        preserved = schema.get("x-kubernetes-preserve-unknown-fields")
-        if not preserved and "additionalProperties" not in schema:
-            made["additionalProperties"] = False
-    if isinstance(schema.get("items"), dict):
-        made["items"] = closed(schema["items"])
-    if isinstance(schema.get("additionalProperties"), dict):
-        made["additionalProperties"] = closed(schema["additionalProperties"])
-    return made
 
 
 def errors_of(manifest: Manifest) -> list[ValidationError]:
