@@ -5,12 +5,10 @@ from mlcluster.catalog.components import pin
 
 __all__ = [
     "CLUSTER_AUTOSCALER",
-    "EFA_DEVICE_PLUGIN",
     "KARPENTER",
     "KARPENTER_CRD",
     "KUEUE",
     "LAB_KUBERNETES",
-    "NVIDIA_DEVICE_PLUGIN",
     "ChartPin",
 ]
 
@@ -21,10 +19,6 @@ KARPENTER_CRD = pin("karpenter-crd")
 KARPENTER = pin("karpenter")
 CLUSTER_AUTOSCALER = pin("cluster-autoscaler")
 """Its image tag is the cluster's own minor: `EksVersion.cluster_autoscaler`."""
-
-EFA_DEVICE_PLUGIN = pin("aws-efa-k8s-device-plugin")
-NVIDIA_DEVICE_PLUGIN = pin("nvidia-device-plugin")
-"""For nodes whose image brings none (AL2023); the published chart's version has no leading v."""
 
 LAB_KUBERNETES = "1.36"
 """Minor version of the lab's control plane: k8s.io/kubernetes in lab/toolchain/go.mod."""

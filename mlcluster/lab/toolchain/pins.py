@@ -87,7 +87,6 @@ TOOLS = (
     ),
 )
 NAMES = tuple(tool.name for tool in TOOLS)
-KUEUE_MODULE = "sigs.k8s.io/kueue"
 
 
 def versions(go_mod: str) -> dict[str, str]:

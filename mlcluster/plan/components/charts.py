@@ -5,9 +5,10 @@ from typing import Literal
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import Toleration, controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool, Realisation
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.tolerations import Toleration
 
 LOCAL_PROCESSES = frozenset({"jobset", "kubeflow-trainer", "kuberay-operator", "kueue", "mpi-operator"})
 """Components whose controllers are real programs on the lab (`lab/`); of all others only the pods are simulated."""

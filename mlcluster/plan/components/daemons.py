@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from mlcluster.catalog.components import pin
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import Toleration, daemon_set_tolerations
+from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import RBAC_API, make, object_id
 from mlcluster.plan.quantities import add, parse
+from mlcluster.plan.tolerations import Toleration
 
 APP = "app.kubernetes.io/name"
 CONFIG = f"{names.DOMAIN}/config"

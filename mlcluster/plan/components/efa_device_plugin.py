@@ -5,8 +5,9 @@ from mlcluster.plan import names
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import CRITICAL, daemon_set_tolerations
+from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, Pool
+from mlcluster.plan.tolerations import CRITICAL
 
 NAME = "aws-efa-k8s-device-plugin"
 REQUESTS = {"cpu": "10m", "memory": "20Mi"}

@@ -2,10 +2,11 @@
 
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import Toleration, controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.tolerations import Toleration
 from mlcluster.spec.components.observe import Monitoring
 
 REQUESTS = {

@@ -13,9 +13,10 @@ from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import on_pools
 from mlcluster.plan.components.ip_pools import ip_pools
-from mlcluster.plan.components.tolerations import Toleration, controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import make, object_id
+from mlcluster.plan.tolerations import Toleration
 from mlcluster.spec.components.network import NetworkOperator
 from mlcluster.spec.secondary import networks, pools_of, rdma_of
 

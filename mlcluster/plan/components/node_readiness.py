@@ -10,10 +10,11 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, rele
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.node_problem_detector import GPU_CONDITION, NETWORK_CONDITION
-from mlcluster.plan.components.tolerations import Toleration, controller_tolerations
+from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, Pool, Taint
 from mlcluster.plan.objects import make
 from mlcluster.plan.readiness import GPU_TAINT, NETWORK_TAINT
+from mlcluster.plan.tolerations import Toleration
 from mlcluster.spec.secondary import gated_pools
 
 NAME = "node-readiness-controller"

@@ -12,8 +12,9 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import on_pools
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.ownership import served
-from mlcluster.plan.components.tolerations import CRITICAL, daemon_set_tolerations
+from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
+from mlcluster.plan.tolerations import CRITICAL
 
 NAME = "nvidia-device-plugin"
 NAMESPACE = "kube-system"

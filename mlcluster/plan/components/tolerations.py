@@ -7,9 +7,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Pool
 from mlcluster.plan.overhead import HARD_EFFECTS
 from mlcluster.plan.readiness import health_taints, startup_taints
-
-Toleration = dict[str, str]
-CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+from mlcluster.plan.tolerations import CRITICAL, Toleration, tolerate
 
 
 def daemon_set_tolerations(context: ComponentContext, pools: Iterable[Pool]) -> list[Toleration]:
@@ -19,7 +17,7 @@ def daemon_set_tolerations(context: ComponentContext, pools: Iterable[Pool]) -> 
     harmless. Whoever takes a startup taint off may wait for the very device that the daemon set announces.
     """
     pools = tuple(pools)
-    return _once(
+    return tolerate(
         [
             (names.ACCELERATOR_TAINT, "NoSchedule"),
             *((taint.key, taint.effect) for pool in pools for taint in pool.taints),
@@ -52,12 +50,8 @@ def controller_tolerations(context: ComponentContext) -> list[Toleration]:
     """For a controller: what lets it onto the system pool, and pools that are kept for critical add-ons."""
     taints = [taint for taint in system_pool(context).taints if taint.effect in HARD_EFFECTS]
     ours = [(taint.key, taint.effect) for taint in taints if taint.key != CRITICAL["key"]]
-    return [dict(CRITICAL), *_once(ours)]
+    return [dict(CRITICAL), *tolerate(ours)]
 
 
 def _hard(pool: Pool) -> Iterable[bool]:
     return (taint.effect in HARD_EFFECTS for taint in pool.taints)
-
-
-def _once(taints: Iterable[tuple[str, str]]) -> list[Toleration]:
-    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in dict.fromkeys(taints)]

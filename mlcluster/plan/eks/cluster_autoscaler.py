@@ -8,10 +8,10 @@ from mlcluster.plan.eks.addon_settings import system_tolerations
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.identity import pod_role
 from mlcluster.plan.eks.scaling_tags import discovery_tags
-from mlcluster.plan.eks.tolerations import CRITICAL
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
 from mlcluster.plan.readiness import health_taints, startup_taints
+from mlcluster.plan.tolerations import CRITICAL
 
 RELEASE_ID = "Release/cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"

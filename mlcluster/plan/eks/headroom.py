@@ -11,7 +11,6 @@ behind them.
 from mlcluster.plan import names
 from mlcluster.plan.components.mirror import mirrored
 from mlcluster.plan.eks.context import EksContext
-from mlcluster.plan.eks.tolerations import pool_tolerations
 from mlcluster.plan.model import (
     Amounts,
     Manifest,
@@ -21,6 +20,7 @@ from mlcluster.plan.model import (
 )
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.quantities import canonical, parse
+from mlcluster.plan.tolerations import pool_tolerations
 
 NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"
