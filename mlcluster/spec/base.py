@@ -1,6 +1,6 @@
 """The base of every spec model, and the field types that several models share."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
@@ -10,6 +10,10 @@ SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 DURATION = r"^([0-9]+(s|m|h))+$"
 RESOURCE_NAME = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+
+
+class UnknownValueError(Exception):
+    """A field was read whose value has a wrong shape; only models of `spec.partial` have such fields."""
 
 
 class SpecModel(BaseModel):
@@ -27,6 +31,14 @@ class SpecModel(BaseModel):
         validate_by_alias=True,
         validate_by_name=False,
     )
+
+    if not TYPE_CHECKING:  # a type checker would take every attribute for known
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise `UnknownValueError` for a field that has no value."""
+            if name in type(self).model_fields:
+                raise UnknownValueError(name)
+            return super().__getattr__(name)
 
 
 Name = Annotated[str, Field(pattern=LABEL, min_length=1, max_length=40)]

@@ -1,4 +1,7 @@
-"""From a file to a checked spec: read, decode, YAML, shape, checks across fields. All problems come at once."""
+"""From a file to a checked spec: read, decode, YAML, shape, checks across fields. All problems come at once.
+
+Where the shape is wrong, the checks across fields run over what is right (`spec.partial`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,9 +55,9 @@ def parse(content: bytes, name: str) -> Loaded:
 
         errors = error.errors(include_url=False)
         problems = [*document.problems, *shape_problems(document, errors[:MAX_PROBLEMS])]
-        raise _invalid(document, problems, waiting=True, more=len(errors[MAX_PROBLEMS:])) from None
+        raise _invalid_shape(document, problems, more=len(errors[MAX_PROBLEMS:])) from None
     if document.problems:  # values that could not be read; the shape took stand-ins for them
-        raise _invalid(document, document.problems, waiting=True)
+        raise _invalid_shape(document, document.problems)
     found = check(spec)
     if found:
         raise _invalid(document, found)
@@ -78,6 +81,16 @@ def _document(content: bytes, name: str) -> Document:
         return read_yaml(text, name)
     except UnreadableError as error:
         raise unreadable(name, error.problem, text or content.decode("utf-8", "replace")) from None
+
+
+def _invalid_shape(document: Document, problems: Sequence[Problem], *, more: int = 0) -> SpecInvalidError:
+    """The error with these problems, and with those across fields that hold however these are corrected."""
+    from mlcluster.spec.partial import partial_spec
+
+    found = check(partial_spec(document))
+    told = {(problem.loc, problem.message) for problem in problems}
+    across = [problem for problem in found if (problem.loc, problem.message) not in told]
+    return _invalid(document, [*problems, *across], waiting=True, more=more)
 
 
 def _invalid(

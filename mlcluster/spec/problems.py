@@ -43,7 +43,7 @@ class SpecInvalidError(MlclusterError):
     Args:
         file: the spec's name.
         problems: at least one.
-        waiting: the checks across fields did not run because the file or fields themselves are wrong.
+        waiting: the file or fields themselves are wrong; checks across fields that need them did not run.
         more: how many problems there are beyond these.
     """
 

@@ -24,6 +24,7 @@ from mlcluster.spec.checks.references import reference_problems
 from mlcluster.spec.checks.storage import storage_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.unsupported import unsupported_problems
 
 _CHECKS = (
@@ -50,5 +51,9 @@ _CHECKS = (
 
 
 def check(spec: ClusterSpec) -> list[Problem]:
-    """Every problem across the fields of a well-shaped spec; empty when it can be planned."""
-    return [problem for find in _CHECKS for problem in find(spec)]
+    """Return every problem across the fields of a spec; empty when a spec that is known in full can be planned.
+
+    Args:
+        spec: of one that is known in part (`spec.partial`), checks end where they need more.
+    """
+    return [problem for find in _CHECKS for problem in as_far_as_known(find)(spec)]

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 
 from pydantic.alias_generators import to_camel
 
-from mlcluster.spec.checks.components_network import without_charts
+from mlcluster.spec.checks.components_network import WITHOUT_CHARTS
 from mlcluster.spec.checks.facts import units
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import ChartComponent
-from mlcluster.spec.components.observe import Monitoring
-from mlcluster.spec.components.queues import Kueue
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _LONGEST = 366 * 24 * 3600
@@ -20,27 +19,32 @@ _LONGEST = 366 * 24 * 3600
 
 def components_given_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Components that are empty, values for what is not installed, times and sizes of nothing."""
-    plain = without_charts(spec)
     for name in sorted(spec.components.model_fields_set):
-        key, settings = to_camel(name), getattr(spec.components, name)
-        here: Loc = ("components", key)
-        if settings is None:
-            hint = (
-                "remove the key"
-                if name == "registry"
-                else f"{key}: {{}} asks for it; without the key its default holds"
-            )
-            yield Problem(here, "is empty, which says nothing", hint, key=True)
-        elif isinstance(settings, ChartComponent) and not settings.install and settings.values and key not in plain:
-            message = "it is there already, and mlcluster changes nothing of it: nobody would read these"
-            yield Problem((*here, "values"), message, "remove them, or install: false", key=True)
-        if isinstance(settings, ChartComponent):
-            yield from _dotted((*here, "values"), settings)
-    yield from _times(spec.components.kueue)
-    if spec.components.monitoring is not None and spec.components.monitoring.install:
-        yield from _amounts(spec.components.monitoring)
+        yield from _component(spec, name)
+    yield from _times(spec)
+    yield from _amounts(spec)
 
 
+@as_far_as_known
+def _component(spec: ClusterSpec, name: str) -> Iterator[Problem]:
+    key, settings = to_camel(name), getattr(spec.components, name)
+    here: Loc = ("components", key)
+    if settings is None:
+        hint = "remove the key" if name == "registry" else f"{key}: {{}} asks for it; without the key its default holds"
+        yield Problem(here, "is empty, which says nothing", hint, key=True)
+    if isinstance(settings, ChartComponent):
+        yield from _values((*here, "values"), settings)
+        yield from _dotted((*here, "values"), settings)
+
+
+@as_far_as_known
+def _values(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
+    if not settings.install and settings.values and here[-2] not in WITHOUT_CHARTS:
+        message = "it is there already, and mlcluster changes nothing of it: nobody would read these"
+        yield Problem(here, message, "remove them, or install: false", key=True)
+
+
+@as_far_as_known
 def _dotted(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
     """`a.b: 1`, as `helm --set` has it, is to Helm a value of that very name, which no chart reads."""
     for name in settings.values:
@@ -50,7 +54,9 @@ def _dotted(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
             yield Problem((*here, name), message, f"write {': {'.join(parts)}: ...{'}' * (len(parts) - 1)}", key=True)
 
 
-def _times(kueue: Kueue) -> Iterator[Problem]:
+@as_far_as_known
+def _times(spec: ClusterSpec) -> Iterator[Problem]:
+    kueue = spec.components.kueue
     given = {"podsReadyTimeout": (kueue.pods_ready_timeout, 1), "keepFinished": (kueue.keep_finished or "0s", 0)}
     for key, (written, least) in given.items():
         seconds = sum(int(count) * _SECONDS[unit] for count, unit in re.findall(r"([0-9]+)([smh])", written))
@@ -59,7 +65,11 @@ def _times(kueue: Kueue) -> Iterator[Problem]:
             yield Problem(("components", "kueue", key), message, 'for example "30m"')
 
 
-def _amounts(monitoring: Monitoring) -> Iterator[Problem]:
+@as_far_as_known
+def _amounts(spec: ClusterSpec) -> Iterator[Problem]:
+    monitoring = spec.components.monitoring
+    if monitoring is None or not monitoring.install:
+        return
     for key, written in {"storage": monitoring.storage, "memory": monitoring.memory}.items():
         if units("memory", written) == 0:
             message = f'"{written}" is nothing'

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from mlcluster.catalog.gpus import MIG_BALANCED
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.components.gpu import DraDriver, GpuOperator
+from mlcluster.spec.components.gpu import DraDriver
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.gpu_duties import IMAGE, Duty, can_be_partitioned, gpus_of, owners
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
@@ -48,12 +49,11 @@ def components_gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _left_to_nobody(spec, pools)
     for index, pool in pools:
         yield from _pool(spec, ("nodePools", index, "gpu"), pool)
-    if spec.components.gpu_operator is not None:
-        yield from _operator(spec, spec.components.gpu_operator, [pool for _, pool in pools])
-    if spec.components.dra_driver is not None:
-        yield from _dra(spec, spec.components.dra_driver, pools)
+    yield from _operator(spec, [pool for _, pool in pools])
+    yield from _dra(spec, pools)
 
 
+@as_far_as_known
 def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
     given = {
         "gpuOperator": spec.components.gpu_operator,
@@ -66,6 +66,7 @@ def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("components", key), "no pool has NVIDIA GPUs", "remove it, or add a pool", key=True)
 
 
+@as_far_as_known
 def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     """One problem for each two that would do the same, however many pools and duties it is about."""
     found: dict[tuple[str, str], tuple[dict[Duty, None], dict[str, None]]] = {}
@@ -100,6 +101,7 @@ def _way_out(loser: str, other: str, duties: list[Duty]) -> str:
     return f"keep one of {_named(other)} and {loser}"
 
 
+@as_far_as_known
 def _left_to_nobody(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     """What the GPU operator is told to leave, and nobody else does."""
     lacking: dict[Duty, list[str]] = {}
@@ -124,21 +126,40 @@ def _needed(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[D
 
 
 def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+    yield from _brought(spec, here, pool)
+    yield from _cut_by_nobody(spec, here, pool)
+    yield from _of_several_sizes(spec, here, pool)
+
+
+@as_far_as_known
+def _brought(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind == "eks" and "image_brings" in pool.gpu.model_fields_set:
         message = "what images of EKS bring is known"
         yield Problem((*here, "imageBrings"), message, "remove it; docs/gpus.md has the table", key=True)
+
+
+@as_far_as_known
+def _cut_by_nobody(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.gpu.partitioned and can_be_partitioned(pool) and not owners(spec, pool)["migManager"]:
         asked = spec.components.gpu_operator is not None
         message = f"nobody cuts the GPUs: {pool.ami.family} leaves that to the GPU operator"
         hint = "leave migManager to it" if asked else "leave nvidiaDevicePlugin out: the GPU operator has one"
         yield Problem((*here, "mig"), message, f"{hint}, or ami: {{family: bottlerocket}}")
+
+
+@as_far_as_known
+def _of_several_sizes(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     single = spec.components.gpu_operator is not None and spec.components.gpu_operator.mig_strategy == "single"
     if single and pool.gpu.mig == MIG_BALANCED and can_be_partitioned(pool):
         message = "with migStrategy single every instance of a node is alike, and these are of several sizes"
         yield Problem((*here, "mig"), message, "migStrategy: mixed, or a layout of one size")
 
 
-def _operator(spec: ClusterSpec, settings: GpuOperator, pools: list[NodePool]) -> Iterator[Problem]:
+@as_far_as_known
+def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
+    settings = spec.components.gpu_operator
+    if settings is None:
+        return
     brings_driver = any("gpu-operator" in owners(spec, pool)["driver"] for pool in pools)
     for key, asked in {"gds": settings.gds, "gdrcopy": settings.gdrcopy}.items():
         if asked and not brings_driver:
@@ -147,6 +168,7 @@ def _operator(spec: ClusterSpec, settings: GpuOperator, pools: list[NodePool]) -
             yield Problem(("components", "gpuOperator", key), message, hint, key=True)
 
 
+@as_far_as_known
 def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     """Its chart looks for the driver in one place (nvidiaDriverRoot): / or, where the operator brings it, another."""
     by_operator = {pool.name: "gpu-operator" in owners(spec, pool)["driver"] for _, pool in pools}
@@ -159,7 +181,11 @@ def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int,
         yield Problem(("components", "draDriver"), message, "bring it one way on all pools: gpu.imageBrings", key=True)
 
 
-def _dra(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+@as_far_as_known
+def _dra(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    settings = spec.components.dra_driver
+    if settings is None:
+        return
     here: Loc = ("components", "draDriver")
     version = spec.target.kubernetes_version if spec.target.kind == "eks" else ""
     minor = tuple(map(int, version.split("."))) if version else _EXTENDED_RESOURCES

@@ -7,6 +7,7 @@ from mlcluster.spec.checks.secondary_networks import secondary_network_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.base import ChartComponent
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known, known_values
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.secondary import RDMA_PREFIX, rdma_of
 from mlcluster.spec.suggestions import did_you_mean, listed
@@ -15,6 +16,15 @@ _PLUGIN_NAME = re.compile(r"[A-Za-z0-9_]+")
 """What both device plugins take for a resource (resources_manager.go of each: validResourceName)."""
 
 _HERE: Loc = ("components",)
+WITHOUT_CHARTS = {
+    "rdmaDevicePlugin": "rdma_device_plugin",
+    "sriovDevicePlugin": "sriov_device_plugin",
+    "multus": "multus",
+    "whereabouts": "whereabouts",
+    "mpiOperator": "mpi_operator",
+    "nodeProblemDetector": "node_problem_detector",
+}
+"""Components that are manifests of mlcluster, by key, with their fields: no chart takes their values."""
 
 
 def components_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
@@ -25,42 +35,53 @@ def components_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _operator(spec)
     yield from _values_of_nothing(spec)
     yield from _detector(spec)
-    yield from secondary_network_problems(spec)
+    yield from as_far_as_known(secondary_network_problems)(spec)
 
 
+@as_far_as_known
 def _rdma(spec: ClusterSpec) -> Iterator[Problem]:
     plugin, here = spec.components.rdma_device_plugin, (*_HERE, "rdmaDevicePlugin")
-    known = list(dict.fromkeys(name for pool in spec.node_pools for name in rdma_of(pool)))
     announced = plugin is not None or spec.components.network_operator is not None
     if announced:
-        for index, pool in enumerate(spec.node_pools):
-            yield from _names(("nodePools", index, "network", "rdma"), rdma_of(pool), "RDMA")
+        for index, names in known_values(spec.node_pools, rdma_of):
+            yield from _names(("nodePools", index, "network", "rdma"), names, "RDMA")
     if plugin is None:
         return
+    known = list(dict.fromkeys(name for pool in spec.node_pools for name in rdma_of(pool)))
     if not known and spec.components.network_operator is None:
         message = f"no pool offers a resource that begins with {RDMA_PREFIX}: there is nothing to announce"
         yield Problem(here, message, "nodePools[].network: {rdma: {rdma/hca: 8}} on the pools that have it", key=True)
     yield from _unknown((*here, "resources"), plugin.resources, known, "network.rdma")
 
 
+@as_far_as_known
 def _sriov(spec: ClusterSpec) -> Iterator[Problem]:
-    plugin, here = spec.components.sriov_device_plugin, (*_HERE, "sriovDevicePlugin")
-    known = list(dict.fromkeys(name for pool in spec.node_pools for name in pool.network.sriov))
     for index, pool in enumerate(spec.node_pools):
         loc: Loc = ("nodePools", index, "network", "sriov")
-        yield from _names(loc, pool.network.sriov, "SR-IOV")
+        yield from _sriov_names(loc, pool)
         yield from _twice(loc, pool)
-        if spec.target.kind == "eks":
-            for name in pool.network.sriov:
-                message = f"nothing on EKS offers {name}: pods would start nodes and wait for ever"
-                yield Problem((*loc, name), message, "use network.efa: true, on a type that has EFA", key=True)
+        yield from _sriov_on_eks(loc, spec, pool)
+    plugin, here = spec.components.sriov_device_plugin, (*_HERE, "sriovDevicePlugin")
     if plugin is None:
         return
+    known = list(dict.fromkeys(name for pool in spec.node_pools for name in pool.network.sriov))
     if not known and spec.components.network_operator is None:
         message = "no pool offers virtual functions: there is nothing to announce"
         hint = "nodePools[].network: {sriov: {nvidia.com/mlnx_vf: 8}} on the pools that have them"
         yield Problem(here, message, hint, key=True)
     yield from _unknown((*here, "resources"), plugin.resources, known, "network.sriov")
+
+
+@as_far_as_known
+def _sriov_names(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+    yield from _names(loc, pool.network.sriov, "SR-IOV")
+
+
+@as_far_as_known
+def _sriov_on_eks(loc: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    for name in pool.network.sriov if spec.target.kind == "eks" else ():
+        message = f"nothing on EKS offers {name}: pods would start nodes and wait for ever"
+        yield Problem((*loc, name), message, "use network.efa: true, on a type that has EFA", key=True)
 
 
 def _names(loc: Loc, names: dict[str, int], which: str) -> Iterator[Problem]:
@@ -72,6 +93,7 @@ def _names(loc: Loc, names: dict[str, int], which: str) -> Iterator[Problem]:
             yield Problem((*loc, name), message, f"did you mean {name.rpartition('/')[0]}/{meant}?", key=True)
 
 
+@as_far_as_known
 def _twice(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.sriov:
         if name in pool.network.rdma:
@@ -80,6 +102,7 @@ def _twice(loc: Loc, pool: NodePool) -> Iterator[Problem]:
             )
 
 
+@as_far_as_known
 def _unknown(loc: Loc, given: Mapping[str, object], known: list[str], where: str) -> Iterator[Problem]:
     for name in given:
         if name not in known:
@@ -89,6 +112,7 @@ def _unknown(loc: Loc, given: Mapping[str, object], known: list[str], where: str
             )
 
 
+@as_far_as_known
 def _efa(spec: ClusterSpec) -> Iterator[Problem]:
     plugin, here = spec.components.efa_device_plugin, (*_HERE, "efaDevicePlugin")
     if plugin is None:
@@ -101,6 +125,7 @@ def _efa(spec: ClusterSpec) -> Iterator[Problem]:
         yield Problem(here, message, "network: {efa: true} on a pool whose type has it, or remove this", key=True)
 
 
+@as_far_as_known
 def _operator(spec: ClusterSpec) -> Iterator[Problem]:
     operator, here = spec.components.network_operator, (*_HERE, "networkOperator")
     if operator is None:
@@ -131,6 +156,7 @@ def _standalone(spec: ClusterSpec) -> Iterator[tuple[str, str, ChartComponent, s
             yield key, what, component, part
 
 
+@as_far_as_known
 def _one_configuration(spec: ClusterSpec) -> Iterator[Problem]:
     """Of the operator there is one configuration for every node, and it says how many pods share a device."""
     first: dict[str, tuple[str, int]] = {}
@@ -143,25 +169,20 @@ def _one_configuration(spec: ClusterSpec) -> Iterator[Problem]:
                 yield Problem(loc, message, f"write {there}, or use rdmaDevicePlugin instead of networkOperator")
 
 
-def without_charts(spec: ClusterSpec) -> dict[str, ChartComponent | None]:
-    """Components that are objects of ours, by key: they have no chart that values could go to."""
-    return {
-        "rdmaDevicePlugin": spec.components.rdma_device_plugin,
-        "sriovDevicePlugin": spec.components.sriov_device_plugin,
-        "multus": spec.components.multus,
-        "whereabouts": spec.components.whereabouts,
-        "mpiOperator": spec.components.mpi_operator,
-        "nodeProblemDetector": spec.components.node_problem_detector,
-    }
-
-
 def _values_of_nothing(spec: ClusterSpec) -> Iterator[Problem]:
-    for key, component in without_charts(spec).items():
-        if component is not None and component.values:
-            message = f"{key} comes without a chart: mlcluster writes its objects"
-            yield Problem((*_HERE, key, "values"), message, "remove it", key=True)
+    for key, field in WITHOUT_CHARTS.items():
+        yield from _values_of(spec, key, field)
 
 
+@as_far_as_known
+def _values_of(spec: ClusterSpec, key: str, field: str) -> Iterator[Problem]:
+    component: ChartComponent | None = getattr(spec.components, field)
+    if component is not None and component.values:
+        message = f"{key} comes without a chart: mlcluster writes its objects"
+        yield Problem((*_HERE, key, "values"), message, "remove it", key=True)
+
+
+@as_far_as_known
 def _detector(spec: ClusterSpec) -> Iterator[Problem]:
     detector = spec.components.node_problem_detector
     if detector is not None and not detector.install:

@@ -7,6 +7,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.observe import Monitoring
 from mlcluster.spec.components.scale import PrometheusAdapter
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import Labels
 
 _AT: Loc = ("components", "monitoring")
@@ -14,16 +15,23 @@ _AT: Loc = ("components", "monitoring")
 
 def components_observe_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """What makes monitoring, and what asks it, impossible."""
-    monitoring = spec.components.monitoring
-    if monitoring is not None:
-        yield from _monitoring(spec, monitoring)
+    yield from _monitoring(spec)
+    yield from _adapter(spec)
+
+
+@as_far_as_known
+def _adapter(spec: ClusterSpec) -> Iterator[Problem]:
     adapter = spec.components.prometheus_adapter
     if adapter is not None and adapter.install:
-        yield from _address(monitoring)
         yield from _apis(adapter)
+        yield from _address(spec.components.monitoring)
 
 
-def _monitoring(spec: ClusterSpec, monitoring: Monitoring) -> Iterator[Problem]:
+@as_far_as_known
+def _monitoring(spec: ClusterSpec) -> Iterator[Problem]:
+    monitoring = spec.components.monitoring
+    if monitoring is None:
+        return
     if monitoring.install and monitoring.prometheus is not None:
         message = "says how a Prometheus is found that is there already, and mlcluster installs one"
         yield Problem((*_AT, "prometheus"), message, "say install: false, or remove it", key=True)
@@ -41,6 +49,7 @@ def _monitoring(spec: ClusterSpec, monitoring: Monitoring) -> Iterator[Problem]:
             yield Problem((*_AT, "storageClass"), message, f"one of: {', '.join(known)}")
 
 
+@as_far_as_known
 def _labels(monitoring: Monitoring) -> Iterator[Problem]:
     """By which a Prometheus or a Grafana finds what is ours: the API server refuses objects with other keys."""
     found = monitoring.prometheus
@@ -64,6 +73,7 @@ def _address(monitoring: Monitoring | None) -> Iterator[Problem]:
         yield Problem(at, message, "give components.monitoring.prometheus.prometheusUrl", key=True)
 
 
+@as_far_as_known
 def _apis(adapter: PrometheusAdapter) -> Iterator[Problem]:
     """Each of these rules makes it serve one more API, of which a cluster has one server."""
     rules = adapter.values.get("rules")

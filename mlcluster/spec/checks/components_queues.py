@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.document import Problem
+from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known, known_values
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.teams import Team
@@ -25,6 +26,7 @@ def queue_component_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _service_accounts(spec)
 
 
+@as_far_as_known
 def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
     """What nobody is guaranteed is one cohort's to lend, or it would be lent twice."""
     sharing = [index for index, cohort in enumerate(spec.cohorts) if cohort.share == "remainder"]
@@ -33,10 +35,11 @@ def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
         yield Problem(("cohorts", index), message, "add share: none; its teams borrow what the others are guaranteed")
 
 
+@as_far_as_known
 def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
     sharing = spec.components.kueue.fair_sharing
     teams = [team.name for team in spec.teams]
-    elsewhere = {team.name for team in spec.teams if team.scheduler != "kueue"}
+    elsewhere = {name for _, name in known_values(spec.teams, _by_volcano) if name}
     for name in sharing.weights if sharing else ():
         if name not in teams:
             hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams)}")
@@ -48,6 +51,11 @@ def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("components", "kueue", "fairSharing", "weights", name), message, "remove it", key=True)
 
 
+def _by_volcano(team: Team) -> str:
+    return team.name if team.scheduler != "kueue" else ""
+
+
+@as_far_as_known
 def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem]:
     here = ("nodePools", index, "topology")
     if pool.topology == "auto" and spec.target.kind == "existing":
@@ -62,22 +70,36 @@ def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem
 
 
 def _displaces(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
-    here = ("teams", index, "displaces")
+    here: Loc = ("teams", index, "displaces")
+    yield from _displaced_tier(here, spec, team)
+    yield from _displaces_by_share(here, spec, team)
+    yield from _borrows_nothing(here, team)
+
+
+@as_far_as_known
+def _displaced_tier(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     tiers = [tier.name for tier in spec.priority_tiers]
-    if team.displaces is None:
-        return
-    if team.displaces not in tiers:
+    if team.displaces is not None and team.displaces not in tiers:
         hint = did_you_mean(team.displaces, tiers, otherwise=f"tiers: {listed(tiers)}")
         yield Problem(here, f"there is no priority tier {team.displaces}", hint)
-    if spec.components.kueue.fair_sharing is not None:
+
+
+@as_far_as_known
+def _displaces_by_share(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
+    if team.displaces is not None and spec.components.kueue.fair_sharing is not None:
         message = "with components.kueue.fairSharing, shares decide who is displaced while somebody borrows"
         yield Problem(here, message, "remove it, or fairSharing", key=True)
-    if team.borrow == "none":
+
+
+@as_far_as_known
+def _borrows_nothing(here: Loc, team: Team) -> Iterator[Problem]:
+    if team.displaces is not None and team.borrow == "none":
         yield Problem(
             here, f"{team.name} does not borrow, so it displaces nobody", "add borrow, or remove it", key=True
         )
 
 
+@as_far_as_known
 def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
     if team.scheduler == "kueue":
         return
@@ -91,6 +113,7 @@ def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
         yield Problem(("teams", index, "displaces"), message, "remove it", key=True)
 
 
+@as_far_as_known
 def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
     """As whom a controller runs; what it makes passes the policies, so nobody in a team may be it."""
     parts, teams = spec.components, {team.name for team in spec.teams}

@@ -13,11 +13,13 @@ from mlcluster.spec.checks.instances import unknown_instance
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import eks_allocatable, pods_per_node
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 
 _UNITS = {"cpu": "milli-CPU", "pods": "pods"}
 
 
+@as_far_as_known
 def capacity_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     """Capacity that cannot be bought as written, or that would not give every node what the pool promises."""
     block = pool.capacity.type == "capacityBlock"
@@ -29,6 +31,7 @@ def capacity_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[
     yield from _also((*here, "capacity", "also"), pool)
 
 
+@as_far_as_known
 def _block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.min_size:
         message = "a capacity block has no nodes before it starts and after it ends"
@@ -41,6 +44,7 @@ def _block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
         yield Problem((*here, "capacity"), message, 'add startsAt, e.g. "2026-12-01T11:30:00Z"', key=True)
 
 
+@as_far_as_known
 def _no_block(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     given = {"startsAt": pool.capacity.starts_at, "endsAt": pool.capacity.ends_at}
     for key in (key for key, value in given.items() if value is not None):
@@ -48,6 +52,7 @@ def _no_block(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*loc, key), message, "remove it, or type: capacityBlock", key=True)
 
 
+@as_far_as_known
 def _instants(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     given = {"startsAt": pool.capacity.starts_at, "endsAt": pool.capacity.ends_at}
     times = {key: _instant(text) for key, text in given.items() if text is not None}
@@ -69,6 +74,7 @@ def _instant(text: str) -> tuple[int, ...] | None:
     return (year, month, day, hour, minute, second) if hour < 24 and max(minute, second) < 60 else None
 
 
+@as_far_as_known
 def _also(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     first = known_instance(pool.instance_type or "")
     if pool.capacity.also and pool.capacity.type != "spot":

@@ -13,6 +13,7 @@ from mlcluster.spec.checks.facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import HUGEPAGE_MIB, bottlerocket_mig_key, hugepages
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 
 _SMALLEST_GIB = 20
@@ -26,16 +27,27 @@ def image_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pro
     """Images that are gone or do not fit, volumes that EBS does not make, sharing that the image cannot set up."""
     yield from _family((*here, "ami"), pool, target)
     yield from _volume((*here, "rootVolume"), pool)
+    yield from _of_instance(here, pool)
+
+
+@as_far_as_known
+def _of_instance(here: Loc, pool: NodePool) -> Iterator[Problem]:
     instance = known_instance(pool.instance_type or "")
     if instance is not None:
         yield from _driver(here, pool, instance)
         yield from _hugepages(here, pool, instance)
         yield from _mig((*here, "gpu", "mig"), pool, instance)
-        if pool.gpu.mps is not None and pool.ami.family == "bottlerocket":
-            message = "Bottlerocket's own device plugin has no MPS"
-            yield Problem((*here, "gpu", "mps"), message, "ami: {family: al2023}, or gpu.timeSlicing", key=True)
+        yield from _mps((*here, "gpu", "mps"), pool)
 
 
+@as_far_as_known
+def _mps(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+    if pool.gpu.mps is not None and pool.ami.family == "bottlerocket":
+        message = "Bottlerocket's own device plugin has no MPS"
+        yield Problem(loc, message, "ami: {family: al2023}, or gpu.timeSlicing", key=True)
+
+
+@as_far_as_known
 def _family(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.ami.family == "al2":
         message = "EKS stopped making Amazon Linux 2 images on 2025-11-26"
@@ -46,6 +58,7 @@ def _family(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
         yield Problem((*loc, "release"), message, f"one that begins with {minor}., e.g. {minor}.3-20260818")
 
 
+@as_far_as_known
 def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     if instance.name.startswith("g7."):
         message = f"{instance.name} needs the NVIDIA driver 595, and EKS images have 580"
@@ -58,6 +71,7 @@ def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Probl
         yield Problem((*here, "network", "efa"), message, "remove it, or choose another type")
 
 
+@as_far_as_known
 def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     volume = pool.root_volume
     gib = -(-units("ephemeralStorage", volume.size) // 1024)
@@ -74,6 +88,7 @@ def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*loc, "throughputMib"), message, f"iops: {volume.throughput_mib * _IOPS_PER_MIB}, or less")
 
 
+@as_far_as_known
 def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     mib = hugepages(pool) * HUGEPAGE_MIB
     if mib >= instance.allocatable_memory_mib:
@@ -82,6 +97,7 @@ def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Pr
         yield Problem((*here, key), message, "hugepages2Mi counts pages of 2 MiB", key=True)
 
 
+@as_far_as_known
 def _mig(loc: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     layout = pool.gpu.mig
     if layout is None or not pool.gpu.partitioned or pool.ami.family != "bottlerocket":

@@ -8,6 +8,7 @@ from mlcluster.spec.checks.eks_reach import endpoint_problems, principal_problem
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.vpc_layout import LONGEST_VPC, SHORTEST_VPC, layout
 
@@ -29,9 +30,19 @@ def eks_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
         return
     yield from _region(target)
     yield from _zones(target)
-    yield from _existing_vpc(target) if target.network.vpc_id else _new_vpc(target)
+    yield from _vpc(target)
     yield from endpoint_problems(target)
     yield from principal_problems(target)
+    yield from _repeated(target)
+
+
+@as_far_as_known
+def _vpc(target: EksTarget) -> Iterator[Problem]:
+    yield from _existing_vpc(target) if target.network.vpc_id else _new_vpc(target)
+
+
+@as_far_as_known
+def _repeated(target: EksTarget) -> Iterator[Problem]:
     yield from _twice(("target", "logs"), target.logs)
     yield from _twice((*_NETWORK, "endpoints"), target.network.endpoints)
 
@@ -41,6 +52,7 @@ def cluster_zones(target: EksTarget) -> tuple[str, ...]:
     return tuple(target.zones or target.network.private_subnets or zones_of(target.region))
 
 
+@as_far_as_known
 def _region(target: EksTarget) -> Iterator[Problem]:
     if target.region not in regions():
         hint = did_you_mean(target.region, sorted(regions()), otherwise=f"known: {listed(sorted(regions()))}")
@@ -50,6 +62,7 @@ def _region(target: EksTarget) -> Iterator[Problem]:
         yield Problem(("target", "kubernetesVersion"), message, f"choose one of {listed(eks_versions())}")
 
 
+@as_far_as_known
 def _zones(target: EksTarget) -> Iterator[Problem]:
     zones = target.zones or []
     network = target.network
@@ -72,6 +85,7 @@ def _zone_hint(target: EksTarget, zone: str) -> str:
     return did_you_mean(target.region + zone[-1], known, otherwise=f"its zones are {listed(known)}")
 
 
+@as_far_as_known
 def _existing_vpc(target: EksTarget) -> Iterator[Problem]:
     network = target.network
     for field, key in _NEW_VPC_ONLY.items():
@@ -89,6 +103,7 @@ def _existing_vpc(target: EksTarget) -> Iterator[Problem]:
     yield from _subnet_zones(target)
 
 
+@as_far_as_known
 def _subnet_zones(target: EksTarget) -> Iterator[Problem]:
     private = target.network.private_subnets
     if len(private) < _FEWEST_ZONES:
@@ -105,6 +120,7 @@ def _subnet_zones(target: EksTarget) -> Iterator[Problem]:
                 yield Problem((*_NETWORK, kind, zone), message, "add it to target.zones and privateSubnets", key=True)
 
 
+@as_far_as_known
 def _new_vpc(target: EksTarget) -> Iterator[Problem]:
     network = target.network
     for key, given in (("privateSubnets", network.private_subnets), ("publicSubnets", network.public_subnets)):

@@ -15,6 +15,7 @@ from mlcluster.spec.checks.labels import ACCELERATOR_TAINT, key_error
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 
@@ -56,6 +57,7 @@ def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from warm_problems(here, pool, target)
 
 
+@as_far_as_known
 def _elsewhere(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
     for field, key in _EKS_ONLY.items():
         if field in pool.model_fields_set:
@@ -63,6 +65,7 @@ def _elsewhere(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
             yield Problem((*here, key), message, "remove it", key=True)
 
 
+@as_far_as_known
 def _name(here: Loc, pool: NodePool, cluster: str) -> Iterator[Problem]:
     """Launch templates may be called by 128 characters, which two names of 40 never reach."""
     length = len(f"{cluster}-{pool.name}")
@@ -74,6 +77,7 @@ def _name(here: Loc, pool: NodePool, cluster: str) -> Iterator[Problem]:
         yield Problem((*here, "name"), message, hint)
 
 
+@as_far_as_known
 def _zones(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     known = cluster_zones(target)
     for index, zone in enumerate(pool.zones):
@@ -101,6 +105,7 @@ def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem(loc, message, f"keep one, e.g. [{pool.zones[0]}]; a pool per zone uses several", key=True)
 
 
+@as_far_as_known
 def _fast_networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         if name != _EFA:
@@ -112,6 +117,7 @@ def _fast_networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*loc, "placementGroup"), message, "remove it, or choose another family")
 
 
+@as_far_as_known
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     keys = [((*here, "labels", key), key, True) for key in pool.labels]
     keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
@@ -123,6 +129,7 @@ def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem(loc, message, "use a domain of your own, or none", key=about)
 
 
+@as_far_as_known
 def _startup_taints(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """Their keys may be of any domain: whoever takes them off has chosen them."""
     first = {(taint.key, taint.effect): f"taints[{index}]" for index, taint in enumerate(pool.taints)}
@@ -139,6 +146,7 @@ def _startup_taints(here: Loc, pool: NodePool) -> Iterator[Problem]:
         first.setdefault(same, f"startupTaints[{index}]")
 
 
+@as_far_as_known
 def _update(here: Loc, pool: NodePool) -> Iterator[Problem]:
     loc, update = (*here, "update"), pool.update
     if update.max_unavailable is not None and update.max_unavailable_percent is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.known import as_far_as_known
 
 _ENDPOINT: Loc = ("target", "endpoint")
 _ACCESS: Loc = ("target", "access")
@@ -12,6 +13,7 @@ _IPV4 = 4
 _EXAMPLES = tuple(ipaddress.IPv4Network(block) for block in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
 
+@as_far_as_known
 def endpoint_problems(target: EksTarget) -> Iterator[Problem]:
     """An API that nobody reaches, and ranges that EKS does not take."""
     endpoint = target.endpoint
@@ -24,6 +26,7 @@ def endpoint_problems(target: EksTarget) -> Iterator[Problem]:
         yield from _public_cidr((*_ENDPOINT, "publicCidrs", index), cidr, endpoint.public_cidrs[:index])
 
 
+@as_far_as_known
 def principal_problems(target: EksTarget) -> Iterator[Problem]:
     """A principal that is two things, and a key of another region."""
     access = target.access

@@ -9,6 +9,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import provisioned
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 
 _TAG_PREFIX = "k8s.io/cluster-autoscaler/node-template/label/"
@@ -27,24 +28,37 @@ def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _karpenter(spec, target)
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
-        if target.autoscaler == "clusterAutoscaler" and pool.min_size != pool.max_size:
-            yield from _tags(here, pool)
-        if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
-            message = f"quotas count {pool.max_size} nodes, and with autoscaler none nobody starts more than minSize"
-            yield Problem((*here, "maxSize"), message, f"minSize: {pool.max_size}, or an autoscaler")
+        yield from _known_by_tags(here, pool, target)
+        yield from _never_grown(here, pool, target)
 
 
+@as_far_as_known
+def _known_by_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+    if target.autoscaler == "clusterAutoscaler" and pool.min_size != pool.max_size:
+        yield from _tags(here, pool)
+
+
+@as_far_as_known
+def _never_grown(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+    if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
+        message = f"quotas count {pool.max_size} nodes, and with autoscaler none nobody starts more than minSize"
+        yield Problem((*here, "maxSize"), message, f"minSize: {pool.max_size}, or an autoscaler")
+
+
+@as_far_as_known
 def _karpenter(spec: ClusterSpec, target: EksTarget) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools):
-        if provisioned(pool, target):
-            yield from _provisioned(("nodePools", index), pool)
+        yield from _provisioned(("nodePools", index), pool, target)
     if all(provisioned(pool, target) for pool in spec.node_pools):
         message = "Karpenter needs nodes that it does not make itself to run on"
         hint = "add a pool without GPUs and with minSize = maxSize, e.g. {name: system, minSize: 2, maxSize: 2, ...}"
         yield Problem(("target", "autoscaler"), message, hint)
 
 
-def _provisioned(here: Loc, pool: NodePool) -> Iterator[Problem]:
+@as_far_as_known
+def _provisioned(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+    if not provisioned(pool, target):
+        return
     if pool.min_size not in {0, pool.max_size}:
         message = "Karpenter keeps no minimum: a pool that grows starts at 0"
         hint = f"minSize: 0 with warm: {{nodes: {pool.min_size}}}, or minSize: {pool.max_size} for a fixed size"
@@ -74,6 +88,7 @@ def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, *path), message, hint, key=path[-1] != "efa")
 
 
+@as_far_as_known
 def _tags(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """Labels and taints become tags of the Auto Scaling group, so that a pool is known while it has no nodes."""
     longest = _LONGEST_TAG - len(_TAG_PREFIX)

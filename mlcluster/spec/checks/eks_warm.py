@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import provisioned
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool, WarmPool
 
 
+@as_far_as_known
 def warm_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     """Waiting nodes that the pool has no room for, or that its kind of capacity does not allow."""
     if pool.warm is not None:
@@ -24,6 +26,7 @@ def warm_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Prob
         yield from _state((*here, "warmPool"), pool, pool.warm_pool)
 
 
+@as_far_as_known
 def _free_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.warm is not None and pool.warm.nodes > pool.max_size:
         message = f"{pool.warm.nodes} is more than maxSize, which is {pool.max_size}"
@@ -33,6 +36,7 @@ def _free_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem
         yield Problem(loc, message, "use minSize, or an autoscaler", key=True)
 
 
+@as_far_as_known
 def _not_here(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if provisioned(pool, target):
         message = "Karpenter makes the nodes of this pool, and knows no warm pools"
@@ -42,6 +46,7 @@ def _not_here(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
         yield Problem(loc, message, "use warm: {nodes: 1}, or capacity type onDemand", key=True)
 
 
+@as_far_as_known
 def _sizes(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
     most = pool.max_size if warm.max_prepared is None else warm.max_prepared
     if warm.min_size > most:
@@ -52,6 +57,7 @@ def _sizes(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
         yield Problem((*loc, "maxPrepared"), message, f"at least {pool.min_size}")
 
 
+@as_far_as_known
 def _state(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
     bottlerocket = pool.ami.family == "bottlerocket"
     if bottlerocket and warm.reuse_on_scale_in and "reuse_on_scale_in" in warm.model_fields_set:

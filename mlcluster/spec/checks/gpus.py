@@ -8,6 +8,7 @@ from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import reserved_domain
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
@@ -24,14 +25,13 @@ def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
         yield from _empty((*here, "gpu"), pool)
-        facts = node_facts(pool) if has_known_node(pool) else None
-        if facts is not None:
-            yield from _sharing((*here, "gpu"), pool, facts)
-            yield from _efa((*here, "network", "efa"), pool, facts)
+        yield from _sharing((*here, "gpu"), pool)
+        yield from _efa((*here, "network", "efa"), pool)
         yield from _rdma((*here, "network", "rdma"), pool)
         yield from _labels((*here, "labels"), pool)
 
 
+@as_far_as_known
 def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """`timeSlicing:` with nothing behind it would be taken for whole GPUs."""
     fields = {"mig": "mig", "time_slicing": "timeSlicing", "mps": "mps"}
@@ -41,7 +41,11 @@ def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, key), "is empty, which says nothing", hint, key=True)
 
 
-def _sharing(here: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
+@as_far_as_known
+def _sharing(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    facts = node_facts(pool) if has_known_node(pool) else None
+    if facts is None:
+        return
     ways = {"mig": pool.gpu.mig, "timeSlicing": pool.gpu.time_slicing, "mps": pool.gpu.mps}
     given = [key for key, value in ways.items() if value is not None]
     if not facts.gpus:
@@ -80,13 +84,18 @@ def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
         yield Problem(loc, f"no MIG layouts of {model} are known", "gpu.timeSlicing shares any GPU")
 
 
-def _efa(loc: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
+@as_far_as_known
+def _efa(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+    facts = node_facts(pool) if has_known_node(pool) else None
+    if facts is None:
+        return
     if pool.network.efa and pool.node_shape is not None:
         yield Problem(loc, "EFA is a network of EC2 instance types", "network.rdma names what other machines offer")
     elif pool.network.efa and not facts.efa:
         yield Problem(loc, f"{pool.instance_type} has no EFA interfaces", "remove it, or choose a type that has them")
 
 
+@as_far_as_known
 def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         domain = reserved_domain(name) or ("nvidia.com" if name.startswith("nvidia.com/gpu") else "")
@@ -97,6 +106,7 @@ def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, name), message, "name what the RDMA device plugin offers, e.g. rdma/hca", key=True)
 
 
+@as_far_as_known
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for key in pool.labels:
         if key in _FOLLOWS:

@@ -6,6 +6,7 @@ from mlcluster.catalog.instances import instance_names
 from mlcluster.spec.checks.facts import known_instance
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed, nearest
 
@@ -17,15 +18,24 @@ def instance_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Pools with no, two, unknown or unsupported kinds of node."""
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
-        if pool.instance_type is not None and pool.node_shape is not None:
-            yield Problem((*here, "nodeShape"), "instanceType is given too", "keep one of the two", key=True)
-        elif pool.instance_type is None and pool.node_shape is None:
-            hint = "add instanceType: m7i.2xlarge, or nodeShape for machines that are not EC2 instances"
-            yield Problem(here, "instanceType or nodeShape is missing", hint)
-        if pool.node_shape is not None and spec.target.kind == "eks":
-            yield Problem((*here, "nodeShape"), "eks makes nodes of instance types only", "use instanceType", key=True)
-        if pool.instance_type is not None:
-            yield from _instance((*here, "instanceType"), pool.instance_type)
+        yield from _one_of_two(here, pool)
+        yield from _shape_on_eks(here, spec, pool)
+        yield from _instance((*here, "instanceType"), pool)
+
+
+@as_far_as_known
+def _one_of_two(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    if pool.instance_type is not None and pool.node_shape is not None:
+        yield Problem((*here, "nodeShape"), "instanceType is given too", "keep one of the two", key=True)
+    elif pool.instance_type is None and pool.node_shape is None:
+        hint = "add instanceType: m7i.2xlarge, or nodeShape for machines that are not EC2 instances"
+        yield Problem(here, "instanceType or nodeShape is missing", hint)
+
+
+@as_far_as_known
+def _shape_on_eks(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    if pool.node_shape is not None and spec.target.kind == "eks":
+        yield Problem((*here, "nodeShape"), "eks makes nodes of instance types only", "use instanceType", key=True)
 
 
 def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
@@ -43,7 +53,11 @@ def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
     return message, f"did you mean {guess}.{size}?" if f"{guess}.{size}" in known else f"did you mean one of {guess}?"
 
 
-def _instance(loc: Loc, name: str) -> Iterator[Problem]:
+@as_far_as_known
+def _instance(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+    name = pool.instance_type
+    if name is None:
+        return
     instance = known_instance(name)
     if instance is None:
         message, hint = unknown_instance(name, instance_names())

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from mlcluster.spec.base import SUBDOMAIN
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.pools import NodePool, Taint
 
 ACCELERATOR_TAINT = "nvidia.com/gpu"
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
@@ -21,11 +22,9 @@ def label_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Keys that the API server or mlcluster would not take, and taints given twice."""
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
-        for key in pool.labels:
-            yield from _key((*here, "labels", key), key, ours=True)
-        for key in pool.selector or {}:
-            yield from _key((*here, "selector", key), key, ours=False)
-        yield from _taints(here, pool, on_existing=spec.target.kind == "existing")
+        yield from _labels((*here, "labels"), pool)
+        yield from _selector((*here, "selector"), pool)
+        yield from _taints(here, spec, pool)
 
 
 def key_error(key: str) -> str:
@@ -55,20 +54,38 @@ def _key(loc: Loc, key: str, *, ours: bool, about: bool = True) -> Iterator[Prob
         yield Problem(loc, f"keys of {domain} are not for users", "use a domain of your own, or none", key=about)
 
 
-def _taints(here: Loc, pool: NodePool, *, on_existing: bool) -> Iterator[Problem]:
+@as_far_as_known
+def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    for key in pool.labels:
+        yield from _key((*here, key), key, ours=True)
+
+
+@as_far_as_known
+def _selector(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    for key in pool.selector or {}:
+        yield from _key((*here, key), key, ours=False)
+
+
+@as_far_as_known
+def _taints(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     first: dict[tuple[str, str], int] = {}
     for index, taint in enumerate(pool.taints):
         loc = (*here, "taints", index)
         yield from _key((*loc, "key"), taint.key, ours=True, about=False)
-        if taint.key == ACCELERATOR_TAINT and not on_existing:
-            message = f"{ACCELERATOR_TAINT} is the accelerator taint, which mlcluster puts on GPU pools itself"
-            yield Problem((*loc, "key"), message, "remove this taint; gpu.taint: false switches it off")
+        yield from _accelerator_taint((*loc, "key"), spec, taint)
         if (taint.key, taint.effect) in first:
             other = first[taint.key, taint.effect]
             yield Problem(
                 loc, f"{taint.key}:{taint.effect} is taints[{other}] already", "a taint is one key and effect"
             )
         first.setdefault((taint.key, taint.effect), index)
+
+
+@as_far_as_known
+def _accelerator_taint(loc: Loc, spec: ClusterSpec, taint: Taint) -> Iterator[Problem]:
+    if taint.key == ACCELERATOR_TAINT and spec.target.kind != "existing":
+        message = f"{ACCELERATOR_TAINT} is the accelerator taint, which mlcluster puts on GPU pools itself"
+        yield Problem(loc, message, "remove this taint; gpu.taint: false switches it off")
 
 
 def covered(selectors: Iterable[tuple[int, frozenset[tuple[str, str]]]]) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,7 @@ from mlcluster.spec.checks.amounts import PoolSize, finest, given, spelled
 from mlcluster.spec.checks.quota import pool_sizes, usable
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.teams import Amount, Team
 
 
@@ -13,11 +14,17 @@ def limit_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Limits on lending that no guarantee stands behind."""
     sizes = pool_sizes(spec)
     for index, team in enumerate(spec.teams):
-        if isinstance(team.lend, dict):
-            for pool, limit in team.lend.items():
-                yield from _lend(("teams", index, "lend", pool), team, pool, limit, sizes)
+        yield from _team(("teams", index, "lend"), team, sizes)
 
 
+@as_far_as_known
+def _team(here: Loc, team: Team, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
+    if isinstance(team.lend, dict):
+        for pool, limit in team.lend.items():
+            yield from _lend((*here, pool), team, pool, limit, sizes)
+
+
+@as_far_as_known
 def _lend(loc: Loc, team: Team, pool: str, limit: object, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
     size, guarantee = sizes.get(pool), team.guarantee.get(pool)
     if size is None:

@@ -1,35 +1,50 @@
 """Names: used once, and not those that Kubernetes, Kueue or mlcluster keep for themselves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+
+from pydantic.alias_generators import to_camel
 
 from mlcluster.catalog.components import pins
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known, known_values
 
 _SYSTEM_NAMESPACES = frozenset({"default", "mlcluster", *(pin.namespace for pin in pins().values())})
 _SYSTEM_PREFIXES = ("kube-", "mlcluster-")
+_UNIQUE = (
+    ("node_pools", "name"),
+    ("teams", "name"),
+    ("priority_tiers", "name"),
+    ("priority_tiers", "value"),
+    ("cohorts", "name"),
+    ("allow", "id"),
+)
 
 
 def name_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Names that are given twice or taken."""
-    yield from _twice(("nodePools",), "name", [pool.name for pool in spec.node_pools])
-    yield from _twice(("teams",), "name", [team.name for team in spec.teams])
-    yield from _twice(("priorityTiers",), "name", [tier.name for tier in spec.priority_tiers])
-    yield from _twice(("priorityTiers",), "value", [tier.value for tier in spec.priority_tiers])
-    yield from _twice(("cohorts",), "name", [cohort.name for cohort in spec.cohorts])
-    yield from _twice(("allow",), "id", [allowed.id for allowed in spec.allow])
-    if spec.target.kind == "local":
-        yield from _twice(("target", "zones"), "", spec.target.zones)
+    for part, key in _UNIQUE:
+        yield from _twice(spec, part, key)
+    yield from _zones(spec)
     yield from _taken_teams(spec)
-    for index, tier in enumerate(spec.priority_tiers):
-        if tier.name.startswith("system-"):
-            message = "Kubernetes keeps priority classes that begin with system- for itself"
-            yield Problem(("priorityTiers", index, "name"), message, "choose another name")
+    yield from _taken_tiers(spec)
 
 
-def _twice(place: Loc, key: str, names: Sequence[str | int]) -> Iterator[Problem]:
+@as_far_as_known
+def _twice(spec: ClusterSpec, part: str, key: str) -> Iterator[Problem]:
+    yield from _given_twice((to_camel(part),), key, known_values(getattr(spec, part), attrgetter(key)))
+
+
+@as_far_as_known
+def _zones(spec: ClusterSpec) -> Iterator[Problem]:
+    if spec.target.kind == "local":
+        yield from _given_twice(("target", "zones"), "", enumerate(spec.target.zones))
+
+
+def _given_twice(place: Loc, key: str, names: Iterable[tuple[int, str | int]]) -> Iterator[Problem]:
     first: dict[str | int, int] = {}
-    for index, name in enumerate(names):
+    for index, name in names:
         if name in first:
             loc = (*place, index, key) if key else (*place, index)
             there = f"{'.'.join(map(str, place))}[{first[name]}]"
@@ -38,9 +53,18 @@ def _twice(place: Loc, key: str, names: Sequence[str | int]) -> Iterator[Problem
         first.setdefault(name, index)
 
 
+@as_far_as_known
+def _taken_tiers(spec: ClusterSpec) -> Iterator[Problem]:
+    for index, name in known_values(spec.priority_tiers, lambda tier: tier.name):
+        if name.startswith("system-"):
+            message = "Kubernetes keeps priority classes that begin with system- for itself"
+            yield Problem(("priorityTiers", index, "name"), message, "choose another name")
+
+
+@as_far_as_known
 def _taken_teams(spec: ClusterSpec) -> Iterator[Problem]:
-    for index, team in enumerate(spec.teams):
-        if team.name in _SYSTEM_NAMESPACES or team.name.startswith(_SYSTEM_PREFIXES):
-            message = f"a team's namespace cannot be {team.name}, which belongs to the system"
-            hint = "choose another name, e.g. " + f"team-{team.name}"[:40]
+    for index, name in known_values(spec.teams, lambda team: team.name):
+        if name in _SYSTEM_NAMESPACES or name.startswith(_SYSTEM_PREFIXES):
+            message = f"a team's namespace cannot be {name}, which belongs to the system"
+            hint = "choose another name, e.g. " + f"team-{name}"[:40]
             yield Problem(("teams", index, "name"), message, hint)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from mlcluster.spec.checks.facts import NodeFacts, node_facts, units
+from mlcluster.spec.checks.facts import node_facts, units
 from mlcluster.spec.checks.labels import covered
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known, known_values
 from mlcluster.spec.pools import NodePool
 
 _RESERVING = ("reservation", "capacityBlock")
@@ -16,23 +17,25 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Pools that cannot be."""
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
-        if pool.min_size > pool.max_size:
-            message = f"{pool.min_size} is more than maxSize, which is {pool.max_size}"
-            yield Problem((*here, "minSize"), message, f"at most {pool.max_size}")
+        yield from _sizes(here, pool)
         yield from _shape(here, pool)
-        facts = node_facts(pool, on_eks=spec.target.kind == "eks")
-        if facts is not None:
-            yield from _reserved(here, pool, facts)
+        yield from _reserved(here, spec, pool)
         yield from _capacity(here, pool)
-        yield from _selector(here, pool, on_existing=spec.target.kind == "existing")
-        if spec.target.kind == "existing":
-            yield from _made_elsewhere(here, pool)
-        elif "apply_to_nodes" in pool.model_fields_set:
-            message = f"applyToNodes is for target existing; on {spec.target.kind} the nodes are made with them"
-            yield Problem((*here, "applyToNodes"), message, "remove it", key=True)
+        yield from _selector(here, spec, pool)
+        yield from _placement_group(here, spec, pool)
+        yield from _accelerator_taint(here, spec, pool)
+        yield from _applied(here, spec, pool)
     yield from _overlaps(spec)
 
 
+@as_far_as_known
+def _sizes(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    if pool.min_size > pool.max_size:
+        message = f"{pool.min_size} is more than maxSize, which is {pool.max_size}"
+        yield Problem((*here, "minSize"), message, f"at most {pool.max_size}")
+
+
+@as_far_as_known
 def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.node_shape is None:
         return
@@ -42,7 +45,11 @@ def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, "nodeShape", key), f'"{quantity}" is nothing', "what pods can use on one node")
 
 
-def _reserved(here: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
+@as_far_as_known
+def _reserved(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    facts = node_facts(pool, on_eks=spec.target.kind == "eks")
+    if facts is None:
+        return
     kept = {
         "cpu": units("cpu", pool.reserved.cpu),
         "memory": units("memory", pool.reserved.memory),
@@ -57,6 +64,7 @@ def _reserved(here: Loc, pool: NodePool, facts: NodeFacts) -> Iterator[Problem]:
             yield Problem((*here, "reserved", key), message, "reserve what daemon sets need on one node")
 
 
+@as_far_as_known
 def _capacity(here: Loc, pool: NodePool) -> Iterator[Problem]:
     reserving = pool.capacity.type in _RESERVING
     given = pool.capacity.reservation_id is not None
@@ -68,7 +76,9 @@ def _capacity(here: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*here, "capacity", "reservationId"), message, "set type: reservation or capacityBlock")
 
 
-def _selector(here: Loc, pool: NodePool, *, on_existing: bool) -> Iterator[Problem]:
+@as_far_as_known
+def _selector(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    on_existing = spec.target.kind == "existing"
     if on_existing and pool.selector is None:
         hint = "add selector: labels that the nodes of this pool have and no others"
         yield Problem(here, "selector is missing; target existing needs it", hint)
@@ -77,21 +87,34 @@ def _selector(here: Loc, pool: NodePool, *, on_existing: bool) -> Iterator[Probl
         yield Problem((*here, "selector"), message, "use labels", key=True)
 
 
-def _made_elsewhere(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """What is decided when nodes are made, and these nodes are there already."""
-    if pool.network.placement_group != "none":
+@as_far_as_known
+def _placement_group(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    if spec.target.kind == "existing" and pool.network.placement_group != "none":
         message = "a placement group is chosen when nodes are made; these are there already"
         yield Problem((*here, "network", "placementGroup"), message, "remove it")
-    if pool.gpu.taint and "taint" in pool.gpu.model_fields_set:
+
+
+@as_far_as_known
+def _accelerator_taint(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    if spec.target.kind == "existing" and pool.gpu.taint and "taint" in pool.gpu.model_fields_set:
         message = "mlcluster puts no accelerator taint on nodes of target existing"
         yield Problem((*here, "gpu", "taint"), message, "list it under taints, with applyToNodes: {taints: true}")
 
 
+@as_far_as_known
+def _applied(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    if spec.target.kind != "existing" and "apply_to_nodes" in pool.model_fields_set:
+        message = f"applyToNodes is for target existing; on {spec.target.kind} the nodes are made with them"
+        yield Problem((*here, "applyToNodes"), message, "remove it", key=True)
+
+
+@as_far_as_known
 def _overlaps(spec: ClusterSpec) -> Iterator[Problem]:
     if spec.target.kind != "existing":
         return
     pools = spec.node_pools
-    selectors = [(i, frozenset(pool.selector.items())) for i, pool in enumerate(pools) if pool.selector]
+    known = known_values(pools, lambda pool: pool.selector)
+    selectors = [(index, frozenset(selector.items())) for index, selector in known if selector]
     for wide, narrow in covered(selectors):
         message = f"every node of {pools[narrow].name} belongs to this pool too, and would count twice"
         yield Problem(

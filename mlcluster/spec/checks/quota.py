@@ -1,13 +1,17 @@
 """Guarantees: one unit each, a unit that the pool has, and together no more than the pool at its maximum size."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
+from mlcluster.spec.base import UnknownValueError
 from mlcluster.spec.checks.amounts import PoolSize, Unit, finest, given, pool_size, spelled
 from mlcluster.spec.checks.facts import node_facts
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.teams import Amount
+from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.pools import NodePool
+from mlcluster.spec.teams import Amount, Team
 
 _SHOWN = 6
 Share = tuple[int, str, Unit, int]
@@ -17,32 +21,48 @@ Share = tuple[int, str, Unit, int]
 def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Amounts that mean nothing, and guarantees that the pools cannot keep."""
     sizes = pool_sizes(spec)
-    shares: dict[str, list[Share]] = {}
     for index, team in enumerate(spec.teams):
-        for key, amounts in (
-            ("guarantee", team.guarantee),
-            ("borrow", team.borrow),
-            ("lend", team.lend),
-        ):
-            for pool, amount in amounts.items() if isinstance(amounts, dict) else ():
-                if isinstance(amount, Amount):
-                    yield from amount_problems(("teams", index, key, pool), amount, sizes.get(pool))
-        for pool, amount in team.guarantee.items():
-            if pool in sizes and usable(amount, sizes[pool]):
-                unit, count = given(amount)[0]
-                shares.setdefault(pool, []).append((index, team.name, unit, count))
-    for pool, of_pool in shares.items():
-        yield from _beyond(sizes[pool], of_pool)
+        for key in ("guarantee", "borrow", "lend"):
+            yield from _amounts(("teams", index, key), team, sizes)
+    for pool, size in sizes.items():
+        yield from _guarantees(spec, pool, size)
+
+
+@as_far_as_known
+def _amounts(here: Loc, team: Team, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
+    amounts = getattr(team, str(here[-1]))
+    for pool, amount in amounts.items() if isinstance(amounts, dict) else ():
+        if isinstance(amount, Amount):
+            yield from as_far_as_known(amount_problems)((*here, pool), amount, sizes.get(pool))
+
+
+@as_far_as_known
+def _guarantees(spec: ClusterSpec, pool: str, size: PoolSize) -> Iterator[Problem]:
+    shares: list[Share] = []
+    for index, team in enumerate(spec.teams):
+        amount = team.guarantee.get(pool)
+        if amount is not None and usable(amount, size):
+            unit, count = given(amount)[0]
+            shares.append((index, team.name, unit, count))
+    if shares:
+        yield from _beyond(size, shares)
 
 
 def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
     """The pools whose nodes are known, by name; of two with one name the first."""
-    sizes: dict[str, PoolSize] = {}
+    sizes: dict[str, PoolSize | None] = {}
     for pool in spec.node_pools:
+        with suppress(UnknownValueError):
+            sizes.setdefault(pool.name, None if pool.name in sizes else _size(pool))
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def _size(pool: NodePool) -> PoolSize | None:
+    """The pool in numbers; None where its nodes are not known."""
+    with suppress(UnknownValueError):
         facts = node_facts(pool) if has_known_node(pool) else None
-        if facts is not None:
-            sizes.setdefault(pool.name, pool_size(pool, facts))
-    return sizes
+        return None if facts is None else pool_size(pool, facts)
+    return None
 
 
 def usable(amount: Amount, size: PoolSize) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.teams import Team
 
 
@@ -12,11 +13,15 @@ def reach_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Address ranges that are none, and IAM roles where there is no IAM."""
     for index, team in enumerate(spec.teams):
         here: Loc = ("teams", index)
-        if isinstance(team.network.egress, list):
-            for number, cidr in enumerate(team.network.egress):
-                yield from _cidr((*here, "network", "egress", number), cidr)
-        if spec.target.kind != "eks":
-            yield from _roles((*here, "members"), team, spec.target.kind)
+        yield from _egress((*here, "network", "egress"), team)
+        yield from _roles((*here, "members"), spec, team)
+
+
+@as_far_as_known
+def _egress(here: Loc, team: Team) -> Iterator[Problem]:
+    if isinstance(team.network.egress, list):
+        for number, cidr in enumerate(team.network.egress):
+            yield from _cidr((*here, number), cidr)
 
 
 def _cidr(loc: Loc, cidr: str) -> Iterator[Problem]:
@@ -37,8 +42,11 @@ def _cidr(loc: Loc, cidr: str) -> Iterator[Problem]:
         yield Problem(loc, f"{cidr} is an address inside a range, not a range", f"did you mean {meant}?")
 
 
-def _roles(here: Loc, team: Team, kind: str) -> Iterator[Problem]:
+@as_far_as_known
+def _roles(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
+    if spec.target.kind == "eks":
+        return
     for role, members in (("admin", team.members.admin), ("edit", team.members.edit), ("view", team.members.view)):
         if members.aws_roles:
-            message = f"IAM roles mean nothing on target {kind}"
+            message = f"IAM roles mean nothing on target {spec.target.kind}"
             yield Problem((*here, role, "awsRoles"), message, "use groups or users", key=True)

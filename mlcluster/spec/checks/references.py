@@ -5,17 +5,26 @@ from collections.abc import Iterator
 from mlcluster.findings import REGISTRY
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.teams import Team
+
+_BY_POOL = ("guarantee", "borrow", "lend")
 
 
 def reference_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Names that nothing has."""
     for index, team in enumerate(spec.teams):
         here: Loc = ("teams", index)
-        yield from _pools(here, team, [pool.name for pool in spec.node_pools])
-        yield from _tiers((*here, "tiers"), team, [tier.name for tier in spec.priority_tiers])
+        for key in _BY_POOL:
+            yield from _pools((*here, key), spec, team)
+        yield from _tiers((*here, "tiers"), spec, team)
         yield from _cohort(here, team, spec)
+    yield from _findings(spec)
+
+
+@as_far_as_known
+def _findings(spec: ClusterSpec) -> Iterator[Problem]:
     for index, allowed in enumerate(spec.allow):
         if allowed.id not in REGISTRY:
             hint = did_you_mean(allowed.id, REGISTRY, otherwise="docs/findings.md lists them")
@@ -24,17 +33,18 @@ def reference_problems(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("allow", index, "reason"), "is blank", "say why this finding is accepted")
 
 
-def _pools(here: Loc, team: Team, pools: list[str]) -> Iterator[Problem]:
-    borrow = team.borrow if isinstance(team.borrow, dict) else {}
-    lend = team.lend if isinstance(team.lend, dict) else {}
-    for key, shares in (("guarantee", team.guarantee), ("borrow", borrow), ("lend", lend)):
-        for name in shares:
-            if name not in pools:
-                hint = did_you_mean(name, pools, otherwise=f"pools: {listed(pools)}")
-                yield Problem((*here, key, name), f"there is no pool {name}", hint, key=True)
+@as_far_as_known
+def _pools(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
+    shares, pools = getattr(team, str(here[-1])), [pool.name for pool in spec.node_pools]
+    for name in shares if isinstance(shares, dict) else ():
+        if name not in pools:
+            hint = did_you_mean(name, pools, otherwise=f"pools: {listed(pools)}")
+            yield Problem((*here, name), f"there is no pool {name}", hint, key=True)
 
 
-def _tiers(here: Loc, team: Team, tiers: list[str]) -> Iterator[Problem]:
+@as_far_as_known
+def _tiers(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
+    tiers = [tier.name for tier in spec.priority_tiers]
     for index, name in enumerate(team.tiers or ()):
         if name not in tiers:
             hint = did_you_mean(name, tiers, otherwise=f"tiers: {listed(tiers)}")
@@ -43,6 +53,7 @@ def _tiers(here: Loc, team: Team, tiers: list[str]) -> Iterator[Problem]:
             yield Problem((*here, index), f"{name} is in the list already", "remove one")
 
 
+@as_far_as_known
 def _cohort(here: Loc, team: Team, spec: ClusterSpec) -> Iterator[Problem]:
     cohorts = [cohort.name for cohort in spec.cohorts] or [spec.metadata.name]
     if team.cohort is None and len(cohorts) > 1:

@@ -7,6 +7,7 @@ from ipaddress import IPv4Network, IPv6Network
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.secondary import namespaces_of, networks, offered, operator_runs, pools_of
 from mlcluster.spec.suggestions import did_you_mean, listed
 
@@ -43,6 +44,7 @@ def secondary_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
                 break
 
 
+@as_far_as_known
 def _places(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     teams, pools = [team.name for team in spec.teams], [pool.name for pool in spec.node_pools]
     for key, names, known in (("teams", network.teams, teams), ("pools", network.pools, pools)):
@@ -57,6 +59,7 @@ def _places(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator
         yield Problem((*here, "teams"), "nobody may join this network", "name a team, or leave teams out for all")
 
 
+@as_far_as_known
 def _stands_on(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     """The interface or the device that the network needs."""
     if network.type in _ON_AN_INTERFACE and network.master is None:
@@ -84,6 +87,7 @@ def _resource(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, resource: 
         yield Problem(loc, message, "leave pools out, or name only those that offer it")
 
 
+@as_far_as_known
 def _words(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
     """Settings that the type has not, or not so."""
     modes = _MODES.get(network.type, ())
@@ -97,6 +101,7 @@ def _words(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
         yield Problem((*here, "vlan"), "only sriov networks have a VLAN here", "remove it", key=True)
 
 
+@as_far_as_known
 def _addresses(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, ipam: NetworkIpam) -> Iterator[Problem]:
     if ipam.type == "nv-ipam" and not operator_runs(spec):
         message = "nv-ipam comes with the Network Operator, which is not there"
@@ -152,6 +157,7 @@ def _inside(loc: Loc, ipam: NetworkIpam, whole: Range) -> Iterator[Problem]:
         yield Problem((*loc, "gateway"), f"{gateway} is outside {whole}", f"for example {whole[1]}")
 
 
+@as_far_as_known
 def _blocks(
     loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, ipam: NetworkIpam, whole: Range
 ) -> Iterator[Problem]:

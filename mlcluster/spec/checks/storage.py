@@ -6,6 +6,7 @@ from mlcluster.catalog.eks import zones_of
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
+from mlcluster.spec.known import as_far_as_known, known_values
 from mlcluster.spec.storage import SharedVolume, StorageClass
 from mlcluster.spec.suggestions import did_you_mean, listed
 
@@ -23,28 +24,40 @@ def storage_problems(spec: ClusterSpec) -> Iterator[Problem]:
     if not isinstance(spec.target, EksTarget):
         yield from _elsewhere(spec)
         return
-    yield from _classes(spec.storage.classes)
-    zones = _zones(spec.target)
-    first: dict[str, int] = {}
+    yield from _classes(spec)
+    yield from _names(spec)
     for index, volume in enumerate(spec.storage.volumes):
         here: Loc = ("storage", "volumes", index)
-        if volume.name in first:
-            message = f"{volume.name} is the name of storage.volumes[{first[volume.name]}] already"
-            yield Problem((*here, "name"), message, "give each its own")
-        first.setdefault(volume.name, index)
-        yield from _teams((*here, "teams"), volume, [team.name for team in spec.teams])
+        yield from _teams((*here, "teams"), spec, volume)
         yield from _of_its_kind(here, volume)
-        yield from _lustre(here, volume, zones)
+        yield from _lustre(here, volume, spec.target)
+
+
+@as_far_as_known
+def _names(spec: ClusterSpec) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for index, name in known_values(spec.storage.volumes, lambda volume: volume.name):
+        if name in first:
+            message = f"{name} is the name of storage.volumes[{first[name]}] already"
+            yield Problem(("storage", "volumes", index, "name"), message, "give each its own")
+        first.setdefault(name, index)
 
 
 def _elsewhere(spec: ClusterSpec) -> Iterator[Problem]:
     for key in ("classes", "volumes"):
-        if getattr(spec.storage, key):
-            message = f"storage on target {spec.target.kind} is not supported yet"
-            yield Problem(("storage", key), message, "remove it; claims use the classes that are there", key=True)
+        yield from _not_on_this_target(spec, key)
 
 
-def _classes(classes: list[StorageClass]) -> Iterator[Problem]:
+@as_far_as_known
+def _not_on_this_target(spec: ClusterSpec, key: str) -> Iterator[Problem]:
+    if getattr(spec.storage, key):
+        message = f"storage on target {spec.target.kind} is not supported yet"
+        yield Problem(("storage", key), message, "remove it; claims use the classes that are there", key=True)
+
+
+@as_far_as_known
+def _classes(spec: ClusterSpec) -> Iterator[Problem]:
+    classes = spec.storage.classes
     first: dict[str, int] = {}
     default: int | None = None
     for index, one in enumerate(classes):
@@ -63,6 +76,7 @@ def _classes(classes: list[StorageClass]) -> Iterator[Problem]:
         yield from _speed(here, one)
 
 
+@as_far_as_known
 def _speed(here: Loc, one: StorageClass) -> Iterator[Problem]:
     iops = one.iops or FREE_IOPS
     if one.throughput_mib is not None and one.throughput_mib * IOPS_PER_MIB > iops:
@@ -70,7 +84,9 @@ def _speed(here: Loc, one: StorageClass) -> Iterator[Problem]:
         yield Problem((*here, "throughputMib"), message, f"at most {iops // IOPS_PER_MIB}, or raise iops")
 
 
-def _teams(here: Loc, volume: SharedVolume, teams: list[str]) -> Iterator[Problem]:
+@as_far_as_known
+def _teams(here: Loc, spec: ClusterSpec, volume: SharedVolume) -> Iterator[Problem]:
+    teams = [team.name for team in spec.teams]
     for index, name in enumerate(volume.teams or ()):
         if name not in teams:
             hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams) or 'none'}")
@@ -79,6 +95,7 @@ def _teams(here: Loc, volume: SharedVolume, teams: list[str]) -> Iterator[Proble
             yield Problem((*here, index), f"{name} is in the list already", "remove one")
 
 
+@as_far_as_known
 def _of_its_kind(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
     fields = type(volume).model_fields
     given = {fields[name].alias or name for name in volume.model_fields_set}
@@ -87,7 +104,8 @@ def _of_its_kind(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
             yield Problem((*here, key), f"{key} is for kind {kind}; this is {volume.kind}", "remove it", key=True)
 
 
-def _lustre(here: Loc, volume: SharedVolume, zones: tuple[str, ...]) -> Iterator[Problem]:
+@as_far_as_known
+def _lustre(here: Loc, volume: SharedVolume, target: EksTarget) -> Iterator[Problem]:
     if volume.kind != "fsxLustre":
         return
     size = volume.capacity_gib
@@ -95,6 +113,7 @@ def _lustre(here: Loc, volume: SharedVolume, zones: tuple[str, ...]) -> Iterator
         next_size = (size // STEP_GIB + 1) * STEP_GIB if size > SMALLEST_GIB else SMALLEST_GIB
         message = f"FSx for Lustre has 1200 GiB or a multiple of 2400, and this is {size}"
         yield Problem((*here, "capacityGib"), message, f"the next size is {next_size}")
+    zones = _zones(target)
     if volume.zone is not None and zones and volume.zone not in zones:
         message = f"the cluster has no subnet in {volume.zone}"
         yield Problem((*here, "zone"), message, f"zones: {listed(zones)}")

@@ -69,8 +69,8 @@ def test_data_has_the_same() -> None:
     ("content", "ran", "closing"),
     [
         (b"", False, "1 problem"),
-        (b"a: [", False, "1 problem; the checks across fields wait until it is right"),
-        (b"a: 1\n", False, "6 problems; the checks across fields wait until these are right"),
+        (b"a: [", False, "1 problem; checks across fields that depend on it wait until it is right"),
+        (b"a: 1\n", False, "6 problems; checks across fields that depend on these wait until they are right"),
     ],
 )
 def test_checks_that_did_not_run_are_told(content: bytes, ran: bool, closing: str) -> None:
