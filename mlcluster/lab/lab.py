@@ -73,7 +73,7 @@ class Lab:
         toolchain: Toolchain,
         progress: Progress,
         *,
-        extended_resource_toleration: bool = False,
+        extended_resource_toleration: bool = True,
         started_by: str = "lab start",
     ) -> None:
         """Make the lab run: from nothing, on the data of a stopped one, or what has died of it. Running is fine.

@@ -28,8 +28,8 @@ class LocalTarget(SpecModel):
     """Name of the lab; default: metadata.name."""
     zones: Annotated[list[Name], Field(min_length=1, max_length=6)] = ["local-a", "local-b"]
     """Zones that simulated nodes are spread over."""
-    extended_resource_toleration: bool = False
-    """Switch the ExtendedResourceToleration admission plugin on, as EKS has it."""
+    extended_resource_toleration: bool = True
+    """Keep the ExtendedResourceToleration admission plugin on, as EKS has it."""
 
 
 Target = Annotated[EksTarget | ExistingTarget | LocalTarget, Field(discriminator="kind")]

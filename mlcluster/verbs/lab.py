@@ -42,9 +42,9 @@ def start(
     extended_resource_toleration: Annotated[
         bool,
         typer.Option(
-            "--extended-resource-toleration", help="Pods tolerate the taint of a GPU they ask for, as on EKS."
+            help="Pods tolerate the taint of a GPU they ask for, as on EKS.",
         ),
-    ] = False,
+    ] = True,
 ) -> None:
     """Start a bare control plane, or what has stopped of it; a running one is left alone."""
     from mlcluster.lab.toolchain import ensure

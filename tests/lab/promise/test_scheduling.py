@@ -1,10 +1,12 @@
 """What lands where, decided by the real scheduler."""
 
+from typing import Any
+
 import pytest
 
 from mlcluster.plan import names
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import GPU_TOLERATION, Tenant, job, pod, pod_spec, stays, wait_for
+from tests.lab.workloads import GPU_TOLERATION, Tenant, controller, job, pod, pod_spec, stays, wait_for
 
 pytestmark = pytest.mark.lab
 TRAIN = {names.POOL: "train"}
@@ -34,11 +36,43 @@ def test_pod_with_toleration_and_affinity_runs_there(free: Tenant) -> None:
     free.clean()
 
 
-def test_accelerator_taint_keeps_gpu_pods_without_toleration_out(free: Tenant) -> None:
+def test_a_gpu_pod_needs_no_toleration_of_the_accelerator_taint(free: Tenant) -> None:
+    """The ExtendedResourceToleration plugin, on by default as on EKS, adds it."""
     spec = pod_spec(gpus=1, tolerate=False, nodeSelector=TRAIN, tolerations=[DEDICATED])
     free.kube.create(pod("gpu-only", "default", spec))
-    free.must_pend_because("gpu-only", "untolerated taint")
+    wait_for("running", lambda: (free.pod("gpu-only") or {}).get("status", {}).get("phase") == "Running")
     free.clean()
+
+
+def test_a_pod_of_a_mig_instance_needs_the_toleration(free: Tenant) -> None:
+    """The plugin adds a toleration with the resource's own name as its key, and the taint is nvidia.com/gpu."""
+    spec = pod_spec(nodeSelector={names.POOL: "shared"})
+    mig = {"nvidia.com/mig-1g.5gb": "1"}
+    spec["containers"][0]["resources"] = {"requests": {"cpu": "1", "memory": "1Gi", **mig}, "limits": mig}
+    free.kube.create(pod("mig", "default", spec))
+    free.must_pend_because("mig", "untolerated taint")
+    free.clean()
+
+
+def test_a_job_without_the_toleration_waits_in_the_queue(research: Tenant) -> None:
+    """Kueue compares the flavors' taints with the Job's template, to which no admission plugin adds a toleration."""
+    research.submit(job("bare", "research", pod_spec(gpus=1, tolerate=False)))
+    research.must_wait_because("bare", "untolerated taint {nvidia.com/gpu present NoSchedule}")
+    research.submit(job("full", "research", pod_spec(gpus=1)))
+    wait_for("the other runs", lambda: research.running("full") == 1)
+    assert research.running("bare") == 0
+
+
+def test_pods_and_deployments_of_a_team_run_without_the_toleration(research: Tenant) -> None:
+    """Kueue queues their pods themselves, which have the toleration by then."""
+    research.submit(pod("lone", "research", pod_spec(gpus=1, tolerate=False)))
+    research.submit(controller("Deployment", "served", "research", pod_spec(gpus=1, tolerate=False), 1))
+    wait_for("the pod runs", lambda: (research.pod("lone") or {})["status"]["phase"] == "Running")
+    wait_for("the Deployment runs", lambda: [_phase(entry) for entry in research.pods(app="served")] == ["Running"])
+
+
+def _phase(found: dict[str, Any]) -> str:
+    return str(found["status"].get("phase"))
 
 
 def test_cpu_pods_never_land_on_gpu_nodes(research: Tenant) -> None:
