@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mlcluster.catalog.pins import LAB_KUBERNETES
 from mlcluster.plan import job_kinds
 from mlcluster.plan.admission import policy_objects
+from mlcluster.plan.bounds import default_requests, with_default_containers
 from mlcluster.plan.components.assembly import component_parts, contributions, labelled
 from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
@@ -31,6 +32,8 @@ def build(spec: ClusterSpec) -> Plan:
     """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
     cluster = spec.metadata.name
     pools, pods, chosen = _pools_and_pods(spec)
+    requests = default_requests(pools)
+    pools = with_default_containers(pools, requests)
     teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
@@ -60,6 +63,7 @@ def build(spec: ClusterSpec) -> Plan:
         objects=tuple(sorted(objects, key=lambda entry: entry.id)),
         pods=pods,
         findings=parts.findings,
+        default_requests=requests,
     )
 
 

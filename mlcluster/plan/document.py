@@ -40,6 +40,7 @@ def _plain(value: Any) -> Any:
         if isinstance(value, PlanRelease):
             entry["values"] = written(shown_values(value))
         if isinstance(value, Pool):
+            entry["firstBound"] = value.first_bound
             entry["usdPerHourAtMin"] = value.usd_per_hour_at_min
             entry["usdPerHourAtMax"] = value.usd_per_hour_at_max
         if isinstance(value, PlanPod):

@@ -6,7 +6,7 @@ path.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mlcluster.findings import Finding
@@ -79,6 +79,7 @@ class Pool:
         reservation_id: of the capacity reservation or block, "" without one.
         starts_at: of a capacity block, UTC as the spec has it; "" when it does not say.
         ends_at: likewise; its nodes go half an hour before.
+        default_containers: by resource how many containers with the default requests fit on one node, fewest first.
     """
 
     name: str
@@ -101,6 +102,12 @@ class Pool:
     reservation_id: str = ""
     starts_at: str = ""
     ends_at: str = ""
+    default_containers: Amounts = field(default_factory=dict)
+
+    @property
+    def first_bound(self) -> str:
+        """The resource that a node runs out of first when it fills with containers of the default requests."""
+        return next(iter(self.default_containers), "")
 
     @property
     def capacity(self) -> dict[str, int]:
@@ -273,6 +280,7 @@ class Plan:
     """Everything that `up` makes true.
 
     Attributes:
+        default_requests: what a team's container requests that names no requests.
         findings: what components have to say of how they are used; `rules.findings` tells them with its own.
     """
 
@@ -287,3 +295,4 @@ class Plan:
     objects: tuple[PlanObject, ...]
     pods: tuple[PlanPod, ...]
     findings: tuple[Finding, ...] = ()
+    default_requests: Amounts = field(default_factory=dict)

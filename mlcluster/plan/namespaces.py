@@ -1,7 +1,8 @@
 """What each team's namespace holds: labels, roles, limits, network."""
 
 from mlcluster.plan import names
-from mlcluster.plan.model import Manifest, PlanObject, Pool, TeamPlan
+from mlcluster.plan.bounds import default_requests
+from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
 from mlcluster.plan.network import network_policy
 from mlcluster.plan.objects import RBAC_API, make
 from mlcluster.plan.quantities import add, canonical, ordered
@@ -12,7 +13,6 @@ QUEUED_PODS_FACTOR = 2
 """ResourceQuota also counts pods that Kueue holds back and pods that are leaving; Kueue's quota is the real bound."""
 
 MOST_JOBS = 5000
-DEFAULT_REQUESTS = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
 
 
 def namespace_objects(
@@ -48,7 +48,7 @@ def namespace_objects(
     return [
         namespace,
         inside("v1", "ResourceQuota", "team", {"spec": {"hard": _hard_limits(spec, team, pools)}}, "guarantee"),
-        inside("v1", "LimitRange", "team", {"spec": _limit_range()}),
+        inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
         inside(
             "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
         ),
@@ -80,12 +80,13 @@ def _hard_limits(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[st
     return {**hard, "count/jobs.batch": canonical("", MOST_JOBS), "services.nodeports": "0"}
 
 
-def _limit_range() -> Manifest:
+def _limit_range(requests: Amounts) -> Manifest:
     """Requests for containers that name none, so that Kueue and ResourceQuota can count them.
 
     No default limits and no maximum: a maximum becomes every container's limit (core/v1 LimitRange defaulting).
     """
-    return {"limits": [{"type": "Container", "defaultRequest": DEFAULT_REQUESTS}]}
+    written = {name: canonical(name, amount) for name, amount in requests.items()}
+    return {"limits": [{"type": "Container", "defaultRequest": written}]}
 
 
 def _roles(team: Team) -> list[tuple[str, list[Manifest]]]:

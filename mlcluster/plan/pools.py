@@ -8,7 +8,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Pool, Price, Taint
 from mlcluster.plan.quantities import ordered, parse, subtract
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.eks_nodes import eks_allocatable
+from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.gpu_duties import gpus_of
 from mlcluster.spec.pools import NodePool, NodeShape
 
@@ -30,7 +30,7 @@ def resolve_pools(spec: ClusterSpec) -> tuple[Pool, ...]:
 def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
     on_eks = spec.target.kind == "eks"
     accelerator = _accelerator(spec, pool)
-    allocatable = _allocatable(pool, accelerator, on_eks=on_eks)
+    allocatable = _allocatable(pool, accelerator, spec.target.kind)
     overhead = _reserved(pool)
     own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
     ours = eks_labels(pool, accelerator) if on_eks else {}
@@ -89,14 +89,16 @@ def mig_strategy(spec: ClusterSpec, pool: NodePool) -> Literal["single", "mixed"
     return operator.mig_strategy if operator is not None else "mixed"
 
 
-def _allocatable(pool: NodePool, accelerator: Accelerator | None, *, on_eks: bool) -> dict[str, int]:
+def _allocatable(pool: NodePool, accelerator: Accelerator | None, target: str) -> dict[str, int]:
     if pool.node_shape:
         amounts = _of_shape(pool.node_shape)
-    elif on_eks:
+    elif target == "eks":
         root_mib = parse("ephemeral-storage", pool.root_volume.size)
         amounts = eks_allocatable(pool, instance_type(pool.instance_type or ""), root_mib=root_mib)
     else:
         amounts = _of_instance(pool.instance_type or "")
+        if target == "local":  # simulated nodes have the disk of EKS nodes; of others only the smallest is certain
+            amounts["ephemeral-storage"] = default_disk_mib(instance_type(pool.instance_type or ""))
     if accelerator is not None:
         amounts.update(accelerator.shares)
     if pool.network.efa and pool.instance_type:

@@ -49,6 +49,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     _print(console, _pools(plan))
     _money(console, plan)
     _capacity(console, plan)
+    _bounds(console, plan)
     if plan.teams:
         console.print()
         _print(console, _teams(plan))
@@ -160,6 +161,23 @@ def _capacity(console: Console, plan: Plan) -> None:
         else:
             continue
         console.print(Text.assemble(("Capacity    ", "bold"), f"{pool.name}: {told}"))
+
+
+def _bounds(console: Console, plan: Plan) -> None:
+    """What a node of each pool runs out of first, and when it would run out of the rest."""
+    if not any(pool.default_containers for pool in plan.pools):
+        return
+    requests = ", ".join(f"{_short(name)} {amount(name, value)}" for name, value in plan.default_requests.items())
+    with_gpu = ", and on a GPU pool counts with 1 GPU" if any(pool.accelerator for pool in plan.pools) else ""
+    console.print(Text.assemble(("Defaults    ", "bold"), f"a container without requests gets {requests}{with_gpu}"))
+    same: dict[str, list[str]] = {}
+    for pool in plan.pools:
+        (first, most), *others = ((_short(name), count) for name, count in pool.default_containers.items())
+        rest = ", ".join(f"{name} {count:,}" for name, count in others)
+        told = f"{first} bounds first, {most:,} default containers a node ({rest})"
+        same.setdefault(told, []).append(pool.name)
+    for told, pools in same.items():
+        console.print(Text.assemble(("Bounds      ", "bold"), f"{', '.join(pools)}: {told}"))
 
 
 def _arithmetic(plan: Plan) -> str:

@@ -11,6 +11,9 @@ from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
 
 HUGEPAGE_MIB = 2
+DEFAULT_ROOT_MIB = 100 * 1024
+"""The default of `rootVolume.size`."""
+
 EFA_HUGEPAGES = 5128
 """Pages of 2 MiB that the EFA driver sets aside on the accelerated images."""
 
@@ -66,6 +69,11 @@ def eks_allocatable(
         "pods": most,
     }
     return {**amounts, "hugepages-2Mi": huge} if huge else amounts
+
+
+def default_disk_mib(instance: InstanceType) -> int:
+    """What pods can use of the disk of a node that is made without saying how large it is: the lab's nodes."""
+    return _ephemeral_mib(instance, DEFAULT_ROOT_MIB)
 
 
 def _ephemeral_mib(instance: InstanceType, root_mib: int) -> int:

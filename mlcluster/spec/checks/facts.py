@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType, instance_type
-from mlcluster.spec.eks_nodes import eks_allocatable
+from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.pools import NodePool, NodeShape
 
 _FACTORS = {
@@ -45,11 +45,12 @@ def known_instance(name: str) -> InstanceType | None:
         return None
 
 
-def node_facts(pool: NodePool, *, on_eks: bool = False) -> NodeFacts | None:
+def node_facts(pool: NodePool, *, target: str = "") -> NodeFacts | None:
     """The facts of one node, or None where the pool names neither a known instance type nor a shape.
 
     Args:
-        on_eks: mlcluster makes the nodes in EKS, so that their pods, volumes and huge pages are as the pool says.
+        target: on `eks` the pods, volumes and huge pages of a node are as the pool says, on `local` its disk is that
+            of an EKS node of the type; nodes that exist already have what the catalogue says.
     """
     if pool.node_shape is not None:
         return _of_shape(pool, pool.node_shape)
@@ -66,7 +67,7 @@ def node_facts(pool: NodePool, *, on_eks: bool = False) -> NodeFacts | None:
         mig_layouts=layouts,
         slices_per_gpu=_slices(pool, layouts),
         efa=instance.efa,
-        allocatable=_eks_allocatable(pool, instance) if on_eks else _catalogued(instance),
+        allocatable=_allocatable(pool, instance, target),
     )
 
 
@@ -84,6 +85,13 @@ def _catalogued(instance: InstanceType) -> dict[str, int]:
         "ephemeralStorage": instance.allocatable_ephemeral_mib,
         "pods": instance.allocatable_pods,
     }
+
+
+def _allocatable(pool: NodePool, instance: InstanceType, target: str) -> dict[str, int]:
+    if target == "eks":
+        return _eks_allocatable(pool, instance)
+    amounts = _catalogued(instance)
+    return {**amounts, "ephemeralStorage": default_disk_mib(instance)} if target == "local" else amounts
 
 
 def _eks_allocatable(pool: NodePool, instance: InstanceType) -> dict[str, int]:

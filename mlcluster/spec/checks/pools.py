@@ -47,7 +47,7 @@ def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
 
 @as_far_as_known
 def _reserved(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
-    facts = node_facts(pool, on_eks=spec.target.kind == "eks")
+    facts = node_facts(pool, target=spec.target.kind)
     if facts is None:
         return
     kept = {

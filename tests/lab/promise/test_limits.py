@@ -6,7 +6,7 @@ from mlcluster.kube.errors import ApiError
 from mlcluster.plan import build
 from mlcluster.spec.load import load
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import Tenant, pod, pod_spec, wait_for
+from tests.lab.workloads import Tenant, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -24,6 +24,34 @@ def test_limit_range_fills_requests_that_nobody_wrote(students: Tenant) -> None:
         "requests": {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"}
     }
     wait_for("it runs", lambda: (students.pod("modest") or {})["status"]["phase"] == "Running")
+
+
+def test_the_plan_says_what_bounds_a_pool_first(cluster: Cluster, students: Tenant) -> None:
+    """Of containers that ask for nothing; the team has one node, and can borrow none."""
+    system = build(load(cluster.spec).spec).pools[0]
+    assert system.first_bound == "cpu"
+    spec = {"containers": [{"name": "main", "image": "example.test/none"}], "restartPolicy": "Never"}
+    fitting = system.default_containers["cpu"]
+    students.submit(job("filling", "students", spec, pods=fitting))
+    wait_for("a node is full", lambda: students.running("filling") == fitting)
+    students.submit(job("late", "students", spec))
+    students.must_wait_because("late", "insufficient unused quota for cpu in flavor system")
+
+
+def test_disk_does_not_bound_small_jobs(cluster: Cluster, students: Tenant) -> None:
+    """With 17 GiB a node and 1 GiB a container the 18th waited; now the node's number of pods is what ends it."""
+    fitting = build(load(cluster.spec).spec).pools[0].default_containers["pods"]
+    small = pod_spec(cpu="10m", memory="16Mi")
+    for number in range(4):
+        students.submit(job(f"small-{number}", "students", small, pods=fitting // 4))
+    students.submit(job("rest", "students", small, pods=fitting % 4))
+    wait_for("as many pods as a node holds run", lambda: _running(students) == fitting)
+    students.submit(job("late", "students", small))
+    students.must_wait_because("late", "insufficient unused quota for pods in flavor system")
+
+
+def _running(team: Tenant) -> int:
+    return len([entry for entry in team.pods() if entry["status"].get("phase") == "Running"])
 
 
 def test_pod_security_of_the_namespace_is_enforced(students: Tenant) -> None:

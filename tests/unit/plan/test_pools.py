@@ -9,6 +9,7 @@ from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.model import Pool, Taint
 from mlcluster.plan.names import POOL
 from mlcluster.plan.quantities import canonical
+from mlcluster.spec.eks_nodes import default_disk_mib
 from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, planned, planned_unchecked, pool_of
 
 pytestmark = pytest.mark.unit
@@ -27,7 +28,7 @@ def test_facts_of_an_instance_type() -> None:
     assert pool.allocatable == {
         "cpu": facts.allocatable_cpu_milli,
         "memory": facts.allocatable_memory_mib,
-        "ephemeral-storage": facts.allocatable_ephemeral_mib,
+        "ephemeral-storage": default_disk_mib(facts),
         "pods": facts.allocatable_pods,
     }
     assert (pool.arch, pool.accelerator, pool.taints) == ("amd64", None, ())

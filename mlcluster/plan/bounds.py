@@ -1,0 +1,50 @@
+"""What bounds a pool first: how many containers with the default requests one node holds, by resource.
+
+A pod with one container that asks for nothing gets the default requests from the LimitRange of its namespace. The
+default of disk follows from the pools: the largest step that still lets a node hold as many such pods as it has room
+for, so that disk is not what keeps small pods waiting while processors are idle.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Amounts, Pool
+
+DISK = "ephemeral-storage"
+SLICES = "slices"
+"""The shares of GPUs that are cut into several sizes."""
+
+_CPU_MILLI = 500
+_MEMORY_MIB = 1024
+_DISK_STEPS_MIB = (1024, 512, 256, 128, 64, 32, 16)
+
+
+def default_requests(pools: Iterable[Pool]) -> dict[str, int]:
+    """Return what a container requests that names no requests."""
+    room = min((pool.usable[DISK] // max(1, _most_pods(pool)) for pool in pools), default=_DISK_STEPS_MIB[0])
+    disk = next((step for step in _DISK_STEPS_MIB if step <= room), _DISK_STEPS_MIB[-1])
+    return {"cpu": _CPU_MILLI, "memory": _MEMORY_MIB, DISK: disk}
+
+
+def with_default_containers(pools: Iterable[Pool], requests: Amounts) -> tuple[Pool, ...]:
+    """Return the pools, each with how many containers of these requests fit on one node."""
+    return tuple(replace(pool, default_containers=_fitting(pool, requests)) for pool in pools)
+
+
+def _fitting(pool: Pool, requests: Amounts) -> dict[str, int]:
+    """Return resource -> containers per node, the fewest first; on a GPU pool each container asks for one GPU too."""
+    fitting = {name: pool.usable[name] // amount for name, amount in requests.items()}
+    fitting["pods"] = pool.usable["pods"]
+    if pool.accelerator is not None:
+        name = pool.accelerator.resource if len(pool.accelerator.shares) == 1 else SLICES
+        fitting[name] = pool.accelerator.slices
+    return dict(sorted(fitting.items(), key=lambda entry: entry[1]))
+
+
+def _most_pods(pool: Pool) -> int:
+    """Return how many pods of teams a node can hold; with the accelerator taint each of them asks for a GPU."""
+    tainted = any(taint.key == names.ACCELERATOR_TAINT for taint in pool.taints)
+    if pool.accelerator is not None and tainted:
+        return min(pool.usable["pods"], pool.accelerator.slices)
+    return pool.usable["pods"]
