@@ -170,7 +170,7 @@ def test_the_document_names_itself_first() -> None:
 def test_other_systems_keys_stay_as_they_are() -> None:
     node = to_document(planned(SYSTEM))["resources"][0]["inputs"]
     assert node["metadata"]["labels"]["kubernetes.io/os"] == "linux"
-    assert node["status"]["allocatable"]["ephemeral-storage"] == "90112Mi"
+    assert node["status"]["allocatable"]["ephemeral-storage"] == "90214Mi"
 
 
 @settings(max_examples=10)
