@@ -57,7 +57,7 @@ def test_a_pod_of_a_mig_instance_needs_the_toleration(free: Tenant) -> None:
 def test_a_job_without_the_toleration_waits_in_the_queue(research: Tenant) -> None:
     """Kueue compares the flavors' taints with the Job's template, to which no admission plugin adds a toleration."""
     research.submit(job("bare", "research", pod_spec(gpus=1, tolerate=False)))
-    research.must_wait_because("bare", "untolerated taint {nvidia.com/gpu present NoSchedule}")
+    research.must_wait_because("bare", "untolerated taint")
     research.submit(job("full", "research", pod_spec(gpus=1)))
     wait_for("the other runs", lambda: research.running("full") == 1)
     assert research.running("bare") == 0
