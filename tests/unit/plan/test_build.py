@@ -66,7 +66,8 @@ def camel(document: Any) -> None:
     elif isinstance(document, dict):
         opaque = {
             "manifest", "values", "inputs", "labels", "selector", "allocatable", "overhead", "usable", "nominal",
-            "borrowing", "lending", "remainder", "nodeSelector", "tolerations", "requests", "shares",
+            "borrowing", "lending", "remainder", "nodeSelector", "tolerations", "requests", "shares", "defaultRequests",
+            "defaultContainers",
         }  # fmt: skip
         for key, part in document.items():
             assert CAMEL.fullmatch(key), key

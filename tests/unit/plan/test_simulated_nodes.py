@@ -65,7 +65,7 @@ def test_a_node_is_what_the_plan_says_of_its_pool() -> None:
     assert node["status"]["allocatable"] == {
         "cpu": "191450m",
         "memory": "1938410Mi",
-        "ephemeral-storage": "90214Mi",
+        "ephemeral-storage": "25569654Mi",
         "pods": "100",
         "nvidia.com/gpu": "8",
     }
