@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
 
 from mlcluster.errors import MlclusterError
 
@@ -127,11 +129,52 @@ class Source:
                 return f"renew what the profile uses; `aws sts get-caller-identity{flag}` shows the same error"
 
 
-def raised_by_botocore() -> tuple[type[Exception], ...]:
-    """Everything that botocore raises on purpose; a function, because importing it takes long."""
-    from botocore.exceptions import BotoCoreError, ClientError
+_THROUGH_BOTOCORE = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError)
+"""Python's own errors that botocore does not wrap (1.44): a well-formed page instead of XML is a KeyError, a
+`credential_process` that prints no JSON a ValueError and one that does not exist an OSError, an endpoint that is no URL
+a ValueError, credentials that are expired after a refresh a RuntimeError."""
 
-    return (BotoCoreError, ClientError)
+PROXY_HINT = (
+    "a proxy or a login page may stand between this machine and AWS: check HTTPS_PROXY, NO_PROXY and AWS_ENDPOINT_URL, "
+    "and sign in to the network"
+)
+
+
+class WebPageError(Exception):
+    """The answer to an AWS request is a web page; `status` is its HTTP status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+def raised_by_botocore() -> tuple[type[Exception], ...]:
+    """Return every type of error that a call of botocore raises; a function, because the import takes long.
+
+    Catch it around calls of botocore only: it holds errors of Python itself.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    return (BotoCoreError, ClientError, ResponseParserError, WebPageError, *_THROUGH_BOTOCORE)
+
+
+def reject_web_page(response_dict: dict[str, Any], **_rest: Any) -> None:
+    """Raise `WebPageError` for a web page, before botocore parses it; a handler of its event `before-parse`.
+
+    The parsers of botocore make an empty answer, a KeyError or a ResponseParserError of a page. A page with a status of
+    500 and above loses its body: botocore then retries it as it does every such status.
+    """
+    body, status = response_dict.get("body"), int(response_dict["status_code"])
+    if not isinstance(body, bytes) or not _is_web_page(str(response_dict["headers"].get("content-type", "")), body):
+        return
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise WebPageError(status)
+    response_dict["body"] = b""
+
+
+def _is_web_page(content_type: str, body: bytes) -> bool:
+    return "html" in content_type.lower() or body.lstrip()[:14].lower().startswith((b"<!doctype html", b"<html"))
 
 
 def iam_action(service: str, operation: str) -> str:
@@ -189,6 +232,9 @@ def _answered(  # noqa: PLR0911 -- one return for each kind
         happened = f"AWS throttled every one of {attempts} attempts ({code})"
         return AwsError(doing, happened, "something else asks this account a lot: try again in a minute", code=code)
     message = masked(str(response.get("Error", {}).get("Message", "")))
+    if code.isdecimal():  # botocore puts the HTTP status where the answer has no error of AWS
+        happened = f"the answer is HTTP {code} ({message or 'no reason'}) without an AWS error"
+        return AwsError(doing, happened, f"{PROXY_HINT}; or try again in a minute", code=code)
     return AwsError(doing, f"{code}: {message}" if message else code, code=code)
 
 
@@ -211,7 +257,13 @@ def without_answer(  # noqa: PLR0911 -- one return for each kind
             return CredentialsError(doing, f"half of the credentials of {source} is missing", hint)
         case raised.SSOError() | raised.TokenRetrievalError() | raised.LoginError():
             return CredentialsError(doing, f"the session of {source} has expired or was never begun", source.renewal)
-        case raised.CredentialRetrievalError() | raised.UnknownCredentialError() | raised.NoAuthTokenError():
+        case (
+            raised.CredentialRetrievalError()
+            | raised.UnknownCredentialError()
+            | raised.NoAuthTokenError()
+            | raised.MetadataRetrievalError()
+            | raised.RefreshWithMFAUnsupportedError()
+        ):
             return CredentialsError(doing, f"{source} gives no credentials: {type(error).__name__}", source.renewal)
         case raised.SSLError():
             hint = "behind a proxy that opens TLS, point AWS_CA_BUNDLE at its certificate"
@@ -221,5 +273,24 @@ def without_answer(  # noqa: PLR0911 -- one return for each kind
             return AwsError(doing, f"the AWS endpoint cannot be reached ({type(error).__name__})", hint)
         case raised.BotoCoreError():
             return AwsError(doing, masked(str(error)), "")
+        case _:
+            return _unusable(error, doing, source)
+
+
+def _unusable(error: Exception, doing: str, source: Source) -> AwsError:
+    """Return the error for an answer, or a setting, that botocore cannot use; another error is raised as it is.
+
+    What such an error says is left out: it may hold the whole answer, or the output of a credential_process.
+    """
+    from botocore.parsers import ResponseParserError
+
+    match error:
+        case WebPageError():
+            return AwsError(doing, f"the answer is a web page (HTTP {error.status}), not an answer of AWS", PROXY_HINT)
+        case ResponseParserError():
+            return AwsError(doing, "the answer is not in the format of AWS", PROXY_HINT)
+        case _ if isinstance(error, _THROUGH_BOTOCORE):
+            happened = f"botocore cannot use the answer, or the settings of {source} ({type(error).__name__})"
+            return AwsError(doing, happened, f"`aws sts get-caller-identity` shows more; {PROXY_HINT}")
         case _:
             raise error

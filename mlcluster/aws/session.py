@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from mlcluster.aws.refusals import (
+    PROXY_HINT,
     THROTTLED,
     AwsError,
     CredentialsError,
@@ -16,6 +17,7 @@ from mlcluster.aws.refusals import (
     Source,
     raised_by_botocore,
     refusal,
+    reject_web_page,
     without_answer,
 )
 from mlcluster.errors import MlclusterError
@@ -73,12 +75,20 @@ class Account:
         """
         from botocore import xform_name
 
-        client = self.client(service)
+        client = self._client_for(service, operation)
+        call = getattr(client, xform_name(operation))
         try:
-            answer: dict[str, Any] = getattr(client, xform_name(operation))(**parameters)
+            answer: dict[str, Any] = call(**parameters)
         except raised_by_botocore() as error:
             raise refusal(error, service, operation, self.region, self.source) from None
         return answer
+
+    def _client_for(self, service: str, operation: str) -> Any:
+        """Return the client; what botocore raises for bad settings becomes the operation's AwsError."""
+        try:
+            return self.client(service)
+        except raised_by_botocore() as error:
+            raise refusal(error, service, operation, self.region, self.source) from None
 
     def ask_all(self, service: str, operation: str, key: str, **parameters: Any) -> list[Any]:
         """What stands under `key` in every page of an answer.
@@ -88,9 +98,9 @@ class Account:
         """
         from botocore import xform_name
 
-        client = self.client(service)
+        paginator = self._client_for(service, operation).get_paginator(xform_name(operation))
         try:
-            pages = client.get_paginator(xform_name(operation)).paginate(**parameters)
+            pages = paginator.paginate(**parameters)
             return [entry for page in pages for entry in page.get(key, [])]
         except raised_by_botocore() as error:
             raise refusal(error, service, operation, self.region, self.source) from None
@@ -116,6 +126,8 @@ def open_account(
     make = _maker(session, region, progress or Silent())
     account = Account(region, profile, "", "aws", "", source, make)
     identity = account.ask("sts", "GetCallerIdentity")
+    if not str(identity.get("Arn", "")).startswith("arn:") or not identity.get("Account"):
+        raise AwsError("checking the AWS account", "the answer names no account", PROXY_HINT)
     account.account_id, account.caller = identity["Account"], identity["Arn"]
     account.partition = account.caller.split(":")[1]
     if expected_account and account.account_id != expected_account:
@@ -155,6 +167,7 @@ def _session(region: str, profile: str | None) -> Any:
     try:
         session = boto3.Session(profile_name=profile, region_name=region)
         _ = session.profile_name, session._session.full_config  # noqa: SLF001 -- reads the configuration now
+        session.events.register("before-parse", reject_web_page)  # for the clients that fetch credentials, too
     except raised_by_botocore() as error:
         raise without_answer(error, _LOOKING, region, Source(profile or os.environ.get("AWS_PROFILE"), "")) from None
     return session
