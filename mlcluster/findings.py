@@ -72,6 +72,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("AWS010", _W, "Spot capacity is unlikely"),
         FindingKind("AWS011", _I, "The account does not answer"),
         FindingKind("AWS012", _E, "Whoever creates the cluster has an access entry already"),
+        FindingKind("AWS013", _E, "Another key for the secrets of a live cluster"),
         FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
         FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
         FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),
@@ -130,6 +131,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("VER001", _E, "Version step that EKS does not take"),
         FindingKind("VER002", _W, "Kubernetes version out of standard support"),
         FindingKind("VER003", _E, "Capacity block with nodes during an upgrade"),
+        FindingKind("VER004", _W, "Node image that EKS chooses"),
     )
 }
 """Every finding kind by ID; documented in docs/findings.md, one heading each."""

@@ -18,6 +18,7 @@ from mlcluster.engine.state import (
     Pending,
     Resource,
     foreign_in,
+    outputs_in,
     pending_in,
     releases_in,
     resources_in,
@@ -137,6 +138,10 @@ class Engine:
     def resources(self) -> list[Resource]:
         """What the state holds, without the stack itself and its providers, sorted by plan id."""
         return resources_in(self._console.deployment())
+
+    def outputs_of(self, type_: str) -> dict[str, dict[str, Any]]:
+        """Return what the state records of every resource of a type, by plan id; {} for a stack never made."""
+        return outputs_in(self._console.deployment(), type_) if self.exists() else {}
 
     def releases(self) -> list[Deployed]:
         """The Helm releases of the state, with their versions."""

@@ -66,6 +66,15 @@ def resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
     return sorted(found, key=lambda resource: resource.plan_id)
 
 
+def outputs_in(deployment: Mapping[str, Any], type_: str) -> dict[str, dict[str, Any]]:
+    """Return the outputs of every resource of a type, by plan id; secret values are still encrypted."""
+    return {
+        plan_id(item["urn"]): dict(item.get("outputs") or {})
+        for item in deployment.get("resources") or []
+        if item["type"] == type_
+    }
+
+
 def releases_in(deployment: Mapping[str, Any]) -> list[Deployed]:
     """The Helm releases, those that a killed run may have left half made among them; neither values nor secrets."""
     items = list(deployment.get("resources") or [])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,37 @@ def values_of(stage: Stage) -> Mapping[str, Mapping[str, str]]:
 def write_kubeconfig(reading: Reading, outputs: Mapping[str, Any]) -> Path | None:
     """Writes the kubeconfig for the owner's eyes alone; None before there is a cluster.
 
-    It holds no secret: tokens come from `aws eks get-token`, each time anew.
+    It holds no secret: tokens come from `aws eks get-token`, each time anew, with the profile of the spec.
     """
     found = outputs.get("kubeconfig")
     if not found:
         return None
-    text = found if isinstance(found, str) else json.dumps(found, indent=2)
+    config = json.loads(found) if isinstance(found, str) else found
+    target = reading.spec.target
+    text = json.dumps(with_profile(config, target.profile if isinstance(target, EksTarget) else None), indent=2)
     path = home_of(reading).root / "kubeconfig"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_private(path, text)
     return path
+
+
+def with_profile(config: Mapping[str, Any], profile: str | None) -> dict[str, Any]:
+    """Return the kubeconfig whose calls of `aws` name this profile; None leaves the choice to the environment.
+
+    The eks component exports the form without a profile (pulumi-eks, cluster.ts: kubeconfigWithoutProfile). `--profile`
+    and not AWS_PROFILE: keys in the environment win over the variable, and not over the option.
+    """
+    changed: dict[str, Any] = deepcopy(dict(config))
+    for user in changed.get("users") or []:
+        plugin = (user.get("user") or {}).get("exec") or {}
+        if profile and plugin.get("command") == "aws":
+            plugin["args"] = [*_without_profile(plugin.get("args") or []), "--profile", profile]
+    return changed
+
+
+def _without_profile(arguments: list[str]) -> list[str]:
+    """Return the arguments without `--profile NAME`."""
+    if "--profile" not in arguments:
+        return arguments
+    place = arguments.index("--profile")
+    return [*arguments[:place], *arguments[place + 2 :]]

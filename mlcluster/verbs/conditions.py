@@ -6,6 +6,7 @@ from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding, Severity, found
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import cloud, ownership
+from mlcluster.verbs.cloud_changes import key_findings
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
 from mlcluster.verbs.live import LiveCluster, is_eks, stages_of
 from mlcluster.verbs.reading import Reading, stop_on_errors
@@ -63,8 +64,8 @@ def ready(reading: Reading, live: LiveCluster | None, tools: Tools, screen: Scre
         ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
     stages = stages_of(reading, live, tools.pulumi, screen.progress)
     if is_eks(reading):
-        found = version_findings(reading, cloud.outputs_of(stages[0]), live)
-        tell(reading, found, screen)
+        tell(reading, version_findings(reading, cloud.outputs_of(stages[0]), live), screen)
+        tell(reading, key_findings(reading, stages[0]), screen)
     if live is not None:
         _look_around(reading, live, stages, screen)
     return stages

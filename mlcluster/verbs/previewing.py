@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from mlcluster.engine.events import Changes
 from mlcluster.report.screen import Screen
 from mlcluster.verbs.charts import charts_explained
+from mlcluster.verbs.cloud_changes import change_findings
+from mlcluster.verbs.conditions import tell
 from mlcluster.verbs.destruction import Destruction, destructions
-from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.live import LiveCluster, is_eks
 from mlcluster.verbs.node_marks import planned_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading
@@ -39,9 +41,15 @@ class Previewed:
 def previewed(
     reading: Reading, live: LiveCluster | None, stages: list[Stage], screen: Screen, *, refresh: bool
 ) -> Previewed:
-    """The previews of all stacks and of the nodes, shown as they come."""
+    """The previews of all stacks and of the nodes, shown as they come.
+
+    Raises:
+        MlclusterError: a change that AWS would never make; see `cloud_changes`.
+    """
     with charts_explained(reading.plan):
         changes = _preview_all(stages, screen, refresh=refresh)
+    if is_eks(reading):
+        tell(reading, change_findings(reading, stages[:1], changes[:1]), screen)
     marks = _node_marks(reading, live, screen)
     return Previewed(stages, changes, destructions(None if live is None else live.kube, changes), marks)
 

@@ -116,6 +116,7 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
             },
             "aws:index/getPartition:getPartition": {"id": "aws", "partition": "aws", "dnsSuffix": "amazonaws.com"},
         }
+        self.cloud.asked.append(request.tok)
         if request.tok not in answers:
             context.abort(grpc.StatusCode.UNIMPLEMENTED, f"the stand-in for aws does not answer {request.tok}")
         response = provider_pb2.InvokeResponse()

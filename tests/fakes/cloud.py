@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes import cloud_names
+from tests.fakes import cloud_names, replacement
 from tests.fakes.in_memory_provider import Gate
 
 Values = dict[str, Any]
@@ -71,6 +71,7 @@ class Cloud:
         region: where everything is.
         things: what exists, in the order of creation.
         calls: every change and read: ("Create", plan id).
+        asked: tokens of the functions that were called, e.g. aws:index/getPartition:getPartition.
         deleted: plan ids in the order of deletion.
         fail_once: message by plan id or type token: the next creation, update or deletion fails with it.
         gate: holds answers back.
@@ -82,6 +83,7 @@ class Cloud:
     region: str = "us-west-2"
     things: list[Thing] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     fail_once: dict[str, str] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
@@ -131,8 +133,9 @@ class Cloud:
             thing = self.find(token, identifier)
             if thing is None:
                 raise RefusedError(f"{identifier} does not exist")
-            thing.outputs = cloud_names.changed(thing.token, thing.inputs, thing.outputs, inputs)
-            thing.inputs = inputs
+            asked = replacement.sent(token, thing.inputs, inputs)
+            thing.outputs = cloud_names.changed(thing.token, thing.inputs, thing.outputs, asked)
+            thing.inputs = asked
         self._answer(token)
         return thing
 

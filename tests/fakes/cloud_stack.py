@@ -103,6 +103,7 @@ def _control_plane() -> list[PlanResource]:
         "upgradePolicy": {"supportType": "STANDARD"},
         "accessEntries": {"ci": {"principalArn": "arn:aws:iam::111122223333:role/ci", "type": "STANDARD"}},
         "tags": TAGS,
+        "clusterTags": {"Name": "shown-in-the-console"},
     }
     addon = {"clusterName": "atlas", "addonName": "vpc-cni", "addonVersion": "v1.20.0-eksbuild.1", "tags": TAGS}
     attached = {"role": Ref("Role/atlas-nodes", "name"), "policyArn": policy}

@@ -5,15 +5,30 @@ time:
 
     python -m tests.fakes.eks_provider KUBECONFIG
 
-prints its port. What it builds was read off pulumi-eks 4 (nodejs/eks/cluster): a role unless `serviceRole` is given,
-and the control plane. It does not make the real one's Kubernetes provider, and asks for no aws CLI.
+prints its port. What it does was read in pulumi-eks at 7bf0c1b1 (2026-08-12), all below nodejs/eks:
+
+- dependencies.ts: before anything else, in a preview too, `aws --version` must answer with 2.7.0 or later (1.24.0 of
+  version 1), from the plugin's own PATH;
+- cluster/authenticationMode.ts: with authenticationMode API the lists `instanceRoles`, `roleMappings` and
+  `userMappings` must be empty; `instanceRole` is accepted;
+- cluster/cluster.ts, createCore: the function aws:index/getPartition is called; a role is made unless `serviceRole` is
+  given; the tags of the control plane are Name, `clusterTags` and `tags`, the last one wins;
+  bootstrapClusterCreatorAdminPermissions is true whatever is asked for; a Kubernetes provider is registered with the
+  version of the package that package.json pins, 4.19.0, which needs a plugin of that very version;
+- cluster/cluster.ts, generateKubeconfig: the kubeconfig of the outputs is the one without a profile.
+
+It does not wait for /healthz of a public endpoint, as the real one does in every `up`.
 """
 
 import asyncio
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,20 +43,65 @@ from pulumi.provider.server import ProviderServicer
 from pulumi.runtime.proto import provider_pb2_grpc
 
 from tests.fakes import sdk_types
+from tests.fakes.aws_cli import AwsCli
 
 VERSION = "4.4.0"
+KUBERNETES_VERSION = "4.19.0"
+"""Of the Kubernetes provider that the component registers."""
+
+OLDEST_CLI = {1: (1, 24, 0)}
+OLDEST_NEW_CLI = (2, 7, 0)
 TOKEN = "eks:index:Cluster"
 ONLY_AT_CREATION = ["accessConfig.bootstrapClusterCreatorAdminPermissions", "bootstrapSelfManagedAddons"]
 MADE_UP = "-"
-"""In place of a kubeconfig's path: one that leads to the endpoint of the control plane."""
+"""In place of a kubeconfig's path: the new cluster is at the made-up endpoint of the control plane."""
+
+
+def kubeconfig(server: str, authority: str, region: str, name: str, profile: str | None = None) -> dict[str, Any]:
+    """Return what generateKubeconfig returns; `profile` only in the form for the component's own provider."""
+    arguments = ["--region", region, "eks", "get-token", "--cluster-name", name, "--output", "json"]
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "aws",
+        "args": [*arguments, *(["--profile", profile] if profile else [])],
+        "env": [{"name": "KUBERNETES_EXEC_INFO", "value": '{"apiVersion": "client.authentication.k8s.io/v1beta1"}'}],
+    }
+    cluster = {"server": server, "certificate-authority-data": authority}
+    return {
+        "apiVersion": "v1",
+        "clusters": [{"cluster": cluster, "name": "kubernetes"}],
+        "contexts": [{"context": {"cluster": "kubernetes", "user": "aws"}, "name": "aws"}],
+        "current-context": "aws",
+        "kind": "Config",
+        "users": [{"name": "aws", "user": {"exec": plugin}}],
+    }
+
+
+def cli_problem() -> str:
+    """Return what assertCompatibleAWSCLIExists says of this process's PATH; "" where it is content."""
+    if shutil.which("aws") is None:
+        return "Could not find aws CLI for EKS."
+    said = subprocess.run(["aws", "--version"], check=True, capture_output=True, text=True).stdout
+    found = tuple(int(part) for part in re.findall(r"\d+", said.split(" ")[0])[:3])
+    oldest = OLDEST_CLI.get(found[0], OLDEST_NEW_CLI)
+    if found >= oldest:
+        return ""
+    return f"At least v{'.'.join(map(str, oldest))} of aws-cli is required. Current version is: {found}"
 
 
 class Cluster(pulumi.ComponentResource):  # type: ignore[misc] # the SDK is not followed by mypy
     """The component."""
 
-    def __init__(self, name: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: Mapping[str, Any],
+        options: pulumi.ResourceOptions,
+        place: "Callable[[str, str], Place]",
+    ) -> None:
         super().__init__(TOKEN, name, {}, options)
         self.child = pulumi.ResourceOptions(parent=self)
+        aws.get_partition_output(opts=pulumi.InvokeOptions(parent=self))
         given = inputs.get("serviceRole")
         arn = given.arn if given is not None else self._role(name, inputs).arn
         self.control_plane = aws.eks.Cluster(
@@ -50,17 +110,14 @@ class Cluster(pulumi.ComponentResource):  # type: ignore[misc] # the SDK is not 
             role_arn=arn,
             version=inputs.get("version"),
             vpc_config=_vpc_config(inputs),
-            bootstrap_self_managed_addons=inputs.get("bootstrapSelfManagedAddons"),
-            access_config={
-                "authentication_mode": inputs.get("authenticationMode", "CONFIG_MAP"),
-                "bootstrap_cluster_creator_admin_permissions": True,
-            },
+            bootstrap_self_managed_addons=inputs.get("bootstrapSelfManagedAddons", True),
+            access_config=_access_config(inputs),
             deletion_protection=inputs.get("deletionProtection"),
             enabled_cluster_log_types=inputs.get("enabledClusterLogTypes"),
             encryption_config=_encryption(inputs),
             upgrade_policy=_upgrade_policy(inputs),
-            tags=pulumi.Output.from_input(inputs.get("tags")).apply(
-                lambda tags: {"Name": f"{name}-eksCluster", **(tags or {})}
+            tags=pulumi.Output.all(inputs.get("clusterTags"), inputs.get("tags")).apply(
+                lambda given: {"Name": f"{name}-eksCluster", **(given[0] or {}), **(given[1] or {})}
             ),
             opts=pulumi.ResourceOptions.merge(
                 self.child,
@@ -72,8 +129,23 @@ class Cluster(pulumi.ComponentResource):  # type: ignore[misc] # the SDK is not 
                 ),
             ),
         )
+        made = self.control_plane
+        self._reached = pulumi.Output.all(
+            made.endpoint, made.certificate_authority, made.arn, made.name, inputs.get("providerCredentialOpts")
+        ).apply(lambda known: _reached(*known, place))
+        self._kubernetes_provider(name)
         self._access(name, inputs)
-        self.register_outputs({"eksCluster": self.control_plane})
+        self.register_outputs({"eksCluster": self.control_plane, "kubeconfig": self.kubeconfig})
+
+    @property
+    def kubeconfig(self) -> pulumi.Output[Any]:
+        """The form that everybody gets: without the profile."""
+        return self._reached.apply(lambda reached: {**reached[0]})
+
+    def _kubernetes_provider(self, name: str) -> None:
+        with_profile = self._reached.apply(lambda reached: json.dumps(reached[1]))
+        options = pulumi.ResourceOptions(parent=self, version=KUBERNETES_VERSION)
+        pulumi.ProviderResource("kubernetes", f"{name}-eks-k8s", {"kubeconfig": with_profile}, options)
 
     def _role(self, name: str, inputs: Mapping[str, Any]) -> aws.iam.Role:
         trust = {"Service": "eks.amazonaws.com"}
@@ -85,7 +157,13 @@ class Cluster(pulumi.ComponentResource):  # type: ignore[misc] # the SDK is not 
         return role
 
     def _access(self, name: str, inputs: Mapping[str, Any]) -> None:
-        for key, entry in (inputs.get("accessEntries") or {}).items():
+        role = inputs.get("instanceRole")
+        nodes = (
+            {} if role is None else {"defaultNodeGroupInstanceRole": {"principalArn": role.arn, "type": "EC2_LINUX"}}
+        )
+        if inputs.get("authenticationMode") not in {"API", "API_AND_CONFIG_MAP"}:
+            return
+        for key, entry in {**nodes, **(inputs.get("accessEntries") or {})}.items():
             made = aws.eks.AccessEntry(
                 f"{name}-{key}",
                 cluster_name=self.control_plane.name,
@@ -102,8 +180,31 @@ class Cluster(pulumi.ComponentResource):  # type: ignore[misc] # the SDK is not 
                     principal_arn=made.principal_arn,
                     policy_arn=association["policyArn"],
                     access_scope=association["accessScope"],
-                    opts=self.child,
+                    opts=pulumi.ResourceOptions(parent=made, depends_on=[made]),
                 )
+
+
+Place = tuple[str, str]
+"""Where an API server is: its URL and its certificate authority in base64."""
+
+
+def _reached(
+    endpoint: str,
+    authority: Mapping[str, Any],
+    arn: str,
+    name: str,
+    credentials: Any,
+    place: Callable[[str, str], Place],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the kubeconfig for others and the one for the component's own provider."""
+    server, data = place(endpoint, authority["data"])
+    region, profile = arn.split(":")[3], (credentials or {}).get("profileName")
+    return kubeconfig(server, data, region, name), kubeconfig(server, data, region, name, profile)
+
+
+def _access_config(inputs: Mapping[str, Any]) -> dict[str, Any] | None:
+    mode = inputs.get("authenticationMode")
+    return mode and {"authentication_mode": mode, "bootstrap_cluster_creator_admin_permissions": True}
 
 
 def _vpc_config(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,13 +258,15 @@ def refusals(inputs: Mapping[str, Any]) -> list[str]:
     found = sdk_types.problems(inputs, TOKEN)
     mode, public = inputs.get("authenticationMode"), inputs.get("endpointPublicAccess")
     if mode == "API":
-        mapped = ("instanceRole", "instanceRoles", "roleMappings", "userMappings")
+        mapped = ("instanceRoles", "roleMappings", "userMappings")
         found += [f"{name}: not allowed with authenticationMode API" for name in mapped if inputs.get(name)]
-    if inputs.get("accessEntries") and mode not in {"API", "API_AND_CONFIG_MAP"}:
+    if inputs.get("instanceRole") and inputs.get("instanceRoles"):
+        found.append("instanceRole: cannot stand beside instanceRoles")
+    if inputs.get("accessEntries") is not None and mode not in {"API", "API_AND_CONFIG_MAP"}:
         found.append("accessEntries: needs authenticationMode API")
     if inputs.get("subnetIds") and (inputs.get("publicSubnetIds") or inputs.get("privateSubnetIds")):
         found.append("subnetIds: cannot stand beside publicSubnetIds or privateSubnetIds")
-    if inputs.get("publicAccessCidrs") and public is False:
+    if inputs.get("publicAccessCidrs") is not None and public is False:  # an empty list is true in JavaScript
         found.append("publicAccessCidrs: needs endpointPublicAccess")
     return found
 
@@ -182,37 +285,26 @@ class EksProvider(Provider):  # type: ignore[misc] # the SDK is not followed by 
     def construct(self, name: str, resource_type: str, inputs: Any, options: Any) -> ConstructResult:
         if resource_type != TOKEN:
             raise NotImplementedError(f"the stand-in for eks does not build {resource_type}")
-        cluster = Cluster(name, inputs, options)
+        cluster = Cluster(name, inputs, options, self._place)
         made = cluster.control_plane
-        kubeconfig = pulumi.Output.all(made.endpoint, made.name).apply(lambda known: self._text(*known))
         # In a preview with every input known the real component, which is JavaScript, finds it undefined.
         group = made.vpc_config.apply(lambda config: config.get("cluster_security_group_id"))
         state = {
             "eksCluster": made,
             "clusterSecurityGroupId": group,
-            "kubeconfig": kubeconfig.apply(json.loads),
-            "kubeconfigJson": kubeconfig,
+            "kubeconfig": cluster.kubeconfig,
+            "kubeconfigJson": cluster.kubeconfig.apply(json.dumps),
             "oidcIssuer": made.identities.apply(lambda found: found[0].oidcs[0].issuer.removeprefix("https://")),
             "instanceRoles": [],
             "nodeSecurityGroupId": group,
         }
         return ConstructResult(urn=cluster.urn, state=state)
 
-    def _text(self, endpoint: str, name: str) -> str:
-        if self._kubeconfig != MADE_UP:
-            return Path(self._kubeconfig).read_text(encoding="utf-8")
-        argv = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "aws"}
-        user = {"exec": {**argv, "args": ["eks", "get-token", "--cluster-name", name]}}
-        return json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "kubernetes", "cluster": {"server": endpoint}}],
-                "contexts": [{"name": "aws", "context": {"cluster": "kubernetes", "user": "aws"}}],
-                "current-context": "aws",
-                "users": [{"name": "aws", "user": user}],
-            }
-        )
+    def _place(self, endpoint: str, authority: str) -> Place:
+        if self._kubeconfig == MADE_UP:
+            return endpoint, authority
+        found = json.loads(Path(self._kubeconfig).read_text(encoding="utf-8"))["clusters"][0]["cluster"]
+        return found["server"], found["certificate-authority-data"]
 
 
 class Servicer(ProviderServicer):  # type: ignore[misc] # the SDK is not followed by mypy
@@ -224,6 +316,8 @@ class Servicer(ProviderServicer):  # type: ignore[misc] # the SDK is not followe
 
     async def Construct(self, request: Any, context: Any) -> Any:  # noqa: N802
         if request.type == TOKEN:
+            if problem := await asyncio.to_thread(cli_problem):
+                await context.abort(grpc.StatusCode.UNKNOWN, problem)
             wrong = refusals(opened(json_format.MessageToDict(request.inputs)))
             if wrong:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{request.name}: {'; '.join(wrong)}")
@@ -241,20 +335,25 @@ async def _serve(kubeconfig: str) -> None:
 
 
 @contextmanager
-def serve_eks(kubeconfig: Path | None = None) -> Iterator[int]:
+def serve_eks(kubeconfig: Path | None = None, cli: Path | None = None) -> Iterator[int]:
     """Runs the stand-in until the context ends; yields its port.
 
     Args:
-        kubeconfig: what its clusters return, as JSON; None for one that leads nowhere.
+        kubeconfig: as JSON: its API server is the one of every cluster; None for clusters that lead nowhere.
+        cli: the only directory of the plugin's PATH that may hold `aws`; None for one with a stand-in.
     """
     argv = [sys.executable, "-m", "tests.fakes.eks_provider", str(kubeconfig or MADE_UP)]
     project = Path(__file__).parent.parent.parent
-    with subprocess.Popen(argv, cwd=project, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield int(process.stdout.readline())
-        finally:
-            process.kill()
+    with tempfile.TemporaryDirectory() as folder:
+        own = cli or AwsCli(Path(folder)).folder
+        others = [part for part in os.get_exec_path() if not (Path(part) / "aws").exists()]
+        surroundings = {**os.environ, "PATH": os.pathsep.join([str(own), *others])}
+        with subprocess.Popen(argv, cwd=project, env=surroundings, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            try:
+                yield int(process.stdout.readline())
+            finally:
+                process.kill()
 
 
 if __name__ == "__main__":

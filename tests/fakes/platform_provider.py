@@ -7,6 +7,7 @@ process of its own: the SDK and the provider each bring a copy of one protocol f
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,11 +74,16 @@ def calls(journal: Path) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def serve_platform(journal: Path) -> Iterator[int]:
-    """Runs the provider until the context ends; yields its port."""
+def serve_platform(journal: Path, path: str | None = None) -> Iterator[int]:
+    """Runs the provider until the context ends; yields its port.
+
+    Args:
+        path: its $PATH, on which it finds credential plugins; None for the caller's.
+    """
+    surroundings = os.environ if path is None else {**os.environ, "PATH": path}
     argv = [sys.executable, "-m", "tests.fakes.platform_provider", str(journal)]
     project = Path(__file__).parent.parent.parent
-    with subprocess.Popen(argv, cwd=project, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(argv, cwd=project, env=surroundings, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline())

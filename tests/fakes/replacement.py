@@ -8,11 +8,16 @@ passes because of a guess. `region` replaces and `tags` updates on every type.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Effect = Literal["replace", "update", "unknown"]
+
+NEWEST_RELEASE = "1.34.9-20991231"
+"""What EKS takes for an AMI release that nobody asked for."""
+
+CLUSTER, NODE_GROUP = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +208,31 @@ def effect(token: str, path: str) -> Effect:
     return "unknown"
 
 
-def effects(token: str, paths: Iterable[str]) -> dict[str, Effect]:
-    """The effect of each changed path."""
-    return {path: effect(token, path) for path in paths}
+def effects(token: str, paths: Mapping[str, str]) -> dict[str, Effect]:
+    """The effect of each changed path, which was added, deleted or updated."""
+    found = {path: effect(token, path) for path in paths}
+    if token != CLUSTER:
+        return found
+    return {**found, **{path: _encryption(what) for path, what in paths.items() if path.startswith("encryptionConfig")}}
+
+
+def _encryption(what: str) -> Effect:
+    """eks/cluster.go, CustomizeDiff: taking it away replaces; the rest is an update, whether it is sent or not."""
+    return "replace" if what == "delete" else "update"
+
+
+def sent(token: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """What an update really asks AWS for: some changes are accepted and never sent.
+
+    eks/cluster.go, resourceClusterUpdate: `encryption_config` only where there was none.
+    eks/node_group.go, resourceNodeGroupUpdate: `release_version` only if it changed, so that a new version of the
+    launch template alone moves the nodes to the newest release.
+    """
+    asked = dict(new)
+    if token == CLUSTER and old.get("encryptionConfig"):
+        asked["encryptionConfig"] = old["encryptionConfig"]
+    if token == NODE_GROUP and "releaseVersion" in new:
+        moved = old.get("launchTemplate") != new.get("launchTemplate")
+        if moved and old.get("releaseVersion") == new["releaseVersion"]:
+            asked["releaseVersion"] = NEWEST_RELEASE
+    return asked

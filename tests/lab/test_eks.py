@@ -23,6 +23,7 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan import names
 from mlcluster.progress import Silent
+from tests.fakes.aws_cli import AwsCli
 from tests.fakes.aws_provider import serve_aws
 from tests.fakes.cloud import Cloud
 from tests.fakes.eks_provider import serve_eks
@@ -47,13 +48,15 @@ class Account:
     root: Path
     attach: str
     cloud: Cloud
+    cli: AwsCli
     journal: Path
     said: str = field(default="")
 
     def _surroundings(self) -> dict[str, str]:
         own = {
             "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": "/nowhere",
+            "AWS_CONFIG_FILE": str(self.root / "aws-config"),
+            "PATH": self.cli.path,
             "PULUMI_DEBUG_PROVIDERS": self.attach,
         }
         return {**environment(self.root / "state"), **own}
@@ -95,8 +98,35 @@ def account(
     lab.start(toolchain, Silent())
     lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
     cloud, journal = Cloud(), tmp_path / "releases.jsonl"
-    with serve_aws(cloud) as aws, serve_eks(lab.kubeconfig) as eks, serve_platform(journal) as platform:
-        yield Account(lab, tmp_path, f"aws:{aws},eks:{eks},kubernetes:{platform}", cloud, journal)
+    cli = AwsCli(tmp_path / "bin", token=administrator(lab))
+    (tmp_path / "aws-config").write_text("[profile team-a]\nregion = us-west-2\n", encoding="utf-8")
+    with (
+        serve_aws(cloud) as aws,
+        serve_eks(lab.kubeconfig, cli.folder) as eks,
+        serve_platform(journal, path=cli.path) as platform,
+    ):
+        yield Account(lab, tmp_path, f"aws:{aws},eks:{eks},kubernetes:{platform}", cloud, cli, journal)
+
+
+def administrator(lab: Lab) -> str:
+    """A token with every right: whom EKS takes the caller of `aws eks get-token` for."""
+    name, namespace = "creator-of-the-cluster", "kube-system"
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+        kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
+        kube.create(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRoleBinding",
+                "metadata": {"name": name},
+                "roleRef": role,
+                "subjects": [subject],
+            }
+        )
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        return str(kube.request("POST", path, body=asked)["status"]["token"])
 
 
 def written(tmp_path: Path, example: str, change: Callable[[dict[str, Any]], object] = lambda _: None) -> str:
@@ -117,7 +147,7 @@ def written(tmp_path: Path, example: str, change: Callable[[dict[str, Any]], obj
 def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
     """The smallest example: two stacks, a kubeconfig between them, and nothing left at the end."""
     account.take_over("sprout")
-    spec = written(tmp_path, "eks-minimal")
+    spec = written(tmp_path, "eks-minimal", _with_profile)
     first = account.run("preview", spec)
     assert "planned, not previewed: no cluster yet" in first
     assert "the AWS account was not asked" in account.said
@@ -131,6 +161,10 @@ def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
     with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
         assert kube.get_object("v1", "Namespace", "research") is not None
         assert kube.get_object("storage.k8s.io/v1", "StorageClass", "gp3") is not None
+    get_token = ["--region", "us-west-2", "eks", "get-token", "--cluster-name", "sprout", "--output", "json"]
+    tokens = [call for call in account.cli.calls if "get-token" in call]
+    assert tokens
+    assert {tuple(call) for call in tokens} == {(*get_token, "--profile", "team-a")}
     again = account.result("up", spec, "--yes")
     assert again["changed"] == 0
 
@@ -155,6 +189,10 @@ def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
     assert sorted(release for call, release in calls(account.journal) if call == "uninstall") == sorted(installed)
     with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
         assert kube.get_object("v1", "Namespace", "research") is None
+
+
+def _with_profile(data: dict[str, Any]) -> None:
+    data["target"]["profile"] = "team-a"
 
 
 def _without_gpus(data: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from tests.fakes.aws_provider import serve_aws
 from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import CloudPlan, EngineOf, Running, cloud_engine, cloud_plan
 from tests.fakes.eks_provider import serve_eks
+from tests.fakes.in_memory_provider import World, serve
 
 
 @pytest.fixture
@@ -34,18 +35,29 @@ def eks_port() -> Iterator[int]:
         yield port
 
 
+@pytest.fixture(scope="session")
+def kubernetes_port() -> Iterator[int]:
+    """Where the provider listens that the component of eks registers and never uses."""
+    with serve(World()) as port:
+        yield port
+
+
 @pytest.fixture
-def cloud_engine_of(pulumi: Path, aws_port: int, eks_port: int, tmp_path: Path) -> EngineOf:
+def cloud_engine_of(pulumi: Path, aws_port: int, eks_port: int, kubernetes_port: int, tmp_path: Path) -> EngineOf:
     """Makes an engine for a plan; all of them share one stack in the test's directory."""
-    return _engines(tmp_path / "atlas", {"aws": aws_port, "eks": eks_port}, pulumi)
+    attach = {"aws": aws_port, "eks": eks_port, "kubernetes": kubernetes_port}
+    return _engines(tmp_path / "atlas", attach, pulumi)
 
 
 @pytest.fixture(scope="module")
-def running(pulumi: Path, eks_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(
+    pulumi: Path, eks_port: int, kubernetes_port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     """A cluster that is up, for all tests of a module that only look."""
     cloud = Cloud()
     with serve_aws(cloud) as port:
-        engine_of = _engines(tmp_path_factory.mktemp("running") / "atlas", {"aws": port, "eks": eks_port}, pulumi)
+        attach = {"aws": port, "eks": eks_port, "kubernetes": kubernetes_port}
+        engine_of = _engines(tmp_path_factory.mktemp("running") / "atlas", attach, pulumi)
         engine_of(cloud_plan()).up()
         yield Running(cloud, engine_of)
 

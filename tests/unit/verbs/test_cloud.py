@@ -11,6 +11,7 @@ from mlcluster.progress import Silent
 from mlcluster.verbs import cloud
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import home_of
+from tests.fakes.eks_provider import kubeconfig
 from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, reading_of
 from tests.specs import LOCAL
 
@@ -88,3 +89,32 @@ def test_it_is_written_only_when_it_has_changed(reading: Reading, root: Path) ->
     assert json.loads(path.read_text("utf-8"))["clusters"] == [{"name": "new"}]
     assert path.stat().st_mode & 0o777 == 0o600
     assert [file.name for file in root.iterdir()] == ["kubeconfig"]
+
+
+TOKEN = ["--region", "us-west-2", "eks", "get-token", "--cluster-name", "atlas", "--output", "json"]
+
+
+def _arguments(path: Path | None) -> list[str]:
+    assert path is not None
+    config = json.loads(path.read_text("utf-8"))
+    return list(config["users"][0]["user"]["exec"]["args"])
+
+
+@pytest.mark.parametrize("exported", [None, "another"], ids=["as-exported", "with-another-profile"])
+def test_the_profile_of_the_spec_reaches_the_credential_plugin(exported: str | None) -> None:
+    reading = reading_of(target={"profile": "team-a"})
+    home_of(reading).root.mkdir(parents=True)
+    told = kubeconfig("https://api", "Q0E=", "us-west-2", "atlas", exported)
+    path = cloud.write_kubeconfig(reading, {"kubeconfig": json.dumps(told)})
+    assert _arguments(path) == [*TOKEN, "--profile", "team-a"]
+
+
+def test_without_a_profile_the_environment_decides(reading: Reading, root: Path) -> None:
+    told = kubeconfig("https://api", "Q0E=", "us-west-2", "atlas")
+    assert root.is_dir()
+    assert _arguments(cloud.write_kubeconfig(reading, {"kubeconfig": told})) == TOKEN
+
+
+def test_other_credential_plugins_get_no_profile() -> None:
+    config = {"users": [{"name": "a", "user": {"exec": {"command": "other", "args": []}}}, {"name": "b", "user": {}}]}
+    assert cloud.with_profile(config, "team-a") == config

@@ -1,0 +1,86 @@
+"""Changes that the aws provider accepts and AWS never makes: what the state records and what the findings say."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mlcluster.engine.engine import Engine
+from mlcluster.verbs.cloud_changes import change_findings, key_findings
+from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import Stage
+from tests.fakes import replacement
+from tests.fakes.cloud import Cloud
+from tests.fakes.cloud_stack import CLUSTER, CloudPlan, EngineOf, cloud_plan
+from tests.fakes.remembering import reading_of
+from tests.specs import SYSTEM
+
+pytestmark = pytest.mark.engine
+OLD, NEW = (f"arn:aws:kms:us-west-2:111122223333:key/{name}" for name in ("old", "new"))
+PLANE, GROUP = "Cluster/atlas-eksCluster", "NodeGroup/train"
+
+
+def with_key(key: str | None) -> CloudPlan:
+    return cloud_plan().with_inputs(CLUSTER, encryptionConfigKeyArn=key)
+
+
+def reading(key: str) -> Reading:
+    return reading_of(target={"secretsKey": key})
+
+
+def found(engine: Engine, wanted: Reading) -> list[tuple[str, str]]:
+    stage = Stage("AWS", engine)
+    return [(one.id, one.message) for one in change_findings(wanted, [stage], [engine.preview()])]
+
+
+def test_another_key_is_accepted_and_never_applied_and_so_refused(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+    cloud_engine_of(with_key(OLD)).up()
+    engine = cloud_engine_of(with_key(NEW))
+    for _ in range(2):
+        assert engine.up().changes.counts["update"] == 1
+        assert cloud.one(PLANE).outputs["encryptionConfig"]["provider"]["keyArn"] == OLD
+    for findings in (
+        found(engine, reading(NEW)),
+        [(one.id, one.message) for one in key_findings(reading(NEW), Stage("AWS", engine))],
+    ):
+        ((identifier, message),) = findings
+        assert identifier == "AWS013"
+        assert f"with {OLD} and never changes to {NEW}" in message
+    assert not key_findings(reading(OLD), Stage("AWS", engine))
+
+
+def test_a_key_for_a_cluster_without_one_is_applied(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+    cloud_engine_of(with_key(None)).up()
+    engine = cloud_engine_of(with_key(NEW))
+    assert not key_findings(reading(NEW), Stage("AWS", engine))
+    assert not found(engine, reading(NEW))
+    engine.up()
+    assert cloud.one(PLANE).outputs["encryptionConfig"]["provider"]["keyArn"] == NEW
+    assert not engine.up().changes
+
+
+def test_no_key_any_more_would_replace_the_control_plane(cloud_engine_of: EngineOf) -> None:
+    cloud_engine_of(with_key(OLD)).up()
+    (change,) = [one for one in cloud_engine_of(with_key(None)).preview().effective if one.id == PLANE]
+    assert change.op == "replace"
+
+
+def test_a_new_launch_template_alone_moves_nodes_to_the_newest_image(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+    cloud_engine_of(cloud_plan()).up()
+    changed = cloud_plan().with_inputs("LaunchTemplate/train", instanceType="p5en.48xlarge")
+    engine = cloud_engine_of(changed)
+    read = reading_of(SYSTEM, {**SYSTEM, "name": "train"})
+    read = replace(read, plan=replace(read.plan, resources=changed.resources))
+    ((identifier, message),) = found(engine, read)
+    assert identifier == "VER004"
+    assert "pool train" in message
+    assert "1.34.1-20251101" in message
+    engine.up()
+    assert cloud.one(GROUP).outputs["releaseVersion"] == replacement.NEWEST_RELEASE
+    release = changed.with_inputs(GROUP, releaseVersion="1.34.2-20251110")
+    assert not found(cloud_engine_of(release), replace(read, plan=replace(read.plan, resources=release.resources)))
+
+
+def test_a_stack_never_made_has_no_key(cloud_engine_of: EngineOf, tmp_path: Path) -> None:
+    assert not key_findings(reading(NEW), Stage("AWS", cloud_engine_of(cloud_plan())))
+    assert list(tmp_path.rglob("*.json")) == []
