@@ -12,7 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mlcluster.catalog.components import pin
+from mlcluster.catalog.prices import PRICE_DATE
 from mlcluster.plan import names
+from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Amounts, ComponentPlan, FlavorQuota, Plan, Pool, TeamPlan
 from mlcluster.plan.pools import EFA_LABEL, EKS_ACCELERATOR_LABEL
 from mlcluster.report.numbers import amount, price_source, share, usd
@@ -137,14 +139,23 @@ def _short(resource: str) -> str:
 
 
 def _money(console: Console, plan: Plan) -> None:
-    known = [pool for pool in plan.pools if pool.price is not None]
-    low = sum(pool.usd_per_hour_at_min or 0 for pool in known)
-    high = sum(pool.usd_per_hour_at_max or 0 for pool in known)
-    missing = len(plan.pools) - len(known)
+    """The total of the nodes, then what AWS bills beside them, and what no total counts."""
+    known = [pool.price for pool in plan.pools if pool.price is not None]
+    cost = costs(plan)
+    missing = len(cost.unpriced_pools)
     unknown = f", without {missing} pool{'s' if missing > 1 else ''} of unknown price" if missing else ""
-    source = price_source([pool.price for pool in known if pool.price is not None])
     simulated = "; nothing is paid on local" if plan.cluster.target == "local" else ""
-    console.print(Text(f"Total {usd(low)} to {usd(high)}{unknown}. {source}{simulated}", "dim"))
+    low, high = usd(cost.nodes_usd_per_hour_at_min), usd(cost.nodes_usd_per_hour_at_max)
+    console.print(Text(f"Total {low} to {high} for nodes only{unknown}. {price_source(known)}{simulated}", "dim"))
+    counted = ", ".join(f"{one.count} {one.name} ${one.usd_per_hour:,.3f}" for one in cost.beside_nodes)
+    left_out = f"Not counted: {', '.join(cost.not_counted)}" if cost.not_counted else ""
+    if counted:
+        head = (
+            f"Beside the nodes ≈ {usd(cost.beside_usd_per_hour)}: {counted} (us-east-1 list prices of {PRICE_DATE}). "
+        )
+        console.print(Text(f"{head}{left_out}", "dim"))
+    elif left_out:
+        console.print(Text(left_out, "dim"))
 
 
 def _capacity(console: Console, plan: Plan) -> None:

@@ -132,7 +132,7 @@ class Cluster(pulumi.ComponentResource):  # type: ignore[misc] # the SDK is not 
         made = self.control_plane
         self._reached = pulumi.Output.all(
             made.endpoint, made.certificate_authority, made.arn, made.name, inputs.get("providerCredentialOpts")
-        ).apply(lambda known: _reached(*known, place))
+        ).apply(lambda known: _reached(known[0], known[1], known[2], known[3], known[4], place))
         self._kubernetes_provider(name)
         self._access(name, inputs)
         self.register_outputs({"eksCluster": self.control_plane, "kubeconfig": self.kubeconfig})

@@ -1,40 +1,35 @@
 """List prices of what is left behind, USD per hour in us-east-1, without what depends on traffic.
 
-Sources, read in 2026 as public pages quote them: EBS gp2, gp3, EKS control plane, load balancers
-(aws.amazon.com/ebs/pricing, /eks/pricing, /elasticloadbalancing/pricing), NAT gateway (AWS Price List, 2025-10), public
-IPv4 addresses and interface endpoints (aws.amazon.com/vpc/pricing, /privatelink/pricing), EFS with elastic throughput
-(aws.amazon.com/efs/pricing), FSx for Lustre at 125 MB/s per TiB (aws.amazon.com/fsx/lustre/pricing). What was not found
-there is None: never guessed.
+Sources, read in 2026 as public pages quote them: those of `catalog.prices`; EBS gp2, gp3 and load balancers
+(aws.amazon.com/ebs/pricing, /elasticloadbalancing/pricing), EFS with elastic throughput (aws.amazon.com/efs/pricing).
+What was not found there is None: never guessed.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from mlcluster.catalog.instances import instance_names, instance_type
+from mlcluster.catalog.prices import (
+    EKS_CLUSTER,
+    ENDPOINT_PER_ZONE,
+    HOURS,
+    KMS_KEY,
+    LUSTRE_GIB,
+    NAT_GATEWAY,
+    PRICE_DATE,
+    PRICE_REGION,
+    PUBLIC_ADDRESS,
+    monthly,
+)
 
-PRICE_REGION = "us-east-1"
-PRICE_DATE = "2026-04"
-HOURS = 730
 GIB = 1024**3
 
 FREE = 0.0
-EKS_CLUSTER = 0.10
-"""In standard support; six times as much afterwards."""
-NAT_GATEWAY = 0.045
-PUBLIC_ADDRESS = 0.005
-ENDPOINT_PER_ZONE = 0.01
 CLASSIC_BALANCER = 0.025
 BALANCERS = {"application": 0.0225, "network": 0.0225}
 GP2_GIB, GP3_GIB, GP3_IOPS, GP3_MIB = 0.10, 0.08, 0.005, 0.04
 GP3_FREE_IOPS, GP3_FREE_MIB = 3000, 125
 EFS_GIB, EFS_IA_GIB = 0.30, 0.016
-LUSTRE_GIB = {("PERSISTENT_2", "SSD", 125): 0.145}
-KMS_KEY = 1.0
-
-
-def monthly(usd: float) -> float:
-    """A price by the month as one by the hour."""
-    return usd / HOURS
 
 
 def instance(name: str, state: str, lifecycle: str) -> float | None:
@@ -81,3 +76,15 @@ def endpoint(thing: Mapping[str, Any]) -> float | None:
     if kind == "Gateway":
         return FREE
     return ENDPOINT_PER_ZONE * len(thing.get("SubnetIds", [])) if kind == "Interface" else None
+
+
+__all__ = [
+    "EKS_CLUSTER",
+    "HOURS",
+    "KMS_KEY",
+    "NAT_GATEWAY",
+    "PRICE_DATE",
+    "PRICE_REGION",
+    "PUBLIC_ADDRESS",
+    "monthly",
+]

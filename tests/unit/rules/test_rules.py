@@ -91,8 +91,9 @@ class TestCST001:
         (finding,) = of_kind("CST001", TRAIN, SYSTEM, target=EKS, budget={"maxHourlyUsd": 400.5})
         assert finding.severity is Severity.ERROR
         assert finding.place == ("budget", "maxHourlyUsd")
-        figures = "(train $440.32 + system $1.61)"
-        assert finding.message == (f"at maximum size the pools cost $441.93 an hour {figures}, the budget is $400.50")
+        beside = "EKS control plane, public IPv4 address, KMS key, NAT gateway $0.15"
+        assert f"the nodes cost $442.08 an hour (train $440.32 + system $1.61 + {beside})" in finding.message
+        assert ", the budget is $400.50; not counted: EBS volumes, load balancers, data transfer, CloudWatch logs" in finding.message
         assert finding.blocks
 
     def test_exactly_the_budget(self) -> None:
@@ -101,15 +102,34 @@ class TestCST001:
     def test_no_budget(self) -> None:
         assert not found_in(priced(1e6))
 
-    def test_approximate_prices_are_no_error(self) -> None:
-        assert not of_kind("CST001", TRAIN, budget={"maxHourlyUsd": 1.0})
+    @pytest.mark.parametrize("region", ["us-west-2", "ap-south-1"])
+    def test_no_region_is_cheap_enough(self, region: str) -> None:
+        """Twenty times over the budget by the prices of us-east-1 is over it everywhere."""
+        (finding,) = of_kind("CST001", TRAIN, target={**EKS, "region": region}, budget={"maxHourlyUsd": 22.0})
+        assert finding.blocks
+        assert "even at the lowest prices that AWS may ask it is $220." in finding.message
+
+    def test_a_region_may_be_cheap_enough(self) -> None:
+        assert not of_kind("CST001", TRAIN, target={**EKS, "region": "us-west-2"}, budget={"maxHourlyUsd": 230.0})
+
+    @pytest.mark.parametrize(("kind", "budget"), [("spot", 2.0), ("reservation", 5.0)])
+    def test_another_way_to_buy_may_be_cheap_enough(self, kind: str, budget: float) -> None:
+        bought = {"type": kind, **({"reservationId": "cr-0abc"} if kind == "reservation" else {})}
+        pool = {**SYSTEM, "maxSize": 40, "capacity": bought}
+        (finding,) = of_kind("CST002", pool, target=EKS, budget={"maxHourlyUsd": budget})
+        assert "the nodes cost ≈ $" in finding.message
+        assert of_kind("CST001", pool, target=EKS, budget={"maxHourlyUsd": budget / 2})
+
+    def test_nodes_of_an_existing_cluster_may_be_bought_in_any_way(self) -> None:
+        assert not of_kind("CST001", TRAIN, target=EXISTING, budget={"maxHourlyUsd": 23.0})
+        assert of_kind("CST001", TRAIN, target=EXISTING, budget={"maxHourlyUsd": 21.0})
 
 
 class TestCST002:
     def test_another_regions_prices_above_the_budget(self) -> None:
-        (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 1.0})
+        (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 400.0})
         assert finding.severity is Severity.WARNING
-        assert "cost ≈ $440.32 an hour (train $440.32), the budget is $1.00" in finding.message
+        assert "cost ≈ $440.32 an hour (train $440.32), the budget is $400.00" in finding.message
 
     def test_another_regions_prices_within_the_budget_prove_nothing(self) -> None:
         (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 1000.0})

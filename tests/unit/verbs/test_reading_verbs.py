@@ -88,7 +88,7 @@ def test_an_error_stops_up_with_two_ways_on(write: Any) -> None:
     reading = read(write(DEAR, budget=BUDGET))
     with pytest.raises(MlclusterError) as caught:
         stop_on_errors(reading, reading.findings)
-    assert caught.value.happened.startswith("CST001: at maximum size the pools cost $200.00 an hour")
+    assert caught.value.happened.startswith("CST001: at maximum size the nodes cost $200.00 an hour")
     assert f"mlcluster validate {reading.path}" in caught.value.hint
     assert "allow: [{id: CST001, reason: " in caught.value.hint
 
