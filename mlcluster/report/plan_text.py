@@ -147,7 +147,9 @@ def _money(console: Console, plan: Plan) -> None:
     simulated = "; nothing is paid on local" if plan.cluster.target == "local" else ""
     low, high = usd(cost.nodes_usd_per_hour_at_min), usd(cost.nodes_usd_per_hour_at_max)
     console.print(Text(f"Total {low} to {high} for nodes only{unknown}. {price_source(known)}{simulated}", "dim"))
-    counted = ", ".join(f"{one.count} {one.name} ${one.usd_per_hour:,.3f}" for one in cost.beside_nodes)
+    counted = ", ".join(
+        f"{one.name}{f' x {one.count}' if one.count > 1 else ''} ${one.usd_per_hour:,.3f}" for one in cost.beside_nodes
+    )
     left_out = f"Not counted: {', '.join(cost.not_counted)}" if cost.not_counted else ""
     if counted:
         head = (
