@@ -58,15 +58,21 @@ class Console:
         attach = {**plugins.attached(), **self.attach}
         if attach:
             told[plugins.ATTACH_VARIABLE] = ",".join(f"{name}:{port}" for name, port in sorted(attach.items()))
-        if self.provider == "official":
-            plugins.link_installed(self.home.plugin_home)
-        elif "kubernetes" not in attach:
-            from mlcluster import kubernetes_provider
-
-            kubernetes_provider.install(self.home.plugin_home)
+        self._place_plugins(attach)
         if attach or self.provider == "builtin":
             told["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
         return told
+
+    def _place_plugins(self, attach: Mapping[str, int]) -> None:
+        """Puts the installed plugins, and the built-in provider where it is wanted, into the stack's home."""
+        from mlcluster import kubernetes_provider
+
+        builtin = self.provider == "builtin"
+        if not builtin:
+            kubernetes_provider.uninstall(self.home.plugin_home)
+        plugins.link_installed(self.home.plugin_home, without=kubernetes_provider.FOLDER if builtin else "")
+        if builtin and "kubernetes" not in attach:
+            kubernetes_provider.install(self.home.plugin_home)
 
     def run(self, doing: str, *args: str) -> str:
         """What a command prints; it is tried once more when the state was half written."""

@@ -87,12 +87,12 @@ _SENTENCES = (
     _known(
         r"no resource plugin 'pulumi-resource-(?P<name>[a-z-]+)' found .* version (?P<version>v[0-9.]+[0-9])",
         "the engine has no plugin for {name} {version}",
-        "Run `pulumi plugin install resource {name} {version}`, then the same command again.",
+        "Run `mlcluster plugins install`, then the same command again; `mlcluster plugins list` shows what is there.",
     ),
     _known(
         r"no resource plugin|could not find plugin|plugin .* not found",
         "a provider plugin of the engine is missing: {line}",
-        "Run `pulumi plugin install resource NAME VERSION`; for Kubernetes there is a built-in provider too.",
+        "Run `mlcluster plugins install`. For Kubernetes, `kubernetesProvider: builtin` needs no plugin.",
     ),
     _known(
         r"failed to load checkpoint|could not deserialize|unexpected end of JSON|invalid character .* looking for",

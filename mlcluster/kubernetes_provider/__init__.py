@@ -3,6 +3,6 @@
 The engine starts it as an executable, so this package stays light: everything real is imported by `__main__`.
 """
 
-from mlcluster.kubernetes_provider.plugin import VERSION, install
+from mlcluster.kubernetes_provider.plugin import FOLDER, VERSION, install, uninstall
 
-__all__ = ["VERSION", "install"]
+__all__ = ["FOLDER", "VERSION", "install", "uninstall"]

@@ -4,12 +4,15 @@ import os
 import shlex
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 VERSION = "4.34.2"  # of the SDK pulumi-kubernetes that programs use; the engine asks for exactly this plugin
 
-_FOLDER = f"resource-kubernetes-v{VERSION}"
+FOLDER = f"resource-kubernetes-v{VERSION}"
 _EXECUTABLE = "pulumi-resource-kubernetes"
+_MODULE = b"-m mlcluster.kubernetes_provider"
+_LONGEST = 10_000  # bytes; the official plugin has a hundred megabytes and is not read
 
 
 def install(pulumi_home: Path) -> None:
@@ -17,15 +20,32 @@ def install(pulumi_home: Path) -> None:
 
     The launcher is a shell script because the first line of a Python script cannot hold a path with a space.
     `-P` keeps a folder `mlcluster` in the engine's working directory from being imported instead of us.
+    A link to the official plugin in its place is replaced, never followed.
     """
-    folder = pulumi_home / "plugins" / _FOLDER
+    folder = pulumi_home / "plugins" / FOLDER
+    if folder.is_symlink():
+        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # another run was quicker
+            folder.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / _EXECUTABLE
-    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m mlcluster.kubernetes_provider "$@"\n'
-    if target.exists() and target.read_text(encoding="utf-8") == script and os.access(target, os.X_OK):
+    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m mlcluster.kubernetes_provider "$@"\n'.encode()
+    if not target.is_symlink() and target.exists() and target.read_bytes() == script and os.access(target, os.X_OK):
         return
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=".launcher-")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+    with os.fdopen(descriptor, "wb") as stream:
         stream.write(script)
     Path(name).chmod(0o755)
     Path(name).replace(target)
+
+
+def uninstall(pulumi_home: Path) -> None:
+    """Remove the launcher, so that the official plugin can take its place; any other file stays."""
+    folder = pulumi_home / "plugins" / FOLDER
+    target = folder / _EXECUTABLE
+    if folder.is_symlink() or target.is_symlink() or not target.is_file() or target.stat().st_size > _LONGEST:
+        return
+    if _MODULE not in target.read_bytes():
+        return
+    target.unlink(missing_ok=True)
+    with suppress(OSError):  # what else is there was not put there by `install`
+        folder.rmdir()

@@ -1,4 +1,9 @@
-"""A `kubernetes` resource provider over a dict: enough of the protocol to drive the real engine, with knobs."""
+"""A `kubernetes` resource provider over a dict: enough of the protocol to drive the real engine, with knobs.
+
+    python -m tests.fakes.in_memory_provider
+
+serves an empty world as a plugin that the engine starts by itself: it prints its port, and the engine ends it.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -208,3 +213,9 @@ def serve(world: World) -> Iterator[int]:
     finally:
         world.gate.open()
         server.stop(0).wait()
+
+
+if __name__ == "__main__":
+    with serve(World()) as listening:
+        print(listening, flush=True)
+        threading.Event().wait()

@@ -142,7 +142,7 @@ def test_plugins_are_attached_from_the_callers_environment(
 def test_without_the_plugins_it_says_which_to_install(pulumi: Path, tmp_path: Path) -> None:
     with pytest.raises(MlclusterError, match=r"no plugin for aws v7\.51\.1") as caught:
         cloud_engine(tmp_path / "atlas", {}, cloud_plan(), pulumi).preview()
-    assert "pulumi plugin install" in caught.value.hint
+    assert "`mlcluster plugins install`" in caught.value.hint
 
 
 def test_a_missing_need_fails_as_it_would_in_aws(cloud_engine_of: EngineOf, cloud: Cloud) -> None:

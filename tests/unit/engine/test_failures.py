@@ -122,4 +122,4 @@ def test_a_missing_plugin_is_told_with_the_command_that_installs_it() -> None:
     said = "error: no resource plugin 'pulumi-resource-aws' found in the workspace at version v7.51.1 or on your $PATH"
     error = explain("previewing", Failed("atlas", 255, said))
     assert error.happened == "the engine has no plugin for aws v7.51.1"
-    assert "`pulumi plugin install resource aws v7.51.1`" in error.hint
+    assert "`mlcluster plugins install`" in error.hint
