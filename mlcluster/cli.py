@@ -22,7 +22,12 @@ app = typer.Typer(
 )
 
 
+plugins_app = typer.Typer(
+    help="The provider plugins of the engine: for target eks, and for kubernetesProvider official.",
+    no_args_is_help=True,
+)
 app.add_typer(lab.app, name="lab")
+app.add_typer(plugins_app, name="plugins")
 
 
 class Reading(StrEnum):
@@ -66,6 +71,7 @@ class TargetKind(StrEnum):
 
 SpecFile = Annotated[Path, typer.Argument(metavar="FILE", help="the spec; - is standard input", show_default=True)]
 DEFAULT_SPEC = Path("cluster.yaml")
+AnySpec = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="a spec; without it, for every target")]
 Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
 Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
@@ -224,6 +230,29 @@ def unlock(
     from mlcluster.verbs import unlock as verb
 
     _run(lambda: verb.unlock(file, output.value, assume_dead=assume_dead), output.value)
+
+
+@plugins_app.command("list")
+def plugins_list(file: AnySpec = None, output: Format = Reading.TEXT) -> None:
+    """Show which plugins are needed, in which version, by what, and where each is."""
+    from mlcluster.verbs import plugins as verb
+
+    _run(lambda: verb.list_plugins(file, output.value), output.value)
+
+
+@plugins_app.command("install")
+def plugins_install(
+    file: AnySpec = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR|ARCHIVE", help="directory of release archives, or one; default: download"),
+    ] = None,
+    output: Events = EventFormat.TEXT,
+) -> None:
+    """Install the plugins that are missing, with the engine that mlcluster runs."""
+    from mlcluster.verbs import plugins as verb
+
+    _run(lambda: verb.install_plugins(file, source, output.value), output.value)
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ def is_installed(home: Path, name: str, version: str) -> bool:
     """Return whether a plugin is complete in `home`: its program is there and no installation is under way."""
     folder = home / "plugins" / folder_name(name, version)
     program = folder / f"pulumi-resource-{name}"
-    return not _is_partial(folder) and program.is_file() and os.access(program, os.X_OK)
+    return not is_partial(folder) and program.is_file() and os.access(program, os.X_OK)
 
 
 def link_installed(plugin_home: Path, *, without: str = "") -> None:
@@ -83,12 +83,12 @@ def _complete(installed: Path) -> Iterator[Path]:
     """The directories of plugins whose installation has ended."""
     if installed.is_dir():
         for folder in installed.iterdir():
-            if _OFFICIAL.fullmatch(folder.name) and folder.is_dir() and not _is_partial(folder):
+            if _OFFICIAL.fullmatch(folder.name) and folder.is_dir() and not is_partial(folder):
                 yield folder
 
 
-def _is_partial(folder: Path) -> bool:
-    """Whether the engine installs this plugin now, or was stopped while it did (see its `PartialFilePath`)."""
+def is_partial(folder: Path) -> bool:
+    """Return whether the engine installs this plugin now, or was stopped while it did (its `PartialFilePath`)."""
     return folder.with_name(f"{folder.name}.partial").exists()
 
 

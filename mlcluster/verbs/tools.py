@@ -35,3 +35,10 @@ def tools_of(reading: Reading, progress: Progress) -> Tools:
     toolchain = ensure(progress, keep_caches=bool(controllers))  # they share most of what they are built from
     ensure_optional(controllers, progress)
     return Tools(toolchain.path("pulumi"), toolchain)
+
+
+def engine_of(progress: Progress) -> Path:
+    """Return the Pulumi engine alone, built when it is missing: all that a command on plugins needs."""
+    from mlcluster.lab.toolchain import ensure_tool
+
+    return ensure_tool("pulumi", progress)

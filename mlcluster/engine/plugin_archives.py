@@ -1,0 +1,133 @@
+"""Archives of plugins on this machine, for sites from which the engine cannot download them.
+
+An archive has the name and the contents of a release: `pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`, with the program
+`pulumi-resource-NAME` at its top.
+"""
+
+import gzip
+import platform
+import re
+import sys
+import tarfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from mlcluster.engine.plugin_pins import PluginPin
+from mlcluster.errors import MlclusterError
+
+_NAME = re.compile(
+    r"pulumi-resource-(?P<name>[a-z][a-z-]*)-v(?P<version>\d+\.\d+\.\d+)-(?P<platform>[a-z]+-[a-z0-9]+)\.tar\.gz"
+)
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_SUFFIX = ".tar.gz"
+_CHUNK = 1 << 20
+_DOING = "reading plugin archives"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """One archive, by its name."""
+
+    path: Path
+    name: str
+    version: str
+    platform: str
+
+    def holds(self, pin: PluginPin) -> bool:
+        """Whether it is an archive of this plugin in this version, for any platform."""
+        return (self.name, self.version) == (pin.name, pin.version)
+
+
+def this_platform() -> str:
+    """Return the platform as releases spell it, e.g. linux-amd64."""
+    machine = platform.machine().lower()
+    return f"{sys.platform}-{_MACHINES.get(machine, machine)}"
+
+
+def archive_name(pin: PluginPin, where: str = "") -> str:
+    """Return the name that a release gives the archive of a plugin, for this platform if none is said."""
+    return f"pulumi-resource-{pin.name}-v{pin.version}-{where or this_platform()}{_SUFFIX}"
+
+
+def archives_at(source: Path) -> list[Archive]:
+    """Return the archives in a directory, or the one archive that `source` is.
+
+    Raises:
+        MlclusterError: there is nothing, it cannot be read, or the name of the one archive does not say what it is.
+    """
+    if not source.exists():
+        raise MlclusterError(_DOING, f"there is no {source}", "Give --from a directory or an archive that exists.")
+    try:
+        files = sorted(source.iterdir()) if source.is_dir() else [source]
+    except OSError as error:
+        raise MlclusterError(_DOING, str(error), "Make the directory readable for you.") from error
+    found = [
+        Archive(file, said["name"], said["version"], said["platform"])
+        for file in files
+        if (said := _NAME.fullmatch(file.name))
+    ]
+    if not found and not source.is_dir():
+        happened = f"the name of {source} does not say which plugin it holds"
+        hint = f"Keep the name of the release, pulumi-resource-NAME-vVERSION-{this_platform()}{_SUFFIX}."
+        raise MlclusterError(_DOING, happened, hint)
+    return found
+
+
+def archive_of(pin: PluginPin, archives: list[Archive]) -> Archive | None:
+    """Return the archive of a plugin for this platform; None when there is none for any.
+
+    Raises:
+        MlclusterError: there are only archives for other platforms.
+    """
+    same = [archive for archive in archives if archive.holds(pin)]
+    fitting = [archive for archive in same if archive.platform == this_platform()]
+    if same and not fitting:
+        others = ", ".join(archive.platform for archive in same)
+        happened = f"{pin.title} is there for {others}, and this machine is {this_platform()}"
+        raise MlclusterError(_DOING, happened, f"Add {archive_name(pin)}.")
+    return fitting[0] if fitting else None
+
+
+def check_archive(archive: Archive, room: Callable[[], int]) -> None:
+    """Read an archive to its end, so that a bad one is refused before anything is unpacked.
+
+    Args:
+        archive: which one.
+        room: returns the free bytes where it will be unpacked.
+
+    Raises:
+        MlclusterError: it is damaged, holds something else, or does not fit on the disk.
+    """
+    program = f"pulumi-resource-{archive.name}"
+    try:
+        with gzip.open(archive.path) as stream:
+            programs, size = _read(stream, program)
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        happened = f"{archive.path} cannot be read as a gzipped archive ({error})"
+        raise MlclusterError(_DOING, happened, "Fetch the archive again and compare its checksum.") from error
+    if not programs:
+        happened = f"{archive.path} has no executable file {program} at its top"
+        raise MlclusterError(_DOING, happened, "Use the archive of the plugin's release, unchanged.")
+    if room() < size:
+        happened = f"{archive.path} unpacks to {size / 1e6:,.0f} MB, and {room() / 1e6:,.0f} MB are free"
+        raise MlclusterError(_DOING, happened, "Free some space, or set PULUMI_HOME to a directory on another disk.")
+
+
+def _read(stream: "IO[bytes] | gzip.GzipFile", program: str) -> tuple[list[str], int]:
+    """The executable files called `program`, and the bytes of all files; raises TarError for a name that leads out."""
+    programs, size = [], 0
+    with tarfile.open(fileobj=stream, mode="r|") as members:
+        for member in members:
+            path = PurePosixPath(member.name)
+            if path.is_absolute() or ".." in path.parts:
+                message = f"{member.name} leads out of the archive"
+                raise tarfile.TarError(message)
+            size += member.size
+            if member.isfile() and str(path) == program and member.mode & 0o100:
+                programs.append(member.name)
+    while stream.read(_CHUNK):  # to the checksum at the end
+        pass
+    return programs, size

@@ -1,0 +1,109 @@
+"""Archives of plugins: found by name, read to their end before anything is unpacked."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcluster.engine.plugin_archives import archive_name, archive_of, archives_at, check_archive, this_platform
+from mlcluster.engine.plugin_pins import PluginPin
+from mlcluster.errors import MlclusterError
+from tests.fakes.plugin_archives import make_archive
+
+pytestmark = pytest.mark.unit
+AWS = PluginPin("aws", "7.51.1", ("x",))
+OTHER = "windows-mips"
+
+
+def _plenty() -> int:
+    return 10**12
+
+
+def _refused(path: Path) -> MlclusterError:
+    (archive,) = archives_at(path)
+    with pytest.raises(MlclusterError) as caught:
+        check_archive(archive, _plenty)
+    return caught.value
+
+
+def test_a_directory_of_archives(tmp_path: Path) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1")
+    make_archive(tmp_path, "aws", "7.50.0")
+    make_archive(tmp_path, "aws", "7.51.1", where=OTHER)
+    (tmp_path / "SHA256SUMS").touch()
+    archives = archives_at(tmp_path)
+    assert len(archives) == 3
+    found = archive_of(AWS, archives)
+    assert found is not None
+    assert found.path == made
+    assert made.name == archive_name(AWS)
+    check_archive(found, _plenty)
+    assert archive_of(PluginPin("eks", "4.4.0", ("x",)), archives) is None
+
+
+def test_one_archive(tmp_path: Path) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1", members={"./pulumi-resource-aws": b"x"})
+    (archive,) = archives_at(made)
+    assert archive.holds(AWS)
+    check_archive(archive, _plenty)
+
+
+def test_only_archives_for_another_platform(tmp_path: Path) -> None:
+    make_archive(tmp_path, "aws", "7.51.1", where=OTHER)
+    with pytest.raises(MlclusterError, match=f"{OTHER}, and this machine is {this_platform()}"):
+        archive_of(AWS, archives_at(tmp_path))
+
+
+def test_no_such_place_and_a_name_that_says_nothing(tmp_path: Path) -> None:
+    with pytest.raises(MlclusterError, match="there is no"):
+        archives_at(tmp_path / "gone")
+    renamed = make_archive(tmp_path, "aws", "7.51.1").rename(tmp_path / "aws.tgz")
+    with pytest.raises(MlclusterError, match="does not say which plugin"):
+        archives_at(renamed)
+    assert archives_at(tmp_path) == []
+
+
+@pytest.mark.parametrize("keep", [0, 5, 60, -9, -3])
+def test_an_archive_that_was_cut_off(tmp_path: Path, keep: int) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": bytes(range(256)) * 40})
+    made.write_bytes(made.read_bytes()[:keep])
+    assert "cannot be read as a gzipped archive" in _refused(made).happened
+
+
+def test_an_archive_with_a_flipped_byte(tmp_path: Path) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1")
+    damaged = bytearray(made.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    made.write_bytes(bytes(damaged))
+    assert "cannot be read as a gzipped archive" in _refused(made).happened
+
+
+def test_what_is_no_archive_at_all(tmp_path: Path) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1")
+    made.write_text("<html>403 Forbidden</html>", encoding="utf-8")
+    assert "cannot be read as a gzipped archive" in _refused(made).happened
+
+
+@pytest.mark.parametrize(
+    "inside", [{}, {"README": b"x"}, {"bin/pulumi-resource-aws": b"x"}, {"pulumi-resource-eks": b"x"}]
+)
+def test_an_archive_of_something_else(tmp_path: Path, inside: dict[str, bytes]) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1", members=inside)
+    assert "has no executable file pulumi-resource-aws at its top" in _refused(made).happened
+
+
+def test_a_program_that_may_not_be_executed(tmp_path: Path) -> None:
+    assert "no executable file" in _refused(make_archive(tmp_path, "aws", "7.51.1", mode=0o644)).happened
+
+
+@pytest.mark.parametrize("member", ["/etc/passwd", "../../evil", "a/../../evil"])
+def test_names_that_lead_out(tmp_path: Path, member: str) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": b"x", member: b"x"})
+    assert "leads out of the archive" in _refused(made).happened
+
+
+def test_an_archive_that_does_not_fit(tmp_path: Path) -> None:
+    made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": b"x" * 3_000_000})
+    (archive,) = archives_at(made)
+    with pytest.raises(MlclusterError, match=r"unpacks to 3 MB, and 1 MB are free") as caught:
+        check_archive(archive, lambda: 1_000_000)
+    assert "PULUMI_HOME" in caught.value.hint

@@ -1,0 +1,162 @@
+"""`mlcluster plugins list`, and what `install` says when it cannot. The engine is a stand-in; its words are real ones.
+
+They were printed by engine 3.259: an archive without its end, a mirror that refuses the connection, a proxy that does,
+and a full file system of 64 KiB.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.progress import Progress
+from mlcluster.verbs.plugins import install_plugins, list_plugins
+from tests.fakes.engine_plugins import install_dummy
+from tests.fakes.plugin_archives import make_archive
+from tests.specs import EXISTING, LOCAL, SYSTEM, Data, cluster
+
+pytestmark = pytest.mark.unit
+
+REFUSED = (
+    'warning: Error downloading plugin: Get "http://127.0.0.1:1/x.tar.gz": proxyconnect tcp: dial tcp 127.0.0.1:1:'
+    " connect: connection refused\nWill retry in 1.28s [5/5]\n"
+    "error: [resource plugin kubernetes-4.34.2] downloading from : failed to download plugin: kubernetes-4.34.2: failed"
+    " all 5 attempts\n"
+)
+NO_SUCH = (
+    "warning: Error downloading plugin: 404 HTTP error fetching plugin from"
+    " https://jo:secret@mirror.example.com/x.tar.gz\nWill retry in 1.28s [5/5]\nerror: failed all 5 attempts\n"
+)
+FULL = (
+    "error: installing [resource plugin kubernetes-4.34.2] from big.tar.gz: untarring file /x: write /x: no space left"
+    " on device\n"
+)
+CUT = "error: installing [resource plugin kubernetes-4.34.2] from cut.tar.gz: extracting: unexpected EOF\n"
+DENIED = "error: open /x/plugins/resource-kubernetes-v4.34.2.lock: permission denied\n"
+OFFICIAL = {**EXISTING, "kubernetesProvider": "official"}
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The user's Pulumi home."""
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PULUMI_DEBUG_PROVIDERS", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Callable[[Data], Path]:
+    """Writes a spec for a target."""
+
+    def write(target: Data) -> Path:
+        path = tmp_path / "cluster.yaml"
+        path.write_text(json.dumps(cluster(SYSTEM, target=target)), encoding="utf-8")
+        return path
+
+    return write
+
+
+def _engine(directory: Path, words: str, code: int) -> Callable[[Progress], Path]:
+    """A program that prints these words and ends with this code."""
+    program = directory / "pulumi"
+    (directory / "words").write_text(words, encoding="utf-8")
+    program.write_text(f'#!/bin/sh\ncat "{directory}/words" >&2\nexit {code}\n', encoding="utf-8")
+    program.chmod(0o755)
+    return lambda _progress: program
+
+
+def _none(_progress: Progress) -> Path:
+    raise AssertionError("no engine is needed")
+
+
+class TestList:
+    def test_without_a_spec_everything_is_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert list_plugins(None, "text") is ExitCode.OK
+        said = capsys.readouterr().out
+        assert [line.split()[:2] for line in said.splitlines()[1:-1]] == [
+            ["aws", "7.51.1"],
+            ["eks", "4.4.0"],
+            ["kubernetes", "4.19.0"],
+            ["kubernetes", "4.34.2"],
+        ]
+        assert said.splitlines()[-1] == "4 of 4 missing: run `mlcluster plugins install`"
+
+    def test_of_a_spec(self, home: Path, spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str]) -> None:
+        folder = install_dummy(home, "kubernetes", "4.34.2")
+        list_plugins(spec(OFFICIAL), "json")
+        document = json.loads(capsys.readouterr().out)
+        assert (document["apiVersion"], document["kind"]) == ("mlcluster/v1alpha1", "PluginList")
+        assert document["home"] == str(home)
+        assert document["plugins"] == [
+            {
+                "name": "kubernetes",
+                "version": "4.34.2",
+                "neededBy": ["kubernetesProvider: official"],
+                "state": "installed",
+                "usable": True,
+                "where": str(folder),
+            }
+        ]
+
+    def test_nothing_is_needed_on_local(self, spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str]) -> None:
+        list_plugins(spec(LOCAL), "text")
+        assert "no plugin is needed" in capsys.readouterr().out
+
+
+class TestInstall:
+    def test_nothing_to_do_starts_no_engine(
+        self, home: Path, spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        install_dummy(home, "kubernetes", "4.34.2")
+        assert install_plugins(spec(OFFICIAL), None, "text", _none) is ExitCode.OK
+        assert capsys.readouterr().out.splitlines()[-1] == "all there"
+
+    @pytest.mark.parametrize(
+        ("words", "happened", "hint"),
+        [
+            (REFUSED, "connection refused", "Check network and proxy"),
+            (NO_SUCH, "404 HTTP error fetching plugin from https://***@mirror.example.com", "--from"),
+            (FULL, "is full", "Free some space"),
+            (DENIED, "permission denied", "writable"),
+            ("", "no program of that name", "--from"),
+        ],
+    )
+    def test_the_engine_refuses(
+        self, words: str, happened: str, hint: str, spec: Callable[[Data], Path], tmp_path: Path
+    ) -> None:
+        with pytest.raises(MlclusterError) as caught:
+            install_plugins(spec(OFFICIAL), None, "text", _engine(tmp_path, words, 1))
+        assert caught.value.doing == "installing the plugin kubernetes v4.34.2"
+        assert happened in caught.value.happened
+        assert "secret" not in caught.value.happened
+        assert hint in caught.value.hint
+
+    def test_the_engine_does_not_take_an_archive(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
+        archive = make_archive(tmp_path, "kubernetes", "4.34.2")
+        with pytest.raises(MlclusterError, match="unexpected EOF") as caught:
+            install_plugins(spec(OFFICIAL), archive, "text", _engine(tmp_path, CUT, 1))
+        assert f"Fetch {archive.name} again" in caught.value.hint
+
+    def test_an_engine_that_installs_nothing_is_noticed(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
+        with pytest.raises(MlclusterError, match="installed no program of that name"):
+            install_plugins(spec(OFFICIAL), None, "text", _engine(tmp_path, "", 0))
+
+    def test_a_bad_archive_starts_no_engine_but_is_refused(
+        self, spec: Callable[[Data], Path], tmp_path: Path, home: Path
+    ) -> None:
+        archive = make_archive(tmp_path / "plugins", "kubernetes", "4.34.2")
+        archive.write_bytes(archive.read_bytes()[:50])
+        with pytest.raises(MlclusterError, match="cannot be read as a gzipped archive"):
+            install_plugins(spec(OFFICIAL), tmp_path / "plugins", "text", lambda _progress: tmp_path)
+        assert not home.exists()
+
+    def test_a_directory_without_the_archive(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
+        with pytest.raises(MlclusterError, match=r"does not have pulumi-resource-kubernetes-v4\.34\.2-"):
+            install_plugins(spec(OFFICIAL), tmp_path, "text", _none)
+
+    def test_an_archive_of_another_plugin(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
+        archive = make_archive(tmp_path, "random", "4.0.0")
+        with pytest.raises(MlclusterError, match=r"is random v4\.0\.0, and what is needed is kubernetes v4\.34\.2"):
+            install_plugins(spec(OFFICIAL), archive, "text", _none)
