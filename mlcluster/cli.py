@@ -71,7 +71,7 @@ class TargetKind(StrEnum):
 
 SpecFile = Annotated[Path, typer.Argument(metavar="FILE", help="the spec; - is standard input", show_default=True)]
 DEFAULT_SPEC = Path("cluster.yaml")
-AnySpec = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="a spec; without it, for every target")]
+AnySpec = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="a spec; without it, what any target needs")]
 Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
 Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
@@ -230,6 +230,14 @@ def unlock(
     from mlcluster.verbs import unlock as verb
 
     _run(lambda: verb.unlock(file, output.value, assume_dead=assume_dead), output.value)
+
+
+@app.command()
+def doctor(file: AnySpec = None, output: Format = Reading.TEXT) -> None:
+    """Check this machine and, with a spec, what its cluster needs; each line with its fix. Reads only."""
+    from mlcluster.verbs import doctor as verb
+
+    _run(lambda: verb.doctor(file, output.value), output.value)
 
 
 @plugins_app.command("list")

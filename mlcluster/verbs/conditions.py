@@ -9,6 +9,7 @@ from mlcluster.verbs import cloud, ownership
 from mlcluster.verbs.cloud_changes import key_findings
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
 from mlcluster.verbs.live import LiveCluster, is_eks, stages_of
+from mlcluster.verbs.prerequisites import require
 from mlcluster.verbs.reading import Reading, stop_on_errors
 from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.tools import Tools
@@ -16,8 +17,9 @@ from mlcluster.verbs.upgrades import component_findings, component_steps, show_s
 
 
 def check(reading: Reading, screen: Screen) -> None:
-    """Tells the warnings, and stops on an error that the spec does not allow."""
+    """Tells the warnings, and stops on an error that the spec does not allow, or on what this machine lacks."""
     tell(reading, (*reading.findings, *state_findings(reading)), screen)
+    require(reading)
 
 
 def ask_account(reading: Reading, screen: Screen) -> None:

@@ -1,19 +1,25 @@
-"""`mlcluster preflight`: does the AWS account allow what the plan holds? Asks only, changes nothing."""
+"""`mlcluster preflight`: does the AWS account allow what the plan holds, and has this machine what the engine asks for?
+
+It asks only, and changes nothing.
+"""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from mlcluster.aws.preflight import Report, check
 from mlcluster.aws.session import Account, has_credentials, open_account
+from mlcluster.checks.model import Check, State
 from mlcluster.errors import ExitCode
 from mlcluster.findings import Finding
 from mlcluster.progress import Progress
+from mlcluster.report.checks_text import checks_json, checks_text
 from mlcluster.report.preflight_text import nothing_to_ask, preflight_document, preflight_text
 from mlcluster.report.progress import for_terminal
 from mlcluster.spec.eks import EksTarget
 from mlcluster.verbs.output import print_result, use_color
+from mlcluster.verbs.prerequisites import Looking, prerequisites
 from mlcluster.verbs.reading import Reading, read
 
 Opening = Callable[..., Account]
@@ -23,6 +29,9 @@ Opening = Callable[..., Account]
 def preflight(path: Path, output: str) -> ExitCode:
     """Prints a row for each check; `FINDINGS` when there is an error that the spec does not allow.
 
+    Returns:
+        `INVALID` where nothing is wrong with the account, but something is missing on this machine.
+
     Raises:
         SpecInvalidError: the spec is unreadable or invalid.
         CredentialsError: AWS has no credentials of ours, or does not take them.
@@ -30,22 +39,51 @@ def preflight(path: Path, output: str) -> ExitCode:
     return preflight_of(read(path), output, for_terminal())
 
 
-def preflight_of(reading: Reading, output: str, progress: Progress, opened: Opening = open_account) -> ExitCode:
-    """The verb, once the spec is read; `opened` finds the account."""
+def preflight_of(
+    reading: Reading,
+    output: str,
+    progress: Progress,
+    opened: Opening = open_account,
+    machine: Looking = prerequisites,
+) -> ExitCode:
+    """The verb, once the spec is read.
+
+    Args:
+        reading: the spec and its plan.
+        output: text or json.
+        progress: shows what is asked.
+        opened: finds the account.
+        machine: looks at this machine.
+    """
+    with progress.task("checking this machine"):
+        checks = machine(reading)
+    if checks and output != "json":  # first: without credentials for AWS it would never be shown
+        print_result(f"This machine\n{checks_text(checks, color=use_color())}\n")
+    if _account_blocks(reading, output, progress, opened, checks):
+        return ExitCode.FINDINGS
+    return ExitCode.INVALID if any(check.state is State.PROBLEM for check in checks) else ExitCode.OK
+
+
+def _account_blocks(
+    reading: Reading, output: str, progress: Progress, opened: Opening, checks: Sequence[Check]
+) -> bool:
+    """Prints what the account answers; whether there is an error that the spec does not allow."""
     target = reading.spec.target
     if not isinstance(target, EksTarget):
         said = (
             f"{reading.path}: preflight asks an AWS account, and a target of kind {target.kind} has none; "
             f"`mlcluster preview {reading.path}` checks the cluster"
         )
-        print_result(json.dumps(nothing_to_ask(target.kind), indent=2) if output == "json" else said)
-        return ExitCode.OK
+        document = {**nothing_to_ask(target.kind), "machine": checks_json(checks)}
+        print_result(json.dumps(document, indent=2) if output == "json" else said)
+        return False
     report = _ask(reading, target, progress, opened)
     if output == "json":
-        print_result(json.dumps(preflight_document(report, reading.document), indent=2))
+        document = {**preflight_document(report, reading.document), "machine": checks_json(checks)}
+        print_result(json.dumps(document, indent=2))
     else:
         print_result(preflight_text(report, reading.document, str(reading.path), color=use_color()))
-    return ExitCode.FINDINGS if any(finding.blocks for finding in report.findings) else ExitCode.OK
+    return any(finding.blocks for finding in report.findings)
 
 
 def preflight_findings(

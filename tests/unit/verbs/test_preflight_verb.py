@@ -8,6 +8,7 @@ import pytest
 
 from mlcluster.aws.refusals import CredentialsError
 from mlcluster.aws.session import Account
+from mlcluster.checks.model import Check, ok, problem
 from mlcluster.errors import ExitCode
 from mlcluster.progress import Silent
 from mlcluster.verbs.preflight import preflight, preflight_findings, preflight_of
@@ -58,6 +59,16 @@ def _every_addon(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"addons": listed}
 
 
+def nothing(_reading: Reading) -> list[Check]:
+    """Stands for the look at this machine."""
+    return []
+
+
+def lacking(_reading: Reading) -> list[Check]:
+    """Stands for a machine without a plugin."""
+    return [ok("AWS CLI", "aws 2.7.0"), problem("plugin eks v4.4.0", "not installed", "Install it.")]
+
+
 def poor() -> Answers:
     return fine().on("service-quotas", "GetServiceQuota", POOR)
 
@@ -65,7 +76,7 @@ def poor() -> Answers:
 def test_a_fine_account_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened = Opened(fine())
     reading = reading_of(tmp_path)
-    assert preflight_of(reading, "text", Silent(), opened) is ExitCode.OK
+    assert preflight_of(reading, "text", Silent(), opened, nothing) is ExitCode.OK
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(
         f"AWS account {ACCOUNT}, us-west-2, as arn:aws:sts::{ACCOUNT}:assumed-role/platform/alice"
@@ -79,7 +90,7 @@ def test_a_fine_account_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_error_is_shown_at_its_line_and_is_exit_code_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(poor())) is ExitCode.FINDINGS
+    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(poor()), nothing) is ExitCode.FINDINGS
     out = capsys.readouterr().out
     assert "vCPU quotas         AWS004" in out
     assert "nodePools[0] (system).maxSize: error AWS004: the quota" in out
@@ -89,7 +100,7 @@ def test_an_error_is_shown_at_its_line_and_is_exit_code_4(tmp_path: Path, capsys
 
 def test_an_allowed_error_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reading = reading_of(tmp_path, allow=[{"id": "AWS004", "reason": REASON}])
-    assert preflight_of(reading, "text", Silent(), Opened(poor())) is ExitCode.OK
+    assert preflight_of(reading, "text", Silent(), Opened(poor()), nothing) is ExitCode.OK
     out = capsys.readouterr().out
     assert "AWS004 (allowed)" in out
     assert f"(allowed: {REASON})" in out
@@ -97,7 +108,7 @@ def test_an_allowed_error_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_what_is_unknown_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = fine().on("iam", "GetRole", Refused("AccessDenied", status=403))
-    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(answers)) is ExitCode.OK
+    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(answers), nothing) is ExitCode.OK
     out = capsys.readouterr().out
     assert "may not iam:GetRole (AccessDenied)" in out
     assert "info AWS011: service roles: unknown, because the permission iam:GetRole is missing" in out
@@ -105,13 +116,35 @@ def test_what_is_unknown_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_same_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert preflight_of(reading_of(tmp_path), "json", Silent(), Opened(poor())) is ExitCode.FINDINGS
+    assert preflight_of(reading_of(tmp_path), "json", Silent(), Opened(poor()), nothing) is ExitCode.FINDINGS
     document = json.loads(capsys.readouterr().out)
     assert (document["kind"], document["target"], document["account"]) == ("PreflightReport", "eks", ACCOUNT)
     (quotas,) = [result for result in document["results"] if result["check"] == "vCPU quotas"]
     assert (quotas["status"], quotas["findings"][0]["id"]) == ("found", "AWS004")
     assert quotas["findings"][0]["path"] == "nodePools[0] (system).maxSize"
     assert "servicequotas:GetServiceQuota" in quotas["asked"]
+
+
+def test_what_this_machine_lacks_is_shown_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(fine()), lacking) is ExitCode.INVALID
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "This machine"
+    assert lines[1].split() == ["ok", "AWS", "CLI", "aws", "2.7.0"]
+    assert lines[3].strip() == "fix: Install it."
+    assert lines[4] == "1 ok, 1 problem"
+    assert preflight_of(reading_of(tmp_path), "json", Silent(), Opened(poor()), lacking) is ExitCode.FINDINGS
+    machine = json.loads(capsys.readouterr().out)["machine"]
+    assert machine[1] == {
+        "check": "plugin eks v4.4.0", "state": "problem", "found": "not installed", "fix": "Install it."
+    }  # fmt: skip
+
+
+def test_what_this_machine_lacks_is_shown_without_credentials(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(CredentialsError):
+        preflight_of(reading_of(tmp_path), "text", Silent(), machine=lacking)
+    assert "plugin eks v4.4.0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("target", [LOCAL, EXISTING])

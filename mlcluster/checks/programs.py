@@ -1,0 +1,114 @@
+"""The programs that mlcluster starts: the engine, helm, the lab's programs, the AWS CLI."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcluster.aws.cli import FIX, AwsCli, spell
+from mlcluster.checks.model import Check, ok, problem, warning
+
+Version = tuple[int, int, int]
+
+ENGINE, HELM, LAB, AWS_CLI = "engine", "helm", "lab programs", "AWS CLI"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program and where it may come from.
+
+    Attributes:
+        on_path: the one on PATH; None when there is none.
+        version: what that one says; None when it says nothing that is a version.
+        fits: whether mlcluster takes that one.
+        built: the one that mlcluster built; None before that.
+        wanted: the versions that fit, in words.
+    """
+
+    on_path: Path | None
+    version: Version | None
+    fits: bool
+    built: Path | None
+    wanted: str
+
+    @property
+    def used(self) -> Path | None:
+        """The one that mlcluster starts: PATH first when it fits."""
+        return self.on_path if self.fits else self.built
+
+
+def engine_check(engine: Program, building: str) -> Check:
+    """Return whether there is a Pulumi engine that fits.
+
+    Args:
+        engine: what was found.
+        building: what a build takes, as a clause.
+    """
+    other = _unfit(engine)
+    if engine.fits and engine.version:
+        return ok(ENGINE, f"pulumi {spell(engine.version)} ({engine.on_path})")
+    if engine.built:
+        return ok(ENGINE, f"pulumi built by mlcluster ({engine.built}){f'; {other}' if other else ''}")
+    fix = f"Put Pulumi {engine.wanted} on PATH, or let the next command build it: {building}."
+    return warning(ENGINE, other or "there is no pulumi on PATH, and none is built yet", fix)
+
+
+def _unfit(program: Program) -> str:
+    if program.on_path is None or program.fits:
+        return ""
+    said = f"has version {spell(program.version)}" if program.version else "does not tell its version"
+    return f"{program.on_path} {said} and is not used: {program.wanted} fits"
+
+
+def helm_check(helm: Program, configured: str, engine: Path | None) -> Check:
+    """Return whether the built-in Kubernetes provider will find helm.
+
+    The provider starts `$MLCLUSTER_HELM`, else `helm` from PATH, where the directory of the engine comes first.
+
+    Args:
+        helm: what was found.
+        configured: value of MLCLUSTER_HELM; "" when it is not set.
+        engine: the engine that will run; None when it is built first, and helm with it.
+    """
+    if configured:
+        known = Path(configured).is_file()
+        return (
+            ok(HELM, f"{configured} (MLCLUSTER_HELM)") if known else _no_helm(f"MLCLUSTER_HELM: no file {configured}")
+        )
+    if engine is None:
+        return ok(HELM, "it is built together with the engine")
+    if helm.built is not None and helm.built.parent == engine.parent:
+        return ok(HELM, f"helm built by mlcluster ({helm.built})")
+    if helm.fits and helm.version:
+        return ok(HELM, f"helm {spell(helm.version)} ({helm.on_path})")
+    return _no_helm(_unfit(helm) or "helm is not on PATH")
+
+
+def _no_helm(found: str) -> Check:
+    return problem(HELM, found, "Put Helm 3 on PATH, or set MLCLUSTER_HELM to its program.")
+
+
+def lab_check(missing: Sequence[str], go: str, building: str, *, needed: bool) -> Check:
+    """Return whether the programs of the lab are there.
+
+    Args:
+        missing: programs that have to be built.
+        go: the Go on PATH in words; "" when there is none that fits.
+        building: what a build takes, as a clause.
+        needed: whether the spec is for the lab.
+    """
+    if not missing:
+        return ok(LAB, "all are there")
+    names = ", ".join(missing)
+    if not needed:
+        return ok(LAB, f"not built: {names}; only target local needs them")
+    source = f"with {go}" if go else "with Go from its wheel, because no Go that is new enough is on PATH"
+    return warning(LAB, f"not built: {names}", f"Nothing, if you can wait: `up` builds them {source}; {building}.")
+
+
+def aws_cli_check(cli: AwsCli, *, needed: bool) -> Check:
+    """Return whether the AWS CLI fits what the eks component and the kubeconfig want of it."""
+    if not cli.problem and cli.version:
+        return ok(AWS_CLI, f"aws {spell(cli.version)} ({cli.path})")
+    if not needed:
+        return ok(AWS_CLI, f"{cli.problem}; only target eks needs it")
+    return problem(AWS_CLI, f"{cli.problem}; the eks component and the kubeconfig call it", FIX)

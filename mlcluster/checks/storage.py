@@ -1,0 +1,47 @@
+"""Directories of mlcluster on this machine: writable, and with room."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from mlcluster.checks.model import Check, ok, problem, warning
+
+LEAST = 100_000_000
+"""Bytes that state and logs of one run may take."""
+
+SOME = 1_000_000_000
+"""Below this a warning: a plugin alone unpacks to several hundred megabytes."""
+
+Writable = Callable[[Path], bool]
+
+
+def may_write(place: Path) -> bool:
+    """Return whether a directory, or the nearest one above it that exists, can be written to."""
+    while not place.exists():
+        place = place.parent
+    return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+
+
+def directory_check(  # noqa: PLR0913 - the facts of a directory, by name
+    name: str, place: Path, variable: str, free: int, *, writable: bool = True, needed: int = 0
+) -> Check:
+    """Return whether a directory can take what mlcluster will write.
+
+    Args:
+        name: of the check.
+        place: the directory, whether it exists or not.
+        variable: the environment variable that moves it.
+        free: bytes that are free there.
+        writable: whether it can be written to.
+        needed: bytes that the next command needs.
+    """
+    move = f"set {variable} to a directory on another disk"
+    if not writable:
+        return problem(name, f"{place} cannot be written to", f"Correct its owner or mode, or {move}.")
+    room = f"{place}, {free / 1e9:.1f} GB free"
+    if free < max(needed, LEAST):
+        short = f", and {max(needed, LEAST) / 1e9:.1f} GB are needed"
+        return problem(name, room + short, f"Free some space, or {move}.")
+    if free < SOME:
+        return warning(name, room, f"Free some space, or {move}.")
+    return ok(name, room)

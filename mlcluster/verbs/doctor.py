@@ -1,0 +1,73 @@
+"""`mlcluster doctor`: is everything there that the next command needs? Looks only, and never waits for long."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mlcluster.checks.model import Check, Question, State, ok, problem, run
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.progress import Progress
+from mlcluster.report.checks_text import checks_text, doctor_document
+from mlcluster.report.progress import for_terminal
+from mlcluster.spec.problems import SpecInvalidError
+from mlcluster.verbs.machine import machine_questions
+from mlcluster.verbs.output import print_result, use_color
+from mlcluster.verbs.reading import Reading, read
+from mlcluster.verbs.surroundings import cluster_questions
+
+SPEC = "spec"
+
+
+def doctor(path: Path | None, output: str) -> ExitCode:
+    """Print a line for each check with its fix; `INVALID` when there is a problem.
+
+    Args:
+        path: a spec; None to look at this machine only.
+        output: text or json.
+    """
+    checks = diagnose(path, for_terminal())
+    if output == "json":
+        print_result(json.dumps(doctor_document(checks, None if path is None else str(path)), indent=2))
+    else:
+        print_result(checks_text(checks, color=use_color()))
+    return ExitCode.INVALID if any(check.state is State.PROBLEM for check in checks) else ExitCode.OK
+
+
+def diagnose(
+    path: Path | None,
+    progress: Progress,
+    machine: Callable[[Reading | None], Sequence[Question]] = machine_questions,
+    cluster: Callable[[Reading], Sequence[Question]] = cluster_questions,
+) -> list[Check]:
+    """Return the checks of this machine and, with a valid spec, of everything that its cluster needs."""
+    reading, first = (None, []) if path is None else _spec(path)
+    questions = [*machine(reading), *(cluster(reading) if reading is not None else ())]
+    checks, given_up = run(questions, progress)
+    if given_up:
+        _end_children()
+    return [*first, *checks]
+
+
+def _spec(path: Path) -> tuple[Reading | None, list[Check]]:
+    hint = f"Run `mlcluster validate {path}`."
+    try:
+        reading = read(path)
+    except SpecInvalidError as error:
+        count = len(error.problems) + error.more
+        return None, [problem(SPEC, f"{path} has {count} problem{'' if count == 1 else 's'}", hint)]
+    except MlclusterError as error:
+        return None, [problem(SPEC, error.happened, error.hint)]
+    blocking = [finding for finding in reading.findings if finding.blocks]
+    if blocking:
+        return reading, [problem(SPEC, f"{path}: {', '.join(dict.fromkeys(one.id for one in blocking))}", hint)]
+    return reading, [ok(SPEC, f"{path} is valid")]
+
+
+def _end_children() -> None:
+    """End the programs that a check started and that do not answer, so that they do not outlive this one."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()

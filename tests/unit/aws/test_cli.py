@@ -1,0 +1,76 @@
+"""The AWS CLI on PATH: real executables, each with what an AWS CLI of some kind prints."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcluster.aws.cli import AwsCli, find_aws_cli, fits, parse
+
+pytestmark = pytest.mark.unit
+
+
+def _probe(directory: Path, script: str, seconds: float = 60.0) -> AwsCli:
+    program = directory / "aws"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return find_aws_cli(seconds, lambda _name: str(program))
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("aws-cli/2.7.0 Python/3.9.11 Linux/6.1 exe/x86_64.debian.12 prompt/off", (2, 7, 0)),
+        ("aws-cli/2.31.13 Python/3.13.7 Darwin/24.6.0 exe/arm64", (2, 31, 13)),
+        ("aws-cli/1.24.0 Python/3.8.8 Linux/5.4 botocore/1.26.0", (1, 24, 0)),
+        ("aws-cli/3.0.0 Python/3.14.0", (3, 0, 0)),
+    ],
+)
+def test_versions_that_fit(said: str, version: tuple[int, int, int], tmp_path: Path) -> None:
+    found = _probe(tmp_path, f"echo '{said}'")
+    assert (found.version, found.problem, found.path) == (version, "", tmp_path / "aws")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["aws-cli/2.6.0 Python/3.9.11 Linux/6.1", "aws-cli/1.23.13 Python/3.8.8 Linux/5.4", "aws-cli/0.9.0 Python/2.7"],
+)
+def test_versions_that_are_too_old(said: str, tmp_path: Path) -> None:
+    found = _probe(tmp_path, f"echo '{said}'")
+    assert found.version is not None
+    assert found.problem.endswith(f"is the AWS CLI {said.split(maxsplit=1)[0].removeprefix('aws-cli/')}, too old")
+
+
+def test_what_is_no_version(tmp_path: Path) -> None:
+    assert _probe(tmp_path, "echo 'hello there'").problem.endswith("printed 'hello there' instead of a version")
+    assert _probe(tmp_path, "echo 'aws-cli/2.7.0' >&2").problem.endswith("printed '' instead of a version")
+    assert _probe(tmp_path, "head -c 4000 /dev/zero | tr '\\0' '\\377'").version is None
+
+
+def test_one_that_fails(tmp_path: Path) -> None:
+    found = _probe(tmp_path, "echo 'ImportError: no module named awscli' >&2; exit 3")
+    assert found.problem.endswith("failed with exit code 3: ImportError: no module named awscli")
+
+
+def test_one_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    marker = tmp_path / "pid"
+    found = _probe(tmp_path, f'sleep 600 &\necho $! > "{marker}"\nwait', seconds=2.0)
+    assert found.problem.endswith("did not answer within 2 s")
+    assert found.version is None
+    waiting = marker.read_text("utf-8").strip()
+    state = Path(f"/proc/{waiting}/stat")
+    assert not state.exists() or " Z " in state.read_text("utf-8")
+
+
+def test_one_that_cannot_be_started(tmp_path: Path) -> None:
+    (tmp_path / "aws").write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    (tmp_path / "aws").chmod(0o755)
+    assert "failed with exit code 126" in find_aws_cli(1.0, lambda _name: str(tmp_path / "aws")).problem
+
+
+def test_none_at_all() -> None:
+    assert find_aws_cli(1.0, lambda _name: None) == AwsCli(None, None, "the AWS CLI (`aws`) is not on PATH")
+
+
+def test_the_bounds_of_the_component() -> None:
+    assert [fits(one) for one in ((1, 23, 9), (1, 24, 0), (2, 6, 9), (2, 7, 0))] == [False, True, False, True]
+    assert parse("") is None

@@ -1,0 +1,33 @@
+"""Every verb that a message or a page tells a user to run exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from mlcluster.cli import app
+
+pytestmark = pytest.mark.unit
+_NAMED = re.compile(r"`mlcluster ([a-z]+(?: [a-z]+)?)")
+
+
+def _verbs() -> dict[str, set[str]]:
+    """Each verb with the verbs below it."""
+    root = typer.main.get_command(app)
+    return {name: set(getattr(command, "commands", ())) for name, command in getattr(root, "commands", {}).items()}
+
+
+@pytest.mark.parametrize("where", ["mlcluster", "docs", "templates", "README.md"])
+def test_named_verbs_exist(where: str, project_root: Path) -> None:
+    place = project_root / where
+    files = [
+        path for path in ([place] if place.is_file() else place.rglob("*.*")) if path.suffix in {".py", ".md", ".yaml"}
+    ]
+    assert files
+    verbs = _verbs()
+    for path in files:
+        for named in _NAMED.findall(path.read_text("utf-8")):
+            verb, _, below = named.partition(" ")
+            assert verb in verbs, f"{path}: {named}"
+            assert not (verbs[verb] and below) or below in verbs[verb], f"{path}: {named}"
