@@ -10,7 +10,7 @@ from mlcluster.kubernetes_provider.values import Secret, has_unknown, is_unknown
 
 # Arguments of the official provider that ask for something this one does not do.
 _NOT_HERE = {
-    "renderYamlToDirectory": "use `mlcluster render`",
+    "renderYamlToDirectory": "use `mlcluster plan -o yaml`",
     "deleteUnreachable": "a cluster that does not answer is an error here",
     "skipUpdateUnreachable": "a cluster that does not answer is an error here",
     "cluster": "name a context instead",

@@ -20,12 +20,27 @@ else of the plan changes. Node images, the Kubernetes control plane and what AWS
 mlcluster's to fetch and are not listed here. An entry of `values:` that names an image is taken as it is written.
 
 The cluster's container runtime must trust the registry, and the machine that runs `mlcluster up` must be logged in to
-it (`helm registry login`). The official Kubernetes plugin of Pulumi is not in any package registry either: bring it
-along, or set `target.kubernetesProvider: builtin` on `existing`.
+it (`helm registry login`).
 
 When a chart cannot be had, `preview` and `up` say which one, in which version, from where, what Helm's cache on this
 machine has of it, and what Helm said. Helm uses packages of its cache for nothing: they save the download when you fill
 the mirror.
+
+## Plugins of the engine
+
+`local`, and `existing` with `kubernetesProvider: builtin`, need none. `mlcluster plugins list cluster.yaml` says which
+ones another cluster needs, in which versions. They are not in a package registry: fetch the archives of their releases
+(`pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`, under the releases of
+[pulumi-aws](https://github.com/pulumi/pulumi-aws/releases), [pulumi-eks](https://github.com/pulumi/pulumi-eks/releases)
+and [pulumi-kubernetes](https://github.com/pulumi/pulumi-kubernetes/releases)), carry them to the machine that runs
+mlcluster, keep their names, and install them with the engine that mlcluster runs:
+
+```bash
+mlcluster plugins install cluster.yaml --from archives/
+```
+
+Each archive is read to its end before anything is unpacked. With a mirror instead of archives, set Pulumi's
+`PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES`, which is passed on to the engine.
 
 ## What your cluster needs
 

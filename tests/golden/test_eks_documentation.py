@@ -15,12 +15,13 @@ import pytest
 from botocore.session import Session
 from typer.main import get_command
 
+from mlcluster.aws.cli import OLDEST, OLDEST_V1
 from mlcluster.aws.leftovers import prices
 from mlcluster.aws.preflight import PERMISSIONS
 from mlcluster.cli import app
+from mlcluster.engine.plugin_pins import all_plugins
 from mlcluster.kubernetes_provider import VERSION as KUBERNETES_VERSION
 from mlcluster.lab.toolchain.fit import PULUMI_RANGE
-from stacks.eks.registration import AWS_VERSION, EKS_VERSION
 
 pytestmark = pytest.mark.golden
 
@@ -210,9 +211,11 @@ def test_only_making_reading_and_tagging_has_no_scope(project_root: Path, name: 
 
 def test_versions_of_the_first_run(project_root: Path) -> None:
     page = (project_root / "docs" / "eks-first-run.md").read_text("utf-8")
-    for name, version in (("aws", AWS_VERSION), ("eks", EKS_VERSION), ("kubernetes", KUBERNETES_VERSION)):
-        assert f"pulumi plugin install resource {name} v{version}\n" in page
-        assert f"`{name}` {version}" in page
+    assert KUBERNETES_VERSION in page
+    for pin in all_plugins():
+        assert f"`{pin.name}` {pin.version}" in page
+    oldest, oldest_v1 = (f"{bound[0]}.{bound[1]}" for bound in (OLDEST, OLDEST_V1))
+    assert f"AWS CLI {oldest} or newer (of version 1: {oldest_v1})" in page
     least, below = (f"{bound[0]}.{bound[1]}" for bound in PULUMI_RANGE)
     assert f"Pulumi CLI, {least} up to below {below}" in page
 

@@ -22,7 +22,7 @@ def _verbs() -> dict[str, set[str]]:
 def test_named_verbs_exist(where: str, project_root: Path) -> None:
     place = project_root / where
     files = [
-        path for path in ([place] if place.is_file() else place.rglob("*.*")) if path.suffix in {".py", ".md", ".yaml"}
+        path for path in ([place] if place.is_file() else place.rglob("*.*")) if path.suffix in {".py", ".md", ".j2"}
     ]
     assert files
     verbs = _verbs()
