@@ -15,7 +15,7 @@ TRAIN: Data = {"name": "train", "instanceType": "p5.48xlarge", "maxSize": 8}
 SHARED: Data = {"name": "shared", "instanceType": "p4d.24xlarge", "maxSize": 2, "gpu": {"mig": "all-1g.5gb"}}
 SHAPE: Data = {"name": "own", "nodeShape": {"cpu": "10", "memory": "100Gi"}, "maxSize": 2}
 LOCAL: Data = {"kind": "local"}
-EXISTING: Data = {"kind": "existing", "kubernetesProvider": "builtin"}
+EXISTING: Data = {"kind": "existing"}
 
 
 def cluster(*pools: Data, target: Data = LOCAL, **rest: Any) -> Data:

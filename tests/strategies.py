@@ -55,8 +55,8 @@ def _target(draw: st.DrawFn, kind: str) -> Data:
     required: dict[str, st.SearchStrategy[Any]] = {"kind": st.just(kind)}
     if kind == "eks":
         required["region"] = st.sampled_from(["us-west-2", "eu-central-1"])
-    if kind == "existing":
-        required["kubernetesProvider"] = st.just("builtin")
+    if kind in {"eks", "existing"}:
+        optional[kind]["kubernetesProvider"] = st.sampled_from(["builtin", "official"])
     return draw(st.fixed_dictionaries(required, optional=optional[kind]))
 
 

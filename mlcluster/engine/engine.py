@@ -20,6 +20,7 @@ from mlcluster.engine.state import (
     foreign_in,
     outputs_in,
     pending_in,
+    provider_in,
     releases_in,
     resources_in,
     with_created,
@@ -226,9 +227,15 @@ class Engine:
         self._checked = True
 
     def _recorded_in_state(self) -> StackSettings | None:
-        """In a shared backend another machine may have made the stack: its outputs say for which cluster."""
+        """In a shared backend another machine may have made the stack: its outputs say for which cluster.
+
+        The notes in its objects say by which provider.
+        """
         uid = "" if self.home.owns_backend else self.outputs().get("clusterUid", "")
-        return replace(self.settings, cluster_uid=uid) if uid else None
+        if not uid:
+            return None
+        provider = provider_in(self._console.deployment()) or self.settings.provider
+        return replace(self.settings, cluster_uid=uid, provider=provider)
 
     def _opened(self) -> Any:
         command = self._console.process()

@@ -37,8 +37,9 @@ class StackSettings:
         if self.provider != now.provider:
             raise MlclusterError(
                 doing,
-                f"its state was written by the {self.provider} Kubernetes provider, this run has the {now.provider}",
-                f"Go on with the {self.provider} provider, or take the cluster down first.",
+                f"the {self.provider} Kubernetes provider wrote its state, and this run uses the {now.provider} one",
+                f"Set `kubernetesProvider: {self.provider}` under `target` in the spec (`eks` and `existing`). "
+                f"To change the provider, run `mlcluster down` with that setting first.",
             )
         if self.cluster_uid and now.cluster_uid and self.cluster_uid != now.cluster_uid:
             raise MlclusterError(

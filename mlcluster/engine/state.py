@@ -7,10 +7,12 @@ from typing import Any
 
 from mlcluster.engine.events import is_internal, plan_id
 from mlcluster.engine.identifiers import provider_id
+from mlcluster.engine.settings import Provider
 from mlcluster.rules.upgrades import Deployed
 
 OWNER_LABEL = ("app.kubernetes.io/managed-by", "mlcluster")
 _CHECKPOINT_VERSION = 3
+_NOTE, _BUILTIN_NOTE = "__fieldManager", "__mlclusterOwner"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
@@ -95,6 +97,18 @@ def _deployed(item: Mapping[str, Any]) -> Deployed | None:
         str(inputs.get("chart") or ""),
         str(version or ""),
     )
+
+
+def provider_in(deployment: Mapping[str, Any]) -> Provider | None:
+    """Return the Kubernetes provider that wrote the objects of a state; None where the state holds no objects.
+
+    Both keep notes among the outputs of an object. The built-in provider adds the cluster label of the last write.
+    """
+    for item in deployment.get("resources") or []:
+        outputs = item.get("outputs") or {}
+        if item["type"].startswith("kubernetes:") and item["type"] != _RELEASE and _NOTE in outputs:
+            return "builtin" if _BUILTIN_NOTE in outputs else "official"
+    return None
 
 
 def pending_in(deployment: Mapping[str, Any]) -> list[Pending]:

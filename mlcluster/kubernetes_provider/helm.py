@@ -2,15 +2,28 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from typing import Any
 
 from mlcluster.errors import MlclusterError
 
-HELM = "MLCLUSTER_HELM"  # names the binary; else `helm` on PATH
+HELM = "MLCLUSTER_HELM"
+"""Names the Helm executable; without it Helm 3 on PATH is used, else the one of the toolchain."""
 _TAIL = 1500  # characters of helm's own words that a message keeps
 _GRACE = 60.0  # seconds on top of helm's own timeout before we give up on it
+
+
+def find_helm() -> str | None:
+    """Return the Helm executable that releases use; None when there is none that fits."""
+    given = os.environ.get(HELM)
+    if given:
+        return shutil.which(given)
+    from mlcluster.lab.toolchain import find_tool  # costs an import that a cluster without releases does without
+
+    found = find_tool("helm")
+    return None if found is None else str(found)
 
 
 class HelmError(MlclusterError):
@@ -44,7 +57,7 @@ class Helm:
             private.flush()
             try:
                 done = subprocess.run(
-                    [os.environ.get(HELM) or "helm", *argv, "--kubeconfig", private.name],
+                    [find_helm() or "helm", *argv, "--kubeconfig", private.name],
                     input=None if values is None else json.dumps(values),
                     stdin=subprocess.DEVNULL if values is None else None,
                     capture_output=True,
@@ -53,7 +66,7 @@ class Helm:
                     timeout=seconds + _GRACE,
                 )
             except FileNotFoundError:
-                raise HelmError(doing, "helm is not installed", f"put it on PATH or name it in {HELM}") from None
+                raise HelmError(doing, "Helm 3 is not installed", f"put it on PATH or name it in {HELM}") from None
             except subprocess.TimeoutExpired:
                 raise HelmError(doing, f"helm did not end within {seconds + _GRACE:.0f} s") from None
         if done.returncode:

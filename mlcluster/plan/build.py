@@ -110,7 +110,9 @@ def _facts(spec: ClusterSpec) -> ClusterFacts:
     budget = spec.budget.max_hourly_usd if spec.budget else None
     match target:
         case EksTarget():
-            return ClusterFacts(name, "eks", target.region, target.kubernetes_version, "official", budget)
+            return ClusterFacts(
+                name, "eks", target.region, target.kubernetes_version, target.kubernetes_provider, budget
+            )
         case ExistingTarget():
             return ClusterFacts(name, "existing", "", "", target.kubernetes_provider, budget)
         case LocalTarget():

@@ -1,6 +1,6 @@
 """The base of every spec model, and the field types that several models share."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
@@ -55,6 +55,9 @@ KubernetesVersion = Annotated[str, Field(pattern=r"^1\.[0-9]{2}$")]
 
 ZoneName = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$")]
 """An availability zone by name: us-west-2a."""
+
+KubernetesProvider = Literal["official", "builtin"]
+"""Which Pulumi provider writes the Kubernetes objects of a stack; a stack never changes from one to the other."""
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 

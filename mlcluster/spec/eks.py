@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import KubernetesVersion, SpecModel, ZoneName
+from mlcluster.spec.base import KubernetesProvider, KubernetesVersion, SpecModel, ZoneName
 from mlcluster.spec.teams import Cidr
 
 SubnetId = Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")]
@@ -78,5 +78,7 @@ class EksTarget(SpecModel):
     """After standard support ends: upgrade by itself (standard), or pay six times as much for the control plane."""
     deletion_protection: bool = True
     """AWS refuses to delete the control plane; `down` refuses too."""
+    kubernetes_provider: KubernetesProvider = "builtin"
+    """Pulumi provider for Kubernetes objects: the built-in one, or the official plugin, which you install."""
     autoscaler: Literal["karpenter", "clusterAutoscaler", "none"] = "clusterAutoscaler"
     """Who adds and removes nodes between minSize and maxSize."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import Name, SpecModel
+from mlcluster.spec.base import KubernetesProvider, Name, SpecModel
 from mlcluster.spec.eks import EksTarget
 
 
@@ -16,8 +16,8 @@ class ExistingTarget(SpecModel):
     """Path of the kubeconfig, relative to the spec; default: $KUBECONFIG, then ~/.kube/config."""
     context: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     """Context in the kubeconfig; default: its current one."""
-    kubernetes_provider: Literal["official", "builtin"] = "official"
-    """Pulumi provider: the official plugin, or the built-in one for sites that cannot download it."""
+    kubernetes_provider: KubernetesProvider = "builtin"
+    """Pulumi provider for Kubernetes objects: the built-in one, or the official plugin, which you install."""
 
 
 class LocalTarget(SpecModel):

@@ -1,9 +1,11 @@
-"""The programs that a run needs: the engine always, the lab's on `local`."""
+"""The programs that a run needs: the engine always, the lab's on `local`, Helm for releases."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlcluster.errors import MlclusterError
 from mlcluster.progress import Progress
 from mlcluster.verbs.reading import Reading
 
@@ -29,6 +31,7 @@ def tools_of(reading: Reading, progress: Progress) -> Tools:
     if reading.plan.cluster.target != "local":
         found = find_tool("pulumi")
         if found is not None:
+            _provide_helm(reading, progress)
             return Tools(found, None)
     running = {release.name for release in reading.plan.releases if release.realisation == "process"}
     controllers = [name for name in optional.NAMES if name in running]
@@ -42,3 +45,29 @@ def engine_of(progress: Progress) -> Path:
     from mlcluster.lab.toolchain import ensure_tool
 
     return ensure_tool("pulumi", progress)
+
+
+def _provide_helm(reading: Reading, progress: Progress) -> None:
+    """Find the Helm executable that the built-in provider runs, or build it; the official plugin brings its own.
+
+    Raises:
+        MlclusterError: `MLCLUSTER_HELM` names no program, or Helm cannot be built.
+    """
+    from mlcluster.kubernetes_provider.helm import HELM, find_helm
+    from mlcluster.lab.toolchain import ensure_tool
+
+    releases = [release.name for release in reading.plan.releases if release.realisation == "helm"]
+    if reading.plan.cluster.kubernetes_provider == "official" or not releases or find_helm() is not None:
+        return
+    doing, needed = "looking for Helm", f"{', '.join(releases)} need it"
+    given = os.environ.get(HELM)
+    if given:
+        hint = f"Name a Helm 3 executable in {HELM}, or unset it."
+        raise MlclusterError(doing, f"{HELM} is {given}, which is not a program; {needed}", hint)
+    try:
+        ensure_tool("helm", progress)
+    except MlclusterError as error:
+        hint = f"Put Helm 3 on PATH, or name it in {HELM}."
+        raise MlclusterError(
+            doing, f"there is no Helm 3 on PATH ({needed}), and it could not be built: {error}", hint
+        ) from error

@@ -16,7 +16,7 @@ from mlcluster.plan.values import Base64Text, Joined, JsonText, Ref
 from tests.fakes.cloud import Cloud
 
 REGION, ACCOUNT = "us-west-2", "111122223333"
-SETTINGS = StackSettings(cluster_uid="", provider="official", target="eks", spec_name="atlas")
+SETTINGS = StackSettings(cluster_uid="", provider="builtin", target="eks", spec_name="atlas")
 TAGS = {"app.kubernetes.io/managed-by": "mlcluster"}
 CLUSTER = "Cluster/atlas"
 

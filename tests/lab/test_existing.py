@@ -22,7 +22,7 @@ SPEC = """\
 apiVersion: mlcluster/v1alpha1
 kind: Cluster
 metadata: {{name: shared}}
-target: {{kind: existing, kubeconfig: {kubeconfig}, kubernetesProvider: builtin}}
+target: {{kind: existing, kubeconfig: {kubeconfig}}}
 components: {{kueue: {{install: false}}}}
 nodePools:
   - name: cpu

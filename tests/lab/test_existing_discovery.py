@@ -25,7 +25,7 @@ SPEC = """\
 apiVersion: mlcluster/v1alpha1
 kind: Cluster
 metadata: {{name: guest}}
-target: {{kind: existing, kubeconfig: {kubeconfig}, kubernetesProvider: builtin}}
+target: {{kind: existing, kubeconfig: {kubeconfig}}}
 components: {components}
 nodePools:
   - name: cpu

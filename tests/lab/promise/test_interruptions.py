@@ -147,7 +147,7 @@ def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
     dead.write_text(kubeconfig.replace(f"127.0.0.1:{port}", "127.0.0.1:1"), "utf-8")
     try:
         pools = "  - {name: cpu, instanceType: m7i.2xlarge, maxSize: 2, selector: {role: cpu}}\nteams: []\n"
-        target = f"target: {{kind: existing, kubeconfig: {dead}, kubernetesProvider: builtin}}\nnodePools:\n"
+        target = f"target: {{kind: existing, kubeconfig: {dead}}}\nnodePools:\n"
         head = HEAD.split("target:", maxsplit=1)[0].replace("crowd", "dead")
         crowd.spec.write_text(head + target + pools, "utf-8")
         for verb in ("preview", "up", "status", "down"):

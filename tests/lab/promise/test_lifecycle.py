@@ -106,7 +106,7 @@ def test_cluster_of_another_stack_is_refused(cluster: Cluster, tmp_path: Path) -
         f"""apiVersion: mlcluster/v1alpha1
 kind: Cluster
 metadata: {{name: other}}
-target: {{kind: existing, kubeconfig: {cluster.kubeconfig}, kubernetesProvider: builtin}}
+target: {{kind: existing, kubeconfig: {cluster.kubeconfig}}}
 components: {{kueue: {{install: false}}}}
 nodePools:
   - {{name: system, instanceType: m7i.2xlarge, maxSize: 4, selector: {{{names.POOL}: system}}}}

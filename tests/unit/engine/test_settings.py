@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.engine.settings import StackSettings, read_settings, write_settings
+from mlcluster.engine.settings import Provider, StackSettings, read_settings, write_settings
 from mlcluster.errors import MlclusterError
 
 pytestmark = pytest.mark.unit
@@ -47,3 +47,12 @@ def test_another_cluster_or_provider_is_refused_and_both_are_named(
     with pytest.raises(MlclusterError) as caught:
         SETTINGS.check(replace(SETTINGS, **change))  # type: ignore[arg-type] # parametrised
     assert all(word in caught.value.happened for word in words)
+
+
+@pytest.mark.parametrize(("recorded", "now"), [("official", "builtin"), ("builtin", "official")])
+def test_the_hint_says_how_to_keep_the_provider_that_wrote_the_stack(recorded: Provider, now: Provider) -> None:
+    """Stacks on `existing` and `eks` were written by the official provider while it was the default."""
+    written, this = StackSettings("uid-1", recorded, "eks", "atlas"), StackSettings("uid-1", now, "eks", "atlas")
+    with pytest.raises(MlclusterError) as caught:
+        written.check(this)
+    assert f"`kubernetesProvider: {recorded}`" in str(caught.value.hint)

@@ -10,6 +10,7 @@ from mlcluster.engine.state import (
     foreign_in,
     parse_checkpoint,
     pending_in,
+    provider_in,
     resources_in,
     with_created,
     without_retention,
@@ -90,6 +91,17 @@ def test_what_was_kept_is_deleted_once_it_is_asked_for() -> None:
     kept, other = (_item(name) | {"retainOnDelete": True} for name in ("FileSystem/a", "Key/k"))
     after = without_retention({"resources": [kept, other]}, ["FileSystem/a"])
     assert [item["retainOnDelete"] for item in after["resources"]] == [False, True]
+
+
+def test_the_notes_in_objects_say_which_provider_wrote_them() -> None:
+    """`__fieldManager`: checkpointObject in provider.go of the official provider writes it, and the built-in one."""
+    release = _item("Release/a", "kubernetes:helm.sh/v3:Release", outputs={"__fieldManager": "x"})
+    official = {**_map("a"), "outputs": {"__fieldManager": "pulumi-kubernetes-1f2e", "__inputs": {}}}
+    builtin = {**_map("b"), "outputs": {"__fieldManager": "mlcluster", "__mlclusterOwner": ""}}
+    node_group = _item("g", "aws:eks/nodeGroup:NodeGroup", outputs={})
+    assert provider_in({}) is provider_in({"resources": [release, node_group, _map("c")]}) is None
+    assert provider_in({"resources": [release, official]}) == "official"
+    assert provider_in({"resources": [builtin]}) == "builtin"
 
 
 def test_open_creations_join_the_state_once_and_other_operations_stay() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mlcluster.kubernetes_provider import VERSION, install
+from mlcluster.kubernetes_provider import FOLDER, VERSION, install, uninstall
 from mlcluster.kubernetes_provider.faults import ENVIRONMENT, Fault, FaultError, Faults
-from mlcluster.kubernetes_provider.helm import Helm, HelmError
+from mlcluster.kubernetes_provider.helm import Helm, HelmError, find_helm
 
 pytestmark = pytest.mark.unit
 
@@ -95,3 +95,30 @@ def test_helm_failures_carry_its_words(helm: Helm, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MLCLUSTER_HELM", "/no/such/helm")
     with pytest.raises(HelmError, match="not installed"):
         helm.run("version")
+
+
+def test_a_helm_of_another_major_version_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLCLUSTER_HELM", raising=False)
+    monkeypatch.setenv("MLCLUSTER_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_helm() is None
+    for version, found in (("v4.0.1", None), ("v3.9.0", str(tmp_path / "helm"))):
+        (tmp_path / "helm").unlink(missing_ok=True)
+        (tmp_path / "helm").write_text(f"#!/bin/sh\necho {version}+g0\n")
+        (tmp_path / "helm").chmod(0o755)
+        assert find_helm() == found
+
+
+def test_the_launcher_never_overwrites_the_official_plugin_and_makes_way_for_it(tmp_path: Path) -> None:
+    official = tmp_path / "user" / FOLDER
+    official.mkdir(parents=True)
+    (official / "pulumi-resource-kubernetes").write_text("official")
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / FOLDER).symlink_to(official)
+    uninstall(tmp_path)
+    assert (tmp_path / "plugins" / FOLDER).exists()
+    install(tmp_path)
+    assert (official / "pulumi-resource-kubernetes").read_text() == "official"
+    uninstall(tmp_path)
+    uninstall(tmp_path)
+    assert not (tmp_path / "plugins" / FOLDER).exists()

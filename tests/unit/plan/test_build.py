@@ -117,7 +117,7 @@ def _pools(target: Data) -> list[Data]:
 def test_what_the_plan_is_for() -> None:
     eks = planned_unchecked(SYSTEM, target={"kind": "eks", "region": "us-west-2"}, budget={"maxHourlyUsd": 5.0})
     assert [getattr(eks.cluster, field.name) for field in fields(eks.cluster)] == [
-        "atlas", "eks", "us-west-2", "1.35", "official", 5.0,
+        "atlas", "eks", "us-west-2", "1.35", "builtin", 5.0,
     ]  # fmt: skip
     existing = planned(SYSTEM, target=EXISTING).cluster
     assert (existing.target, existing.region, existing.kubernetes_version) == ("existing", "", "")

@@ -82,7 +82,7 @@ class Scene:
         platform = [held("ClusterQueue/research"), held("Namespace/research")]
         self.platform = RememberingEngine("platform", self.log, platform)
         self.root.mkdir(parents=True)
-        home_of(self.reading).record(StackSettings("uid", "official", "eks", "atlas"))
+        home_of(self.reading).record(StackSettings("uid", "builtin", "eks", "atlas"))
 
     @property
     def root(self) -> Path:

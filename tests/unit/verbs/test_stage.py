@@ -32,7 +32,7 @@ def test_the_environment_wins_over_the_spec(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(
     ("target", "provider"),
-    [({"kind": "eks"}, "official"), (EXISTING, "builtin"), (LOCAL, "builtin")],
+    [({"kind": "eks"}, "builtin"), (EXISTING, "builtin"), (LOCAL, "builtin")],
     ids=["eks", "existing", "local"],
 )
 def test_what_a_run_is_for(target: Data, provider: str) -> None:
