@@ -56,7 +56,8 @@ class Cost:
 def objects_of(mark: str) -> Objects:
     """`OBJECTS` objects of the platform of a spec whose names hold `mark`; each round has its own."""
     teams = "\n".join(
-        f"  - {{name: {mark}-{n}, guarantee: {{cpu: {{nodes: 1}}}}, members: {{edit: {{groups: [g{n}]}}}}}}" for n in range(11)
+        f"  - {{name: {mark}-{n}, guarantee: {{cpu: {{nodes: 1}}}}, members: {{edit: {{groups: [g{n}]}}}}}}"
+        for n in range(11)
     )
     spec = parse(
         "apiVersion: mlcluster/v1alpha1\nkind: Cluster\n"
@@ -108,7 +109,9 @@ def _children() -> float:
     return sum(used.ru_utime + used.ru_stime for used in (mine, theirs))
 
 
-def one_round(provider: Provider, number: int, folder: Path, lab: Lab, toolchain: Toolchain, official: Path | None) -> dict[str, Cost]:
+def one_round(
+    provider: Provider, number: int, folder: Path, lab: Lab, toolchain: Toolchain, official: Path | None
+) -> dict[str, Cost]:
     """A fresh stack: preview, up, nothing to do, drift."""
     plan = objects_of(f"{provider[0]}{number}")
     assert len(plan.objects) == OBJECTS, Counter(one.manifest["kind"] for one in plan.objects)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcluster.errors import MlclusterError
+from mlcluster.kube.added_fields import IsOurs, added_fields, without_added
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.kubernetes_provider.ownership import describe, identity
@@ -14,7 +15,7 @@ from mlcluster.kubernetes_provider.ready import NeverReady, patience, skips_awai
 Object = dict[str, Any]
 
 _JSON_PATCH = "application/json-patch+json"
-_ADOPTIONS = 5  # tries until no other manager wrote in between
+_REMOVALS = 5  # tries until no other manager wrote in between
 MANAGER = "mlcluster"  # the field manager of everything we apply
 _NEW_KIND_SECONDS = 30.0  # a CRD made a moment ago is not served at once
 _NEW_NAMESPACE_SECONDS = 10.0
@@ -67,6 +68,24 @@ class Cluster:
 
         return self._patiently(apply)
 
+    def apply_exactly(self, manifest: Object, manager: str = MANAGER) -> Object:
+        """Server-side apply, and the removal of what other managers added where the manifest is exact."""
+        live = self.apply(manifest, manager)
+        for tries_left in reversed(range(_REMOVALS)):
+            added = added_fields(manifest, live, applied_by(manager))
+            if not added:
+                break
+            path, patch = self.kube.path_of(live), without_added(live, added)
+            try:
+                live = self.kube.request(
+                    "PATCH", path, patch, content_type=_JSON_PATCH, params={"fieldManager": manager}
+                )
+            except ApiError as error:
+                if error.status not in {409, 422} or not tries_left:
+                    raise
+                live = self.kube.request("GET", path)  # the object changed since it was read
+        return live
+
     def _patiently(self, call: Callable[[], Object]) -> Object:
         start, pause = time.monotonic(), 0.2
         while True:
@@ -105,7 +124,7 @@ class Cluster:
                 {"op": "replace", "path": f"{entry}/operation", "value": "Apply"},
             ]
             try:
-                return self.kube.request("PATCH", path, adopt, content_type="application/json-patch+json")
+                return self.kube.request("PATCH", path, adopt, content_type=_JSON_PATCH)
             except ApiError as error:
                 if error.status not in {409, 422}:
                     raise
@@ -191,6 +210,11 @@ class Cluster:
 
     def _sleep(self, seconds: float) -> bool:
         return self._cancelled.wait(seconds * self._pace)
+
+
+def applied_by(manager: str) -> IsOurs:
+    """Return what tells the entries of `managedFields` that our applies made; `manager` wrote the object first."""
+    return lambda entry: entry.get("operation") == "Apply" and entry.get("manager") in {manager, MANAGER}
 
 
 def _posted(entry: Object) -> bool:

@@ -3,14 +3,17 @@
 from typing import Any, NamedTuple
 
 from mlcluster.errors import MlclusterError
+from mlcluster.kube.added_fields import added_fields
 from mlcluster.kube.errors import ApiError
-from mlcluster.kubernetes_provider.cluster import Cluster, NotReady
+from mlcluster.kubernetes_provider.cluster import Cluster, NotReady, applied_by
 from mlcluster.kubernetes_provider.ownership import belongs_to, describe, identity, ours, owner
 from mlcluster.kubernetes_provider.ready import skips_await
 from mlcluster.kubernetes_provider.secrecy import seal, seal_secret_object
 from mlcluster.kubernetes_provider.shape import (
+    at,
     cut,
     from_wire,
+    put,
     removed,
     status_drift,
     to_sdk,
@@ -64,7 +67,7 @@ def create(cluster: Cluster, inputs: Object, seconds: float) -> tuple[str, Objec
 
 def _take_up(cluster: Cluster, manifest: Object, live: Object) -> Object:
     refuse_foreign(manifest, live)
-    applied = cluster.apply(_only(manifest, live["metadata"]["uid"]))
+    applied = cluster.apply_exactly(_only(manifest, live["metadata"]["uid"]))
     return cluster.apply_status(manifest) if "status" in manifest else applied
 
 
@@ -84,7 +87,7 @@ def update(cluster: Cluster, before: Object, old_inputs: Object, inputs: Object,
     """
     manifest = to_wire(plain(inputs))
     try:
-        live = cluster.apply(_only(manifest, uid(before)), manager(before))
+        live = cluster.apply_exactly(_only(manifest, uid(before)), manager(before))
     except ApiError as error:
         if not _other_uid(error):
             raise
@@ -150,13 +153,19 @@ def _replaced_by_another(live: Object, before: Object) -> bool:
 
 def _drifted(cluster: Cluster, live: Object, manifest: Object, wanted: Object, applier: str) -> Object:
     main = {key: value for key, value in wanted.items() if key != "status"}
-    found: Object = cut(from_wire(live), main)
-    if found != main:
+    seen = from_wire(live)
+    found: Object = cut(seen, main)
+    added = added_fields(main, live, applied_by(applier))
+    if found != main or added:
         try:
-            would = cluster.dry_run(manifest, applier)
-            found = without_noise(to_sdk(live), to_sdk(would), main)
+            would = to_sdk(cluster.dry_run(manifest, applier))
+            found = without_noise(to_sdk(live), would, main)
+            # What the server fills in is no drift; it stays when the apply takes the whole value back.
+            added = [one for one in added if not (one.whole and at(would, one.path) == at(live, one.path))]
         except ApiError:
             pass  # the cut says enough: a server that refuses our inputs will say so in the update
+    for one in added:
+        found = put(found, seen, one.path)
     if "status" in wanted:
         found["status"] = _status(cluster, live, manifest, wanted["status"])
     return found

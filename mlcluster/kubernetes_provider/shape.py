@@ -4,6 +4,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from mlcluster.kubernetes_provider.values import Path
+
 Object = dict[str, Any]
 
 _ABSENT = object()
@@ -99,6 +101,35 @@ def without_noise(live: Any, would: Any, inputs: Any) -> Any:
             for one, two, three in zip(live, would, [*inputs, *[_ABSENT] * len(live)], strict=False)
         ]
     return cut(live, inputs)
+
+
+def at(value: Any, path: Path) -> Any:
+    """Return the value at a path; None when it is absent."""
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        else:
+            value = value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
+    return value
+
+
+def put(found: Any, live: Any, path: Path) -> Any:
+    """Return a copy of `found` with the live value at a path of `live`; named items of lists are matched by name."""
+    if not path:
+        return live
+    key = path[0]
+    if isinstance(found, dict) and isinstance(live, dict):
+        return {**found, key: put(found.get(key), live[key], path[1:])}
+    if isinstance(found, list) and isinstance(live, list) and isinstance(key, int):
+        place = _place(found, live[key], key)
+        return [put(item, live[key], path[1:]) if index == place else item for index, item in enumerate(found)]
+    return live
+
+
+def _place(items: list[Any], item: Any, index: int) -> int:
+    name = item.get("name") if isinstance(item, dict) else None
+    named = (place for place, one in enumerate(items) if isinstance(one, dict) and one.get("name") == name)
+    return index if name is None else next(named, index)
 
 
 def status_drift(live: Any, inputs: Any) -> Any:

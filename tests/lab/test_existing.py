@@ -58,6 +58,22 @@ def _node(name: str, role: str, **devices: str) -> dict[str, Any]:
     }
 
 
+def _narrowed_by_hand(kube: Kube, run: Callable[..., str]) -> None:
+    """A policy for all pods that another manager limits to some: every verb sees it, and `up` opens it again."""
+    policies = kube.list("networking.k8s.io/v1", "NetworkPolicy", "vision")
+    policy = next(one for one in policies if one["spec"]["podSelector"] == {})
+    narrowed = {"spec": {"podSelector": {"matchLabels": {"app": "web"}}}}
+    name, path = policy["metadata"]["name"], "spec.podSelector.matchLabels"
+    kube.patch("networking.k8s.io/v1", "NetworkPolicy", name, narrowed, "vision", field_manager="kubectl-edit")
+    seen = json.loads(run("status", "-o", "json"))
+    assert (seen["state"], [entry["id"] for entry in seen["drifted"]]) == ("drifted", [f"NetworkPolicy/vision/{name}"])
+    assert any(found.startswith(path) for found in seen["drifted"][0]["paths"])
+    assert path in run("preview")
+    run("up", "--yes")
+    assert kube.request("GET", kube.path_of(policy))["spec"] == policy["spec"]
+    assert json.loads(run("status", "-o", "json"))["state"] == "ready"
+
+
 @pytest.fixture(scope="module")
 def foreign(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
     """Somebody else's cluster: four nodes and a Kueue."""
@@ -117,6 +133,7 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
         spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=2), "utf-8")
         document = json.loads(run("status", "-o", "json"))
         assert [entry["ready"] for entry in document["teams"]] == [True]
+        _narrowed_by_hand(kube, run)
         run("down", "--yes")
         left = {node["metadata"]["name"]: node for node in kube.list("v1", "Node")}
         assert set(left) == set(nodes)

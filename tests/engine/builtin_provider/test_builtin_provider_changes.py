@@ -101,6 +101,57 @@ def test_drift_is_seen_and_put_right_and_foreign_fields_stay(stack: ProviderStac
     assert live["data"] == {"text": "1", "a.b": "c", "extra": "theirs"}
 
 
+def _open_policy(name: str) -> Object:
+    """Lets every pod of the namespace reach every other."""
+    metadata = {"name": "open", "namespace": name, "labels": labels(name)}
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
+
+
+def _pause(name: str) -> Object:
+    """A Deployment with empty maps, of which the server fills one in."""
+    container = {"name": "c", "image": "none", "resources": {"requests": {}}, "securityContext": {}}
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {"securityContext": {}, "containers": [container]}}
+    metadata = {"name": "pause", "namespace": name, "labels": labels(name)}
+    spec = {"replicas": 0, "strategy": {}, "selector": {"matchLabels": {"app": "a"}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def test_what_others_add_to_an_empty_map_is_drift_and_is_removed(stack: ProviderStack, kube: Kube, name: str) -> None:
+    policy, pause = _open_policy(name), _pause(name)
+
+    def program(options: ResourceOptions) -> None:
+        space = Namespace("space", metadata={"name": name, "labels": labels(name)}, opts=options)
+        custom(policy, options, space)
+        custom(pause, options, space)
+
+    stack.up(program)
+    assert stack.up(program, refresh=True).ops() == {}
+    selected = {"podSelector": {"matchLabels": {"app": "one"}}}
+    for spec in (selected, {"ingress": [{"from": [selected]}]}):
+        kube.patch(policy["apiVersion"], policy["kind"], "open", {"spec": spec}, name, field_manager="kubectl-edit")
+    asked = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    kube.request(
+        "PATCH", kube.path_of(pause), {"spec": {"template": {"spec": {"containers": [asked]}}}},
+        content_type="application/strategic-merge-patch+json", params={"fieldManager": "kubectl-edit"},
+    )  # fmt: skip
+
+    planned = stack.preview(program, refresh=True)
+    assert planned.ops() == {"open": "update", "pause": "update"}
+    assert planned.diff("open") == {
+        "spec.podSelector.matchLabels": "delete",
+        "spec.ingress[0].from[0].podSelector.matchLabels": "delete",
+    }
+    assert planned.diff("pause") == {"spec.template.spec.containers[0].resources.requests.cpu": "delete"}
+    done = stack.up(program, refresh=True)
+    assert (done.ops(), done.error) == (planned.ops(), "")
+    live = kube.request("GET", kube.path_of(policy))
+    assert live["spec"] == policy["spec"]
+    (container,) = kube.request("GET", kube.path_of(pause))["spec"]["template"]["spec"]["containers"]
+    assert container["resources"] == {}
+    assert stack.up(program, refresh=True).ops() == {}
+
+
 def test_what_the_server_writes_differently_is_no_drift(stack: ProviderStack, kube: Kube, name: str) -> None:
     stack.up(several(name, cpu="1000m"))
     live = kube.get_object("apps/v1", "Deployment", "web", name)

@@ -1,0 +1,154 @@
+"""What another manager added to fields that a manifest sets exactly; `managedFields` as an API server wrote them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mlcluster.kube.added_fields import added_fields, without_added
+
+pytestmark = pytest.mark.unit
+Object = dict[str, Any]
+
+POLICY: Object = {
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "team", "labels": {}},
+    "spec": {
+        "podSelector": {},
+        "ingress": [{"from": [{"podSelector": {}}]}],
+        "egress": [{"ports": [{"port": 53}], "to": [{"namespaceSelector": {}}]}],
+    },
+}
+DEPLOYMENT: Object = {
+    "kind": "Deployment",
+    "spec": {
+        "strategy": {},
+        "template": {"spec": {"securityContext": {}, "containers": [{"name": "m", "resources": {"requests": {}}}]}},
+    },
+}
+OF_CONTAINER = 'k:{"name":"m"}'
+
+
+def _entry(manager: str, fields: Object, operation: str = "Update", **more: str) -> Object:
+    return {"manager": manager, "operation": operation, "fieldsV1": fields, **more}
+
+
+def _ours(fields: Object) -> Object:
+    return _entry("mlcluster", fields, "Apply")
+
+
+def _is_ours(entry: Mapping[str, Any]) -> bool:
+    return entry["manager"] == "mlcluster" and entry["operation"] == "Apply"
+
+
+def _live(manifest: Object, *entries: Object, **spec: Any) -> Object:
+    metadata = {**manifest.get("metadata", {}), "resourceVersion": "7", "managedFields": list(entries)}
+    return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], **spec}}
+
+
+def _added(manifest: Object, live: Object) -> list[tuple[str, bool, str]]:
+    found = added_fields(manifest, live, _is_ours)
+    return [(".".join(str(part) for part in one.path), one.whole, one.manager) for one in found]
+
+
+def test_an_object_as_it_was_applied_has_no_additions() -> None:
+    live = _live(
+        POLICY,
+        _ours({"f:spec": {"f:egress": {}, "f:ingress": {}, "f:podSelector": {}}}),
+        egress=[{"ports": [{"port": 53, "protocol": "TCP"}], "to": [{"namespaceSelector": {}}]}],
+    )
+    assert _added(POLICY, live) == []
+    assert _added(POLICY, {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}) == []  # says nothing of owners
+
+
+def test_a_narrowed_selector_is_an_addition() -> None:
+    """A label selector has one owner; a patch moves it."""
+    live = _live(
+        POLICY,
+        _ours({"f:spec": {"f:egress": {}, "f:ingress": {}}}),
+        _entry("kubectl-edit", {"f:spec": {"f:podSelector": {}}}),
+        podSelector={"matchLabels": {"app": "x"}},
+    )
+    assert _added(POLICY, live) == [("spec.podSelector.matchLabels", True, "kubectl-edit")]
+
+
+def test_an_addition_inside_a_list_with_one_owner_is_seen_and_so_is_a_further_label() -> None:
+    manifest = {"spec": {**POLICY["spec"], "podSelector": {"matchLabels": {"a": "b"}}}}
+    live = _live(
+        manifest,
+        _ours({"f:spec": {"f:egress": {}}}),
+        _entry("kubectl-edit", {"f:spec": {"f:ingress": {}, "f:podSelector": {}}}),
+        ingress=[{"from": [{"podSelector": {}, "namespaceSelector": {"matchLabels": {"c": "d"}}}]}],
+        podSelector={"matchLabels": {"a": "b", "c": "d"}},
+    )
+    assert _added(manifest, live) == [
+        ("spec.podSelector.matchLabels.c", True, "kubectl-edit"),
+        ("spec.ingress.0.from.0.namespaceSelector", True, "kubectl-edit"),
+    ]
+
+
+def test_a_value_that_another_manager_set_to_the_same_is_no_addition() -> None:
+    shared = {"f:spec": {"f:podSelector": {}}}
+    assert _added(POLICY, _live(POLICY, _ours(shared), _entry("argocd", shared, "Apply"))) == []
+
+
+def test_what_the_server_fills_in_has_no_other_owner() -> None:
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}}
+    assert _added(DEPLOYMENT, _live(DEPLOYMENT, _ours({"f:spec": {"f:strategy": {}}}), strategy=rolling)) == []
+
+
+def test_a_key_in_an_empty_map_is_found_through_lists_with_keys_and_removed_by_one_patch() -> None:
+    added = {"f:resources": {"f:requests": {".": {}, "f:cpu": {}, "f:memory": {}}}}
+    other = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: added, 'k:{"name":"side"}': {}}}}}}
+    ours = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: {".": {}, "f:name": {}}}}}}}
+    requests = {"cpu": "1", "memory": "1Gi"}
+    containers = [{"name": "side"}, {"name": "m", "resources": {"requests": requests}}]
+    live = _live(DEPLOYMENT, _ours(ours), _entry("vpa", other), template={"spec": {"containers": containers}})
+    place = "spec.template.spec.containers.1.resources.requests"
+    assert _added(DEPLOYMENT, live) == [(f"{place}.cpu", False, "vpa"), (f"{place}.memory", False, "vpa")]
+    pointer = f"/{place.replace('.', '/')}"
+    assert without_added(live, added_fields(DEPLOYMENT, live, _is_ours)) == [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+        {"op": "remove", "path": f"{pointer}/memory"},
+        {"op": "remove", "path": f"{pointer}/cpu"},
+    ]
+
+
+def test_a_key_beside_those_of_the_manifest_is_anothers_business() -> None:
+    """A granular map that the manifest fills stays open for others, as server-side apply has it."""
+    manifest = {"spec": {"hard": {"pods": "5"}}}
+    owned = _entry("somebody", {"f:spec": {"f:hard": {"f:services": {}}}})
+    live = _live(manifest, _ours({"f:spec": {"f:hard": {"f:pods": {}}}}), owned, hard={"pods": "5", "services": "1"})
+    assert _added(manifest, live) == []
+
+
+def test_labels_the_status_and_the_rules_of_an_aggregated_role_belong_to_others() -> None:
+    manifest = {
+        "metadata": {"labels": {}}, "spec": {"template": {"metadata": {"annotations": {}}}}, "status": {},
+        "aggregationRule": {}, "rules": [],
+    }  # fmt: skip
+    owned = {
+        "f:metadata": {"f:labels": {"f:a": {}}}, "f:status": {"f:b": {}}, "f:rules": {},
+        "f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:restarted": {}}}}},
+    }  # fmt: skip
+    live = {
+        "metadata": {"labels": {"a": "b"}, "managedFields": [_entry("others", owned)]},
+        "spec": {"template": {"metadata": {"annotations": {"restarted": "now"}}}},
+        "status": {"b": 1}, "aggregationRule": {}, "rules": [{"verbs": ["get"]}],
+    }  # fmt: skip
+    assert added_fields(manifest, live, _is_ours) == []
+
+
+def test_writes_through_a_subresource_do_not_count() -> None:
+    manifest = {"spec": {}}
+    entry = _entry("scaler", {"f:spec": {"f:replicas": {}}}, subresource="scale")
+    assert _added(manifest, _live(manifest, _ours({"f:spec": {}}), entry, replicas=3)) == []
+
+
+def test_items_of_a_set_are_values() -> None:
+    manifest = {"spec": {"names": [{"of": {}}, "a"]}}
+    owned = {"f:spec": {"f:names": {'v:"a"': {}, "i:0": {}, 'v:{"of":{"x":1}}': {}}}}
+    live = _live(
+        manifest, _ours({"f:spec": {"f:names": {'v:"a"': {}}}}), _entry("x", owned), names=[{"of": {"x": 1}}, "a"]
+    )
+    assert _added(manifest, live) == [("spec.names.0.of.x", True, "x")]
