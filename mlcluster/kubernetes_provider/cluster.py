@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcluster.errors import MlclusterError
-from mlcluster.kube.added_fields import IsOurs, added_fields, without_added
+from mlcluster.kube.added_fields import IsOurs
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
+from mlcluster.kube.exact import make_exact
 from mlcluster.kubernetes_provider.ownership import describe, identity
 from mlcluster.kubernetes_provider.ready import NeverReady, patience, skips_await, unready
 
 Object = dict[str, Any]
 
 _JSON_PATCH = "application/json-patch+json"
-_REMOVALS = 5  # tries until no other manager wrote in between
 MANAGER = "mlcluster"  # the field manager of everything we apply
 _NEW_KIND_SECONDS = 30.0  # a CRD made a moment ago is not served at once
 _NEW_NAMESPACE_SECONDS = 10.0
@@ -71,20 +71,7 @@ class Cluster:
     def apply_exactly(self, manifest: Object, manager: str = MANAGER) -> Object:
         """Server-side apply, and the removal of what other managers added where the manifest is exact."""
         live = self.apply(manifest, manager)
-        for tries_left in reversed(range(_REMOVALS)):
-            added = added_fields(manifest, live, applied_by(manager))
-            if not added:
-                break
-            path, patch = self.kube.path_of(live), without_added(live, added)
-            try:
-                live = self.kube.request(
-                    "PATCH", path, patch, content_type=_JSON_PATCH, params={"fieldManager": manager}
-                )
-            except ApiError as error:
-                if error.status not in {409, 422} or not tries_left:
-                    raise
-                live = self.kube.request("GET", path)  # the object changed since it was read
-        return live
+        return make_exact(self.kube, manifest, live, applied_by(manager), manager)
 
     def _patiently(self, call: Callable[[], Object]) -> Object:
         start, pause = time.monotonic(), 0.2

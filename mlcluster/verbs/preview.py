@@ -48,5 +48,6 @@ def _tell(reading: Reading, live: LiveCluster | None, found: Previewed, screen: 
         "previewed": True,
         "planned": 0 if live else platform_size(reading),
         "nodes": found.marks,
+        "added": [*found.added],
     }
     screen.result("PreviewResult", text, told)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mlcluster.engine.events import Changes
 from mlcluster.report.screen import Screen
+from mlcluster.verbs.added import widened
 from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.cloud_changes import change_findings
 from mlcluster.verbs.conditions import tell
@@ -25,17 +26,19 @@ class Previewed:
         changes: of each stack.
         going: what would be destroyed.
         marks: what would change on nodes that somebody else made, in lines.
+        added: what other managers added to managed objects and `up` removes beside the engine, in lines.
     """
 
     stages: list[Stage]
     changes: list[Changes]
     going: list[Destruction]
     marks: list[str]
+    added: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
         """How many changes the engine and the cluster have told."""
-        return sum(len(found.effective) for found in self.changes) + len(self.marks)
+        return sum(len(found.effective) for found in self.changes) + len(self.marks) + len(self.added)
 
 
 def previewed(
@@ -51,7 +54,8 @@ def previewed(
     if is_eks(reading):
         tell(reading, change_findings(reading, stages[:1], changes[:1]), screen)
     marks = _node_marks(reading, live, screen)
-    return Previewed(stages, changes, destructions(None if live is None else live.kube, changes), marks)
+    added = _added(reading, live, screen)
+    return Previewed(stages, changes, destructions(None if live is None else live.kube, changes), marks, added)
 
 
 def platform_size(reading: Reading) -> int:
@@ -86,6 +90,14 @@ def _preview_all(stages: Iterable[Stage], screen: Screen, *, refresh: bool) -> l
         screen.changes(stage.title, changes)
         previews.append(changes)
     return previews
+
+
+def _added(reading: Reading, live: LiveCluster | None, screen: Screen) -> tuple[str, ...]:
+    """What other managers added to managed objects, shown."""
+    lines = () if live is None else tuple(one.text for one in widened(reading.plan, live.kube))
+    for line in lines:
+        screen.say(line)
+    return lines
 
 
 def _node_marks(reading: Reading, live: LiveCluster | None, screen: Screen) -> list[str]:

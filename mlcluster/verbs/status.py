@@ -13,6 +13,7 @@ from mlcluster.progress import Progress
 from mlcluster.report.progress import for_terminal
 from mlcluster.report.status_text import status_text
 from mlcluster.verbs import ownership
+from mlcluster.verbs.added import Widened, widened
 from mlcluster.verbs.component_status import component_states
 from mlcluster.verbs.live import LiveCluster, open_cluster, stages_of
 from mlcluster.verbs.output import print_result, use_color
@@ -45,8 +46,9 @@ def look(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress)
         held = {entry.plan_id for stage in stages if stage.engine.exists() for entry in stage.engine.resources()}
         seen = [change for stage in stages if stage.engine.exists() for change in stage.engine.drift().effective]
         drift = [change for change in seen if not _is_expected(plan, change)]
+        added = widened(plan, live.kube)
     planned = {entry.id for entry in plan.objects} | {entry.id for entry in plan.resources}
-    drifted = {change.id: change for change in drift}
+    drifted = {change.id for change in drift} | {one.planned.id for one in added}
     document = {
         "apiVersion": "mlcluster/v1alpha1",
         "kind": "Status",
@@ -56,7 +58,7 @@ def look(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress)
         "teams": [_team(plan, live, team.name, held, drifted) for team in plan.teams],
         "missing": sorted(planned - held),
         "unplanned": sorted(held - planned),
-        "drifted": [_drift(change) for change in drift],
+        "drifted": [*(_drift(change) for change in drift), *(_widened(one) for one in added)],
     }
     return {**document, "state": _state(document)}
 
@@ -101,7 +103,7 @@ def _pools(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
     return found
 
 
-def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: dict[str, Change]) -> dict[str, Any]:
+def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: set[str]) -> dict[str, Any]:
     team = next(team for team in plan.teams if team.name == name)
     mine = {entry.id for entry in plan.objects if entry.manifest["metadata"]["labels"].get(names.TEAM) == name}
     queue = live.kube.get_object(KUEUE_API, "ClusterQueue", name)
@@ -117,13 +119,17 @@ def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: dic
         "detail": "" if active else message(queue, "Active"),
         "admitted": int(counts.get("admittedWorkloads") or 0),
         "pending": int(counts.get("pendingWorkloads") or 0),
-        "drifted": sorted(mine & set(drifted)),
+        "drifted": sorted(mine & drifted),
     }
 
 
 def _drift(change: Change) -> dict[str, Any]:
     what = {"delete": "deleted", "update": "changed", "replace": "changed"}.get(change.op, change.op)
     return {"id": change.id, "was": what, "paths": [path for path in change.paths if not path.startswith("__")]}
+
+
+def _widened(one: Widened) -> dict[str, Any]:
+    return {"id": one.planned.id, "was": "changed", "paths": one.paths}
 
 
 def _has_labels(node: dict[str, Any], labels: dict[str, str]) -> bool:

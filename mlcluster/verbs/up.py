@@ -9,6 +9,7 @@ from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
+from mlcluster.verbs.added import remove_added
 from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
 from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
@@ -106,6 +107,7 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
         if changes or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)
     clean_up_removed(live.kube, before, agreed.found.stages[-1], screen.progress, nodes=live.lab is None)
+    remove_added(reading.plan, live.kube, screen.progress)
     put_marks(reading, live.kube, screen.progress)
     stop_unwanted(reading.plan, live, screen.progress)
     wait_until_settled(reading.plan, live.kube, screen.progress)

@@ -411,4 +411,6 @@ def _json_patch(live: Object, operations: list[Object]) -> Object:
             raise Refusal(422, "Invalid", f"test of {operation['path']} failed")
         if operation["op"] == "replace":
             at[last] = operation["value"]
+        if operation["op"] == "remove":
+            del at[int(last) if isinstance(at, list) else last]
     return live
