@@ -86,15 +86,27 @@ def bare_lab(toolchain: Toolchain, folder: Path) -> Iterator[Lab]:
         lab.reset(Silent())
 
 
-def engine_of(provider: Provider, folder: Path, lab: Lab, toolchain: Toolchain, plan: Objects, uid: str) -> Engine:
+@dataclass(frozen=True)
+class Bench:
+    """Where everything runs: a directory, a control plane, the programs, and the official plugin where there is one."""
+
+    folder: Path
+    lab: Lab
+    toolchain: Toolchain
+    official: Path | None
+
+
+def engine_of(bench: Bench, provider: Provider, home: Path, plan: Objects) -> Engine:
     """A stack of its own for one round."""
     module = load("platform")
+    with Kube.from_kubeconfig(bench.lab.kubeconfig) as kube:
+        uid = kube.cluster_uid()
     settings = StackSettings(uid, provider, "existing", "bench")
 
     def program() -> None:
-        module.program(plan, kubeconfig=str(lab.kubeconfig), context=None, cluster_uid=uid)
+        module.program(plan, kubeconfig=str(bench.lab.kubeconfig), context=None, cluster_uid=uid)
 
-    return Engine(StackHome("bench", folder), "mlcluster-platform", program, settings, toolchain.path("pulumi"))
+    return Engine(StackHome("bench", home), "mlcluster-platform", program, settings, bench.toolchain.path("pulumi"))
 
 
 def cost_of(operation: Callable[[], object]) -> Cost:
@@ -109,17 +121,15 @@ def _children() -> float:
     return sum(used.ru_utime + used.ru_stime for used in (mine, theirs))
 
 
-def one_round(
-    provider: Provider, number: int, folder: Path, lab: Lab, toolchain: Toolchain, official: Path | None
-) -> dict[str, Cost]:
+def one_round(bench: Bench, provider: Provider, number: int) -> dict[str, Cost]:
     """A fresh stack: preview, up, nothing to do, drift."""
     plan = objects_of(f"{provider[0]}{number}")
-    assert len(plan.objects) == OBJECTS, Counter(one.manifest["kind"] for one in plan.objects)
-    home = folder / f"{provider}-{number}"
-    if official is not None and provider == "official":
-        _place(official, home / "home")
-    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
-        engine = engine_of(provider, home, lab, toolchain, plan, kube.cluster_uid())
+    if len(plan.objects) != OBJECTS:
+        sys.exit(f"the plan has {Counter(one.manifest['kind'] for one in plan.objects)}, not {OBJECTS} objects")
+    home = bench.folder / f"{provider}-{number}"
+    if bench.official is not None and provider == "official":
+        _place(bench.official, home / "home")
+    engine = engine_of(bench, provider, home, plan)
     engine.open()
     found = {"preview": cost_of(engine.preview), "up": cost_of(engine.up), "up, nothing to do": cost_of(engine.up)}
     found["drift"] = cost_of(engine.drift)
@@ -169,7 +179,7 @@ def main() -> None:
             print(f"{OBJECTS} objects, {given.rounds} rounds, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
             for number in range(given.rounds):
                 for provider in providers:
-                    found[provider].append(one_round(provider, number, folder, lab, toolchain, official))
+                    found[provider].append(one_round(Bench(folder, lab, toolchain, official), provider, number))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     report(found)

@@ -20,7 +20,8 @@ else of the plan changes. Node images, the Kubernetes control plane and what AWS
 mlcluster's to fetch and are not listed here. An entry of `values:` that names an image is taken as it is written.
 
 The cluster's container runtime must trust the registry, and the machine that runs `mlcluster up` must be logged in to
-it (`helm registry login`).
+it (`helm registry login`). The built-in Kubernetes provider comes with mlcluster. With `kubernetesProvider: official`
+bring the plugin along: it is in no package registry.
 
 When a chart cannot be had, `preview` and `up` say which one, in which version, from where, what Helm's cache on this
 machine has of it, and what Helm said. Helm uses packages of its cache for nothing: they save the download when you fill
