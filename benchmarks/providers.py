@@ -171,7 +171,7 @@ def main() -> None:
     official = given.official.absolute() if given.official else None
     if official is None:
         print("no --official: the built-in provider alone")
-    providers: list[Provider] = ["builtin", *(["official"] if official else [])]
+    providers: list[Provider] = ["builtin", "official"] if official else ["builtin"]
     found: dict[Provider, list[dict[str, Cost]]] = {"builtin": [], "official": []}
     folder = Path(tempfile.mkdtemp())
     try:

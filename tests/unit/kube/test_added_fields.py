@@ -38,7 +38,7 @@ def _ours(fields: Object) -> Object:
 
 
 def _is_ours(entry: Mapping[str, Any]) -> bool:
-    return entry["manager"] == "mlcluster" and entry["operation"] == "Apply"
+    return bool(entry["manager"] == "mlcluster" and entry["operation"] == "Apply")
 
 
 def _live(manifest: Object, *entries: Object, **spec: Any) -> Object:
@@ -88,7 +88,7 @@ def test_an_addition_inside_a_list_with_one_owner_is_seen_and_so_is_a_further_la
 
 
 def test_a_value_that_another_manager_set_to_the_same_is_no_addition() -> None:
-    shared = {"f:spec": {"f:podSelector": {}}}
+    shared: Object = {"f:spec": {"f:podSelector": {}}}
     assert _added(POLICY, _live(POLICY, _ours(shared), _entry("argocd", shared, "Apply"))) == []
 
 
@@ -98,9 +98,9 @@ def test_what_the_server_fills_in_has_no_other_owner() -> None:
 
 
 def test_a_key_in_an_empty_map_is_found_through_lists_with_keys_and_removed_by_one_patch() -> None:
-    added = {"f:resources": {"f:requests": {".": {}, "f:cpu": {}, "f:memory": {}}}}
+    added: Object = {"f:resources": {"f:requests": {".": {}, "f:cpu": {}, "f:memory": {}}}}
     other = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: added, 'k:{"name":"side"}': {}}}}}}
-    ours = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: {".": {}, "f:name": {}}}}}}}
+    ours: Object = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: {".": {}, "f:name": {}}}}}}}
     requests = {"cpu": "1", "memory": "1Gi"}
     containers = [{"name": "side"}, {"name": "m", "resources": {"requests": requests}}]
     live = _live(DEPLOYMENT, _ours(ours), _entry("vpa", other), template={"spec": {"containers": containers}})
@@ -123,7 +123,7 @@ def test_a_key_beside_those_of_the_manifest_is_anothers_business() -> None:
 
 
 def test_labels_the_status_and_the_rules_of_an_aggregated_role_belong_to_others() -> None:
-    manifest = {
+    manifest: Object = {
         "metadata": {"labels": {}}, "spec": {"template": {"metadata": {"annotations": {}}}}, "status": {},
         "aggregationRule": {}, "rules": [],
     }  # fmt: skip
@@ -140,14 +140,14 @@ def test_labels_the_status_and_the_rules_of_an_aggregated_role_belong_to_others(
 
 
 def test_writes_through_a_subresource_do_not_count() -> None:
-    manifest = {"spec": {}}
+    manifest: Object = {"spec": {}}
     entry = _entry("scaler", {"f:spec": {"f:replicas": {}}}, subresource="scale")
     assert _added(manifest, _live(manifest, _ours({"f:spec": {}}), entry, replicas=3)) == []
 
 
 def test_items_of_a_set_are_values() -> None:
     manifest = {"spec": {"names": [{"of": {}}, "a"]}}
-    owned = {"f:spec": {"f:names": {'v:"a"': {}, "i:0": {}, 'v:{"of":{"x":1}}': {}}}}
+    owned: Object = {"f:spec": {"f:names": {'v:"a"': {}, "i:0": {}, 'v:{"of":{"x":1}}': {}}}}
     live = _live(
         manifest, _ours({"f:spec": {"f:names": {'v:"a"': {}}}}), _entry("x", owned), names=[{"of": {"x": 1}}, "a"]
     )

@@ -36,7 +36,7 @@ def _narrowed(plan: Plan) -> tuple[FakeApiServer, str]:
     policy = next(one for one in plan.objects if one.manifest["kind"] == "NetworkPolicy")
     live: dict[str, Any] = copy.deepcopy(policy.manifest)
     live["spec"]["podSelector"] = {"matchLabels": {"app": "web"}}
-    rest = {f"f:{key}": {} for key in live["spec"] if key != "podSelector"}
+    rest: dict[str, Any] = {f"f:{key}": {} for key in live["spec"] if key != "podSelector"}
     live["metadata"]["managedFields"] = [
         {"manager": "pulumi-kubernetes-1f2e", "operation": "Apply", "fieldsV1": {"f:spec": rest}},
         {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:podSelector": {}}}},
