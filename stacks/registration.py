@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
+from mlcluster.plan.immutable import immutable_fields
 from mlcluster.plan.secrecy import secret_overrides
 from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
@@ -70,13 +71,23 @@ class Release(Registered, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One resource to register: plan id (also its Pulumi name), type token, inputs, ids it needs, seconds to wait."""
+    """One resource to register.
+
+    Attributes:
+        id: plan id, also its Pulumi name.
+        token: type token.
+        inputs: as the provider takes them.
+        needs: plan ids that come first.
+        timeouts: how long the engine waits.
+        immutable: paths of inputs that only a replacement can change; the old object is deleted first.
+    """
 
     id: str
     token: str
     inputs: Mapping[str, Any]
     needs: tuple[str, ...]
     timeouts: pulumi.CustomTimeouts | None = None
+    immutable: tuple[str, ...] = ()
 
 
 def type_token(manifest: Mapping[str, Any]) -> str:
@@ -92,7 +103,7 @@ def object_entry(item: KubernetesObject, find: Find) -> Entry:
         inputs |= {str(key): pulumi.Output.secret(inputs[key]) for key in ("data", "stringData") if key in inputs}
     slow = inputs["kind"] == "Namespace"
     timeouts = pulumi.CustomTimeouts(delete=NAMESPACE_TIMEOUT) if slow else None
-    return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts)
+    return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts, immutable_fields(inputs))
 
 
 def release_entry(item: Release, find: Find) -> Entry:
@@ -183,6 +194,8 @@ def register(
             depends_on=gated.after(entry.needs, made),
             version=SDK_VERSION,
             custom_timeouts=entry.timeouts,
+            replace_on_changes=[*entry.immutable],
+            delete_before_replace=True if entry.immutable else None,
         )
         made[entry.id] = pulumi.CustomResource(entry.token, entry.id, dict(entry.inputs), options)
 

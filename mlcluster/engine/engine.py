@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcluster.engine import locks, operation, recovery
+from mlcluster.engine.adopting import Adopted, Held, objects_in, with_adopted, without
 from mlcluster.engine.console import Console
 from mlcluster.engine.events import Changes, Fold, OnEvent
 from mlcluster.engine.home import StackHome
@@ -125,6 +126,35 @@ class Engine:
             raise
         for urn in foreign_in(self._console.deployment(), added):
             self._console.run(doing, "state", "delete", urn, "--yes", "--stack", self.home.name)
+
+    def held_objects(self) -> list[Held]:
+        """The Kubernetes objects of the state, sorted by plan id; none for a stack that does not exist."""
+        return objects_in(self._console.deployment()) if self.exists() else []
+
+    def adopt(self, adopted: Collection[Adopted], provider: Mapping[str, Any]) -> None:
+        """Puts objects that exist on the server into the state, and has the provider read them.
+
+        Args:
+            adopted: what to add.
+            provider: inputs of the Kubernetes provider, for a state that has none.
+        """
+        doing = "adding existing objects to the state"
+        self.open()
+        self.home.record(self.settings)
+        before = self._console.exported()
+        made = with_adopted(before.get("deployment") or {}, self.home.name, self.project, adopted, provider)
+        self._console.replace({**before, "deployment": made[0]})
+        urns = sorted(made[1])
+        try:
+            self._run(doing, lambda stack, take: stack.refresh(target=urns, on_event=take, **_QUIET), None)
+        except MlclusterError:
+            self._console.replace(before)
+            raise
+
+    def forget(self, urns: Collection[str]) -> None:
+        """Takes resources out of the state; the objects stay as they are on the server."""
+        before = self._console.exported()
+        self._console.replace({**before, "deployment": without(before.get("deployment") or {}, urns)})
 
     def exists(self) -> bool:
         """Whether the backend has this stack; makes nothing in it."""

@@ -14,6 +14,7 @@ from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.screen import Screen
 from mlcluster.spec.eks import EksTarget
 from mlcluster.verbs import cloud, ownership
+from mlcluster.verbs.adoption import take_over_rest
 from mlcluster.verbs.asking import agreed_to_destroy
 from mlcluster.verbs.cloud_leftovers import Search, search
 from mlcluster.verbs.cloud_volumes import delete_load_balancers, delete_volumes
@@ -145,6 +146,7 @@ def refuse_protected(reading: Reading, outputs: Mapping[str, Any]) -> None:
 
 def _delete(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], screen: Screen) -> None:
     if live is not None:
+        take_over_rest(wanted.reading.plan, live, stages, screen.progress)
         drain(live.kube, stages[-1], screen)
         delete_load_balancers(live.kube, screen.progress)
         destroy_platform(live.kube, stages[-1], screen, nodes=False)

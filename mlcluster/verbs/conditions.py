@@ -6,6 +6,7 @@ from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding, Severity, found
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import cloud, ownership
+from mlcluster.verbs.adoption import take_over
 from mlcluster.verbs.cloud_changes import key_findings
 from mlcluster.verbs.discovery import discovered, refuse, releases_of, show
 from mlcluster.verbs.live import LiveCluster, is_eks, stages_of
@@ -54,8 +55,13 @@ def state_findings(reading: Reading) -> tuple[Finding, ...]:
     return (finding.allow(reasons.get("STA001", "")),)
 
 
-def ready(reading: Reading, live: LiveCluster | None, tools: Tools, screen: Screen) -> list[Stage]:
+def ready(
+    reading: Reading, live: LiveCluster | None, tools: Tools, screen: Screen, *, adopt: bool = False
+) -> list[Stage]:
     """The stacks, after the checks that nothing may go on without.
+
+    Args:
+        adopt: have the state hold every managed object that exists, which a preview must not do.
 
     Raises:
         MlclusterError: the lab does not run, the cluster is not ours, or a finding about it is not allowed.
@@ -69,6 +75,8 @@ def ready(reading: Reading, live: LiveCluster | None, tools: Tools, screen: Scre
         tell(reading, version_findings(reading, cloud.outputs_of(stages[0]), live), screen)
         tell(reading, key_findings(reading, stages[0]), screen)
     if live is not None:
+        if adopt:
+            take_over(reading.plan, live, stages, screen.progress)
         _look_around(reading, live, stages, screen)
     return stages
 

@@ -11,6 +11,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
+from mlcluster.verbs.adoption import take_over_rest
 from mlcluster.verbs.asking import agreed_to_destroy
 from mlcluster.verbs.cloud_down import CloudDown, cloud_down
 from mlcluster.verbs.components import stop_processes
@@ -64,6 +65,7 @@ def down(options: DownOptions) -> ExitCode:
         if not agreed_to_destroy(name, yes=options.yes):
             screen.say("nothing was changed")
             return ExitCode.OK
+        take_over_rest(reading.plan, live, stages, screen.progress)
         kept = _take_down(live, stages, screen)
         left = leftovers(reading.plan, live)
     return _conclude(reading, live, Ended(left, kept), screen)

@@ -10,6 +10,7 @@ from mlcluster.progress import Progress
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
 from mlcluster.verbs.added import remove_added
+from mlcluster.verbs.adoption import restart_releases
 from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
 from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
@@ -60,7 +61,7 @@ def up(options: UpOptions) -> ExitCode:
     ask_account(reading, screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=True) as live:
-        stages = ready(reading, live, tools, screen)
+        stages = ready(reading, live, tools, screen, adopt=True)
         if live is not None and live.started:
             start_processes(reading.plan, live, tools, screen.progress)
         for stage in stages:
@@ -103,8 +104,9 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     note_found(reading.plan, live.kube, _held(agreed.found.stages))
     before = installed_releases(agreed.found.stages[-1])
     put_labels_first(reading, live.kube, screen.progress)
+    restarted = restart_releases(reading.plan, live, agreed.found.stages, screen.progress)
     for stage, changes in zip(agreed.found.stages, agreed.found.changes, strict=True):
-        if changes or not stage.engine.exists():
+        if changes or restarted or not stage.engine.exists():
             _apply_stage(stage, changes, agreed, screen)
     clean_up_removed(live.kube, before, agreed.found.stages[-1], screen.progress, nodes=live.lab is None)
     remove_added(reading.plan, live.kube, screen.progress)
@@ -127,7 +129,7 @@ def _apply_from_nothing(agreed: Agreed, screen: Screen) -> ExitCode:
     with open_cluster(reading, tools, screen.progress, start=True) as live:
         if live is None:
             raise MlclusterError("opening the cluster", "its stack tells no kubeconfig", "run up again")
-        stages = ready(reading, live, tools, screen)[1:]
+        stages = ready(reading, live, tools, screen, adopt=True)[1:]
         planned = Previewed(stages, [Changes(()) for _ in stages], [], [])
         return _apply(Agreed(reading, tools, planned, agreed.refresh), live, screen)
 

@@ -41,7 +41,7 @@ class SmallPlan:
 
 def small_plan(count: int, **fields: Any) -> SmallPlan:
     """One namespace and `count` config maps in it, listed before what they need; `fields` go into each of them."""
-    labels = {"app.kubernetes.io/managed-by": "mlcluster"}
+    labels = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
     namespace = Thing(
         "Namespace/a", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": labels}}
     )

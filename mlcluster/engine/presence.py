@@ -1,0 +1,98 @@
+"""Compare planned objects and the state with the objects that exist on the server. Pure.
+
+The official provider creates by POST and updates by name (`Creation` and `Update` in provider/pkg/await/await.go of
+pulumi-kubernetes 4.32): it neither continues an object that an interrupted run left, nor notices that another object
+has taken a managed name. mlcluster decides both before the engine starts, on labels and UIDs, by the rules of the
+built-in provider.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlcluster.engine.adopting import Adopted, Held
+from mlcluster.kubernetes_provider.ownership import belongs_to, describe, identity, ours
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An object of the plan: its id, its manifest, and the plan ids it needs."""
+
+    id: str
+    manifest: dict[str, Any]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """An object under a managed name that mlcluster does not manage.
+
+    Attributes:
+        name: kind and name.
+        manager: who seems to manage it.
+        urn: of the resource in the state that it stands for, "" if the state has none.
+    """
+
+    name: str
+    manager: str
+    urn: str = ""
+
+    @property
+    def text(self) -> str:
+        """In words: "ConfigMap a/m, managed by the field manager kubectl"."""
+        return f"{self.name}, managed by {self.manager}"
+
+
+def type_token(manifest: Object) -> str:
+    """Return the Pulumi type of an object, as `stacks.registration` registers it."""
+    version = str(manifest["apiVersion"])
+    return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
+
+
+def sort_missing(found: Iterable[tuple[Planned, dict[str, Any]]], cluster: str) -> tuple[list[Adopted], list[Foreign]]:
+    """Return what exists of the planned objects that the state misses: those to adopt, and those to refuse.
+
+    An object that is being deleted is neither: it cannot be continued, and the provider reports it.
+
+    Args:
+        found: planned objects with the live objects of their names.
+        cluster: name of the cluster, as its label says it.
+    """
+    adopted, foreign = [], []
+    for planned, live in found:
+        if not ours(live, cluster):
+            foreign.append(Foreign(describe(live), belongs_to(live)))
+        elif not live["metadata"].get("deletionTimestamp"):
+            adopted.append(_adopted(planned, live))
+    return adopted, foreign
+
+
+def _adopted(planned: Planned, live: dict[str, Any]) -> Adopted:
+    inputs, outputs = _without_secrets(planned.manifest), _without_secrets(live)
+    metadata = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
+    outputs = {**outputs, "metadata": metadata}
+    return Adopted(planned.id, type_token(planned.manifest), identity(live), inputs, outputs, planned.needs)
+
+
+def _without_secrets(manifest: Object) -> dict[str, Any]:
+    """The state gets the contents of a Secret from the provider, which has the engine encrypt them."""
+    left_out = {"data", "stringData"} if manifest["kind"] == "Secret" else set()
+    return {key: value for key, value in manifest.items() if key not in left_out}
+
+
+def replaced(found: Iterable[tuple[Held, dict[str, Any]]], cluster: str) -> list[Foreign]:
+    """Return the objects of the state whose name another object has by now, which mlcluster does not manage.
+
+    An object with the UID that the state knows is managed even when its labels were taken off by hand.
+
+    Args:
+        found: objects of the state with the live objects of their names.
+        cluster: name of the cluster, as its label says it.
+    """
+    return [
+        Foreign(describe(live), belongs_to(live), held.urn)
+        for held, live in found
+        if live["metadata"].get("uid") != held.uid and not ours(live, cluster)
+    ]

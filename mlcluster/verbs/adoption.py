@@ -1,0 +1,210 @@
+"""Before the official provider runs: find managed objects that the state misses, and others under managed names.
+
+The built-in provider does this itself, object by object, while it creates and updates.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from mlcluster.engine.adopting import Adopted, Held
+from mlcluster.engine.engine import Engine
+from mlcluster.engine.presence import Foreign, Planned, replaced, sort_missing
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
+from mlcluster.plan import names
+from mlcluster.plan.model import Plan
+from mlcluster.progress import Progress
+from mlcluster.verbs import found_before, ownership
+from mlcluster.verbs.helm_records import records_of, remove_pending
+from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.stage import Stage
+
+Object = dict[str, Any]
+_Item = TypeVar("_Item")
+
+RELEASE_TYPE = "kubernetes:helm.sh/v3:Release"
+_REQUESTS = 8
+"""Requests at a time: fewer than the API server's limit for one user, enough for a distant one."""
+_SHOWN = 10
+_OWN_RECORDS = {(ownership.NAMESPACE, ownership.NAME), (found_before.NAMESPACE, found_before.NAME)}
+"""ConfigMaps that carry the labels of the cluster and that no stack holds."""
+_LAST = {"Namespace": 1, "CustomResourceDefinition": 2}
+"""Kinds that take other objects along, deleted after them."""
+
+
+def take_over(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> None:
+    """Before `up`: has the state hold every managed object of the plan that exists.
+
+    Raises:
+        MlclusterError: an object that mlcluster does not manage has the name of a planned or managed one.
+    """
+    if not _concerns(plan):
+        return
+    engine = stages[-1].engine
+    engine.recover_if_owner_dead()
+    with progress.task("looking for objects that exist already"):
+        missing, foreign = _missing(plan, live.kube, engine)
+        foreign += _replaced(plan, live.kube, engine)
+    if foreign:
+        raise _refusal(foreign)
+    _adopt(engine, live, [*_releases(plan, live.kube, engine), *missing], progress)
+
+
+def take_over_rest(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> None:
+    """Before `down`: the same, but other parties' objects leave the state and stay in the cluster."""
+    if not _concerns(plan):
+        return
+    engine = stages[-1].engine
+    engine.recover_if_owner_dead()
+    with progress.task("looking for objects that the state misses"):
+        missing, _ = _missing(plan, live.kube, engine)
+        foreign = _replaced(plan, live.kube, engine)
+    if foreign:
+        engine.forget({one.urn for one in foreign})
+        for one in foreign:
+            progress.say(f"Left alone: {one.text}. It is not the object that mlcluster created.")
+    _adopt(engine, live, [*_releases(plan, live.kube, engine), *missing], progress)
+    _delete_unplanned(plan, live.kube, engine, progress)
+
+
+def restart_releases(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> bool:
+    """Remove the records of releases that an interrupted run left pending; return whether there were any.
+
+    Helm refuses to go on from a pending revision. Without its record, an upgrade goes on from the revision before, and
+    a first installation takes the release's own objects over (`existingResourceConflict` in pkg/action of helm 3).
+    """
+    if not _concerns(plan):
+        return False
+    engine, restarted = stages[-1].engine, False
+    held = {one.plan_id: one.urn for one in engine.resources()} if engine.exists() else {}
+    for release in plan.releases:
+        if release.realisation != "helm" or release.id not in held:
+            continue
+        records = records_of(live.kube, release.namespace, release.name)
+        if not remove_pending(live.kube, records):
+            continue
+        restarted = True
+        progress.say(f"The release {release.name} was left {records[-1].status}; `up` installs it again.")
+        if len(records) == 1:
+            engine.forget({held[release.id]})
+    return restarted
+
+
+def _concerns(plan: Plan) -> bool:
+    return plan.cluster.kubernetes_provider == "official"
+
+
+def _missing(plan: Plan, kube: Kube, engine: Engine) -> tuple[list[Adopted], list[Foreign]]:
+    held = {one.plan_id for one in engine.resources()} if engine.exists() else set()
+    absent = [Planned(one.id, one.manifest, one.needs) for one in plan.objects if one.id not in held]
+    return sort_missing(_live(kube, absent, _planned_object), plan.cluster.name)
+
+
+def _replaced(plan: Plan, kube: Kube, engine: Engine) -> list[Foreign]:
+    return replaced(_live(kube, engine.held_objects(), _held_object), plan.cluster.name)
+
+
+def _planned_object(kube: Kube, planned: Planned) -> Object | None:
+    metadata = planned.manifest["metadata"]
+    manifest = planned.manifest
+    return kube.get_object(manifest["apiVersion"], manifest["kind"], metadata["name"], metadata.get("namespace"))
+
+
+def _held_object(kube: Kube, held: Held) -> Object | None:
+    return kube.get_object(held.api_version, held.kind, held.name, held.namespace or None)
+
+
+def _live(
+    kube: Kube, items: Iterable[_Item], get: Callable[[Kube, _Item], Object | None]
+) -> list[tuple[_Item, Object]]:
+    """The items that exist on the server, with their live objects."""
+    asked = list(items)
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        found = list(pool.map(lambda item: get(kube, item), asked))
+    return [(item, live) for item, live in zip(asked, found, strict=True) if live is not None]
+
+
+def _releases(plan: Plan, kube: Kube, engine: Engine) -> list[Adopted]:
+    """The planned releases that exist and that the state misses.
+
+    A release carries no label. It is managed if mlcluster noted it before its first installation (found_before.py): the
+    check for existing installations has refused any other release of that name by then.
+    """
+    held = {one.plan_id for one in engine.resources()} if engine.exists() else set()
+    noted = found_before.noted_releases(kube)
+    found = []
+    for release in plan.releases:
+        wanted = release.realisation == "helm" and release.id not in held
+        if not wanted or noted.get(release.name) != release.namespace:
+            continue
+        if records_of(kube, release.namespace, release.name):
+            fields = {"name": release.name, "namespace": release.namespace, "chart": release.chart}
+            inputs = {**fields, "version": release.version}
+            identifier = f"{release.namespace}/{release.name}"
+            found.append(Adopted(release.id, RELEASE_TYPE, identifier, inputs, inputs, release.needs))
+    return found
+
+
+def _adopt(engine: Engine, live: LiveCluster, adopted: list[Adopted], progress: Progress) -> None:
+    if not adopted:
+        return
+    shown = _shown([one.plan_id for one in adopted])
+    progress.say(f"An interrupted run left {_counted(adopted)} that the state misses; they join it: {shown}.")
+    settings = {"kubeconfig": live.kubeconfig, "clusterIdentifier": live.uid}
+    engine.adopt(adopted, settings if live.context is None else {**settings, "context": live.context})
+
+
+def _delete_unplanned(plan: Plan, kube: Kube, engine: Engine, progress: Progress) -> None:
+    """Deletes the objects with the labels of the cluster that neither the plan nor the state knows."""
+    held = engine.held_objects()
+    kinds = {(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects}
+    kinds |= {(one.api_version, one.kind) for one in held}
+    known = {(one.kind, one.namespace, one.name) for one in held}
+    for api_version, kind in sorted(kinds, key=lambda entry: (_LAST.get(entry[1], 0), entry)):
+        for item in _labelled(kube, api_version, kind, plan.cluster.name):
+            metadata = item["metadata"]
+            place = (metadata.get("namespace", ""), metadata["name"])
+            if (kind, *place) not in known and place not in _OWN_RECORDS and not metadata.get("ownerReferences"):
+                _delete(kube, item, progress)
+
+
+def _labelled(kube: Kube, api_version: str, kind: str, cluster: str) -> list[Object]:
+    selector = ",".join(f"{key}={value}" for key, value in names.owned(cluster).items())
+    try:
+        return kube.list(api_version, kind, None, selector)
+    except ApiError as error:
+        if error.status == 404:
+            return []
+        raise
+
+
+def _delete(kube: Kube, item: Object, progress: Progress) -> None:
+    metadata = item["metadata"]
+    if metadata.get("deletionTimestamp"):
+        return
+    try:
+        kube.delete(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"), uid=metadata["uid"])
+    except ApiError as error:
+        if error.status != 409:  # another object has its name by now
+            raise
+        return
+    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    progress.say(f"Deleted {item['kind']} {place}{metadata['name']}: it has the labels of the cluster.")
+
+
+def _refusal(foreign: list[Foreign]) -> MlclusterError:
+    told = "; ".join(one.text for one in foreign[:_SHOWN])
+    more = f"; and {len(foreign) - _SHOWN} more" if len(foreign) > _SHOWN else ""
+    hint = "Delete or rename these objects, or label them as managed if no other party needs them."
+    happened = f"the names of managed objects are in use: {told}{more}"
+    return MlclusterError("comparing the plan with the cluster", happened, hint)
+
+
+def _counted(items: list[Adopted]) -> str:
+    return "1 resource" if len(items) == 1 else f"{len(items)} resources"
+
+
+def _shown(items: list[str]) -> str:
+    return ", ".join(items[:_SHOWN]) + (f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else "")

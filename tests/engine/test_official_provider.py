@@ -1,0 +1,181 @@
+"""The official provider's behavior, copied by a stand-in, under the real engine: orphans, replacements, other owners."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcluster.engine.engine import Engine
+from mlcluster.errors import MlclusterError
+from mlcluster.plan.model import ClusterFacts, Plan, PlanObject
+from mlcluster.progress import Silent
+from mlcluster.verbs.adoption import take_over, take_over_rest
+from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.stage import Stage
+from tests.fakes.api_server import FakeApiServer
+from tests.fakes.engine_process import engine_process
+from tests.fakes.official_provider import OfficialWorld, serve_official
+from tests.fakes.small_stack import SmallPlan, Thing, small_engine, small_plan
+
+pytestmark = pytest.mark.engine
+COUNT = 3
+
+
+@pytest.fixture
+def server() -> FakeApiServer:
+    return FakeApiServer()
+
+
+@pytest.fixture
+def official(server: FakeApiServer) -> OfficialWorld:
+    return OfficialWorld(server.kube())
+
+
+@pytest.fixture
+def official_port(official: OfficialWorld) -> Iterator[int]:
+    with serve_official(official) as port:
+        yield port
+
+
+class Scene:
+    """One stack on the stand-in, and the calls that the verbs make around it."""
+
+    def __init__(self, server: FakeApiServer, port: int, root: Path, pulumi: Path) -> None:
+        self.kube, self.port, self.root, self.pulumi = server.kube(), port, root, pulumi
+
+    def engine(self, plan: SmallPlan) -> Engine:
+        return small_engine(self.root, self.port, plan, self.pulumi)
+
+    def take_over(self, plan: SmallPlan) -> None:
+        take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+
+    def take_over_rest(self, plan: SmallPlan) -> None:
+        take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+
+    def _live(self) -> LiveCluster:
+        return LiveCluster("/absent", None, self.kube, "uid-1", None, started=False)
+
+
+def _whole(plan: SmallPlan) -> Plan:
+    facts = ClusterFacts("atlas", "existing", "", "1.36", "official", None)
+    objects = tuple(PlanObject(one.id, one.manifest, one.needs, "") for one in plan.objects)
+    return Plan(facts, (), (), (), (), (), (), (), objects, ())
+
+
+@pytest.fixture
+def scene(server: FakeApiServer, official_port: int, tmp_path: Path, pulumi: Path) -> Scene:
+    return Scene(server, official_port, tmp_path / "atlas", pulumi)
+
+
+def _held(engine: Engine) -> list[str]:
+    return [one.plan_id for one in engine.resources()]
+
+
+def _interrupted(scene: Scene, official: OfficialWorld) -> None:
+    official.gate.close(after=0)
+    with engine_process("up", scene.root, scene.port, COUNT, scene.pulumi) as running:
+        running.wait_for("the namespace", lambda: official.gate.held)
+        running.process.send_signal(signal.SIGINT)
+        code, _ = running.end()
+    assert code == 130
+
+
+def test_up_continues_what_ctrl_c_orphaned(scene: Scene, official: OfficialWorld, server: FakeApiServer) -> None:
+    _interrupted(scene, official)
+    plan = small_plan(COUNT)
+    engine = scene.engine(plan)
+    assert server.get("Namespace", "a") is not None
+    assert engine.pending() == []
+    assert _held(engine) == []
+    with pytest.raises(MlclusterError, match="already exists"):
+        engine.up()
+    scene.take_over(plan)
+    assert _held(engine) == ["Namespace/a"]
+    engine.up()
+    assert _held(engine) == ["ConfigMap/a/0", "ConfigMap/a/1", "ConfigMap/a/2", "Namespace/a"]
+    assert official.calls.count(("Create", "ConfigMap/a/0")) == 1
+
+
+def test_down_deletes_what_ctrl_c_orphaned(scene: Scene, official: OfficialWorld, server: FakeApiServer) -> None:
+    _interrupted(scene, official)
+    labels = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
+    unplanned: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old"}}
+    server.put({**unplanned, "metadata": {"name": "old", "namespace": "default", "labels": labels}})
+    server.put({**unplanned, "metadata": {"name": "other", "namespace": "default"}})
+    plan = small_plan(COUNT)
+    scene.take_over_rest(plan)
+    scene.engine(plan).destroy()
+    assert server.get("Namespace", "a") is None
+    assert server.get("ConfigMap", "old", "default") is None
+    assert server.get("ConfigMap", "other", "default") is not None
+
+
+def test_a_lost_state_is_built_again_from_the_labels(scene: Scene, server: FakeApiServer) -> None:
+    plan = small_plan(COUNT)
+    for one in plan.objects:
+        server.put(one.manifest)
+    scene.take_over(plan)
+    engine = scene.engine(plan)
+    assert _held(engine) == sorted(one.id for one in plan.objects)
+    assert engine.up().changes.effective == ()
+    engine.destroy()
+    assert server.get("Namespace", "a") is None
+
+
+def test_up_refuses_an_existing_object_of_another_manager(scene: Scene, server: FakeApiServer) -> None:
+    labels = {"app.kubernetes.io/managed-by": "Helm"}
+    server.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": labels}})
+    with pytest.raises(MlclusterError, match="Namespace a, managed by 'Helm'"):
+        scene.take_over(small_plan(COUNT))
+
+
+def test_an_object_that_took_a_managed_name_is_refused_by_up_and_left_by_down(
+    scene: Scene, server: FakeApiServer
+) -> None:
+    plan = small_plan(COUNT)
+    engine = scene.engine(plan)
+    engine.up()
+    scene.kube.delete("v1", "ConfigMap", "m0", "a")
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0", "namespace": "a"}, "data": {"k": "v"}}
+    scene.kube.create(other, field_manager="kubectl-create")
+    with pytest.raises(MlclusterError, match="ConfigMap a/m0, managed by the field manager kubectl-create"):
+        scene.take_over(plan)
+    scene.take_over_rest(plan)
+    assert _held(scene.engine(plan)) == ["ConfigMap/a/1", "ConfigMap/a/2", "Namespace/a"]
+    engine.destroy()
+    assert (server.get("ConfigMap", "m0", "a") or {}).get("data") == {"k": "v"}
+
+
+def test_an_object_keeps_its_owner_when_its_labels_are_taken_off(scene: Scene, server: FakeApiServer) -> None:
+    plan = small_plan(COUNT)
+    scene.engine(plan).up()
+    found = server.get("ConfigMap", "m0", "a")
+    assert found is not None
+    found["metadata"]["labels"].clear()
+    scene.take_over(plan)
+    scene.engine(plan).up()
+    assert server.get("ConfigMap", "m0", "a") is not None
+
+
+def _priority(value: int) -> SmallPlan:
+    manifest = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "gold", "labels": {"mlcluster.dev/cluster": "atlas"}},
+        "value": value,
+    }
+    return SmallPlan((Thing("PriorityClass/gold", manifest),))
+
+
+def test_a_change_of_an_immutable_field_replaces_the_object(
+    scene: Scene, official: OfficialWorld, server: FakeApiServer
+) -> None:
+    server.fail("PATCH", "priorityclasses/gold", 403, "Forbidden", "may not be changed in an update.")
+    scene.engine(_priority(10)).up()
+    official.calls.clear()
+    changes = scene.engine(_priority(20)).up().changes
+    assert [(one.id, one.op) for one in changes.effective] == [("PriorityClass/gold", "replace")]
+    assert official.calls == [("Delete", "PriorityClass/gold"), ("Create", "PriorityClass/gold")]
+    assert (server.get("PriorityClass", "gold") or {})["value"] == 20
