@@ -95,7 +95,7 @@ class OfficialProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
         old, new = _plain(request.old_inputs), _plain(request.news)
         paths = sorted(_changed(old, new))
-        forced = FORCE_NEW.get(str(new.get("kind")), []) + ["metadata.name", "metadata.namespace"]
+        forced = [*FORCE_NEW.get(str(new.get("kind")), []), "metadata.name", "metadata.namespace"]
         replaces = [path for path in paths if any(path == one or path.startswith(f"{one}.") for one in forced)]
         kinds = provider_pb2.PropertyDiff
         return provider_pb2.DiffResponse(
