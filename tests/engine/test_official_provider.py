@@ -1,4 +1,4 @@
-"""The official provider's behavior, copied by a stand-in, under the real engine: orphans, replacements, other owners."""
+"""A stand-in with the official provider's behavior under the real engine: orphans, replacements, other owners."""
 
 import signal
 from collections.abc import Iterator
