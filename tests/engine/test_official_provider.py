@@ -9,15 +9,11 @@ import pytest
 
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import MlclusterError
-from mlcluster.plan.model import ClusterFacts, Plan, PlanObject
-from mlcluster.progress import Silent
-from mlcluster.verbs.adoption import take_over, take_over_rest
-from mlcluster.verbs.live import LiveCluster
-from mlcluster.verbs.stage import Stage
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.engine_process import engine_process
 from tests.fakes.official_provider import OfficialWorld, serve_official
-from tests.fakes.small_stack import SmallPlan, Thing, small_engine, small_plan
+from tests.fakes.official_stack import Scene
+from tests.fakes.small_stack import SmallPlan, Thing, small_plan
 
 pytestmark = pytest.mark.engine
 COUNT = 3
@@ -39,34 +35,9 @@ def official_port(official: OfficialWorld) -> Iterator[int]:
         yield port
 
 
-class Scene:
-    """One stack on the stand-in, and the calls that the verbs make around it."""
-
-    def __init__(self, server: FakeApiServer, port: int, root: Path, pulumi: Path) -> None:
-        self.kube, self.port, self.root, self.pulumi = server.kube(), port, root, pulumi
-
-    def engine(self, plan: SmallPlan) -> Engine:
-        return small_engine(self.root, self.port, plan, self.pulumi)
-
-    def take_over(self, plan: SmallPlan) -> None:
-        take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
-
-    def take_over_rest(self, plan: SmallPlan) -> None:
-        take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
-
-    def _live(self) -> LiveCluster:
-        return LiveCluster("/absent", None, self.kube, "uid-1", None, started=False)
-
-
-def _whole(plan: SmallPlan) -> Plan:
-    facts = ClusterFacts("atlas", "existing", "", "1.36", "official", None)
-    objects = tuple(PlanObject(one.id, one.manifest, one.needs, "") for one in plan.objects)
-    return Plan(facts, (), (), (), (), (), (), (), objects, ())
-
-
 @pytest.fixture
 def scene(server: FakeApiServer, official_port: int, tmp_path: Path, pulumi: Path) -> Scene:
-    return Scene(server, official_port, tmp_path / "atlas", pulumi)
+    return Scene(server.kube(), official_port, tmp_path / "atlas", pulumi)
 
 
 def _held(engine: Engine) -> list[str]:

@@ -1,0 +1,37 @@
+"""One stack on the stand-in for the official provider, and the calls that `up` and `down` make around the engine."""
+
+from pathlib import Path
+
+from mlcluster.engine.engine import Engine
+from mlcluster.kube.client import Kube
+from mlcluster.plan.model import ClusterFacts, Plan, PlanObject
+from mlcluster.progress import Silent
+from mlcluster.verbs.adoption import take_over, take_over_rest
+from mlcluster.verbs.live import LiveCluster
+from mlcluster.verbs.stage import Stage
+from tests.fakes.small_stack import SmallPlan, small_engine
+
+
+class Scene:
+    """One stack on the stand-in, and the calls that the verbs make around it."""
+
+    def __init__(self, kube: Kube, port: int, root: Path, pulumi: Path) -> None:
+        self.kube, self.port, self.root, self.pulumi = kube, port, root, pulumi
+
+    def engine(self, plan: SmallPlan) -> Engine:
+        return small_engine(self.root, self.port, plan, self.pulumi)
+
+    def take_over(self, plan: SmallPlan) -> None:
+        take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+
+    def take_over_rest(self, plan: SmallPlan) -> None:
+        take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+
+    def _live(self) -> LiveCluster:
+        return LiveCluster("/absent", None, self.kube, "uid-1", None, started=False)
+
+
+def _whole(plan: SmallPlan) -> Plan:
+    facts = ClusterFacts("atlas", "existing", "", "1.36", "official", None)
+    objects = tuple(PlanObject(one.id, one.manifest, one.needs, "") for one in plan.objects)
+    return Plan(facts, (), (), (), (), (), (), (), objects, ())
