@@ -34,22 +34,35 @@ _LAST = {"Namespace": 1, "CustomResourceDefinition": 2}
 """Kinds that take other objects along, deleted after them."""
 
 
-def take_over(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> None:
+def take_over(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress, *, write: bool = True) -> None:
     """Before `up`: has the state hold every managed object of the plan that exists.
 
+    Args:
+        plan: what is planned.
+        live: the cluster.
+        stages: its stacks; the last one is the platform.
+        progress: told what joins the state.
+        write: False for a preview, which must not change the state.
+
     Raises:
-        MlclusterError: an object that mlcluster does not manage has the name of a planned or managed one.
+        MlclusterError: an object that mlcluster does not manage has the name of a planned or managed one; or the state
+            misses objects, and `write` is False.
     """
     if not _concerns(plan):
         return
     engine = stages[-1].engine
-    engine.recover_if_owner_dead()
+    if write:
+        engine.recover_if_owner_dead()
     with progress.task("looking for objects that exist already"):
         missing, foreign = _missing(plan, live.kube, engine)
         foreign += _replaced(plan, live.kube, engine)
     if foreign:
         raise _refusal(foreign)
-    _adopt(engine, live, [*_releases(plan, live.kube, engine), *missing], progress)
+    adopted = [*_releases(plan, live.kube, engine), *missing]
+    if adopted and not write:
+        happened = f"an interrupted run left {_counted(adopted)} that the state misses: {_names(adopted)}"
+        raise MlclusterError("previewing", happened, "Run `mlcluster up`: it adds them to the state first.")
+    _adopt(engine, live, adopted, progress)
 
 
 def take_over_rest(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> None:
@@ -150,8 +163,7 @@ def _releases(plan: Plan, kube: Kube, engine: Engine) -> list[Adopted]:
 def _adopt(engine: Engine, live: LiveCluster, adopted: list[Adopted], progress: Progress) -> None:
     if not adopted:
         return
-    shown = _shown([one.plan_id for one in adopted])
-    progress.say(f"An interrupted run left {_counted(adopted)} that the state misses; they join it: {shown}.")
+    progress.say(f"An interrupted run left {_counted(adopted)}. Adding to the state: {_names(adopted)}.")
     settings = {"kubeconfig": live.kubeconfig, "clusterIdentifier": live.uid}
     engine.adopt(adopted, settings if live.context is None else {**settings, "context": live.context})
 
@@ -206,5 +218,6 @@ def _counted(items: list[Adopted]) -> str:
     return "1 resource" if len(items) == 1 else f"{len(items)} resources"
 
 
-def _shown(items: list[str]) -> str:
-    return ", ".join(items[:_SHOWN]) + (f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else "")
+def _names(items: list[Adopted]) -> str:
+    shown = ", ".join(one.plan_id for one in items[:_SHOWN])
+    return shown + (f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else "")

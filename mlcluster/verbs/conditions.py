@@ -61,7 +61,7 @@ def ready(
     """The stacks, after the checks that nothing may go on without.
 
     Args:
-        adopt: have the state hold every managed object that exists, which a preview must not do.
+        adopt: add managed objects that the state misses to it; a preview must not, and stops at them.
 
     Raises:
         MlclusterError: the lab does not run, the cluster is not ours, or a finding about it is not allowed.
@@ -75,8 +75,7 @@ def ready(
         tell(reading, version_findings(reading, cloud.outputs_of(stages[0]), live), screen)
         tell(reading, key_findings(reading, stages[0]), screen)
     if live is not None:
-        if adopt:
-            take_over(reading.plan, live, stages, screen.progress)
+        take_over(reading.plan, live, stages, screen.progress, write=adopt)
         _look_around(reading, live, stages, screen)
     return stages
 

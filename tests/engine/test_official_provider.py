@@ -150,3 +150,11 @@ def test_a_change_of_an_immutable_field_replaces_the_object(
     assert [(one.id, one.op) for one in changes.effective] == [("PriorityClass/gold", "replace")]
     assert official.calls == [("Delete", "PriorityClass/gold"), ("Create", "PriorityClass/gold")]
     assert (server.get("PriorityClass", "gold") or {})["value"] == 20
+
+
+def test_a_preview_names_orphans_and_changes_nothing(scene: Scene, server: FakeApiServer) -> None:
+    plan = small_plan(1)
+    server.put(plan.objects[-1].manifest)
+    with pytest.raises(MlclusterError, match="1 resource that the state misses: Namespace/a"):
+        scene.preview(plan)
+    assert not scene.engine(plan).exists()

@@ -24,6 +24,9 @@ class Scene:
     def take_over(self, plan: SmallPlan) -> None:
         take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
 
+    def preview(self, plan: SmallPlan) -> None:
+        take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent(), write=False)
+
     def take_over_rest(self, plan: SmallPlan) -> None:
         take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
 
