@@ -28,7 +28,8 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
-from tests.fakes.in_memory_provider import WORKERS, Gate, _identifier, _plain, _struct
+from tests.fakes.in_memory_provider import WORKERS, Gate, _identifier, _struct
+from tests.fakes.in_memory_provider import _plain as _with_floats
 
 Object = dict[str, Any]
 FORCE_NEW = {
@@ -171,6 +172,20 @@ class OfficialProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def _note(self, call: str, urn: str) -> None:
         self.world.calls.append((call, _identifier(urn)))
+
+
+def _plain(struct: Any) -> Object:
+    """The values of a message; it has no whole numbers, and the API server takes no `20.0` for one."""
+    plain: Object = _whole(_with_floats(struct))
+    return plain
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _manager() -> str:
