@@ -49,7 +49,7 @@ class Console:
         from mlcluster.engine.command import EngineCommand
 
         checkpoint = self.home.checkpoint(self.project)
-        with operation.explained(self.home.name, doing, None):
+        with operation.explained(self.home.spec, doing, None):
             return EngineCommand(self.binary, lambda: None if checkpoint is None else checkpoint.exists())
 
     def environment(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ class Console:
         """What a command prints; it is tried once more when the state was half written."""
         command = self.process()
         work, environment = str(self.home.prepare(self.project)), self.environment()
-        with operation.explained(self.home.name, doing, command):
+        with operation.explained(self.home.spec, doing, command):
             try:
                 return str(command.run(list(args), work, environment).stdout)
             except Exception:

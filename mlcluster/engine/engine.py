@@ -84,7 +84,10 @@ class Engine:
     def preview(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> Changes:
         """What `up` would do; with `refresh` it reads the server first, like `up` does by default."""
         fold = self._run(
-            "previewing", lambda stack, take: stack.preview(on_event=take, refresh=refresh, **_QUIET), on_event
+            "previewing",
+            lambda stack, take: stack.preview(on_event=take, refresh=refresh, **_QUIET),
+            on_event,
+            reads=True,
         )
         return fold.changes()
 
@@ -109,7 +112,10 @@ class Engine:
     def drift(self, on_event: OnEvent | None = None) -> Changes:
         """What differs on the server from the state: `delete` is gone there, `update` was changed there."""
         doing = "looking for drift"
-        return self._run(doing, lambda stack, take: stack.preview_refresh(on_event=take, **_QUIET), on_event).drift()
+        fold = self._run(
+            doing, lambda stack, take: stack.preview_refresh(on_event=take, **_QUIET), on_event, reads=True
+        )
+        return fold.drift()
 
     def take_over(self) -> None:
         """Looks open creations up on the server: what is there and ours joins the state, the rest leaves it."""
@@ -279,13 +285,13 @@ class Engine:
             secrets_provider=self.home.secrets_provider,
             pulumi_command=command,
         )
-        with operation.explained(self.home.name, f"opening the stack {self.home.name}", command):
+        with operation.explained(self.home.spec, f"opening the stack {self.home.name}", command):
             return automation.create_or_select_stack(
                 stack_name=self.home.name, project_name=self.project, program=TidyProgram(self.program), opts=options
             )
 
-    def _run(self, doing: str, call: operation.Call, on_event: OnEvent | None) -> Fold:
-        what = operation.Operation(doing, call, on_event)
+    def _run(self, doing: str, call: operation.Call, on_event: OnEvent | None, *, reads: bool = False) -> Fold:
+        what = operation.Operation(doing, call, self.home.spec, on_event, reads)
         return operation.run(self.open(), what, say=self.say, mend=self._mend)
 
     def _mend(self) -> None:

@@ -149,6 +149,8 @@ class Fold:
     _refreshing: set[str] = field(default_factory=set)
     _applied: dict[str, Change] = field(default_factory=dict)
     _drifted: dict[str, Change] = field(default_factory=dict)
+    _replaced: set[str] = field(default_factory=set)
+    _half_replaced: set[str] = field(default_factory=set)
 
     def take(self, event: Any) -> None:
         """Folds one `pulumi.automation.EngineEvent`."""
@@ -171,6 +173,11 @@ class Fold:
     def changes(self) -> Changes:
         """What was done or would be done; a refresh that went before is not part of it."""
         return Changes(tuple(sorted(self._applied.values(), key=lambda change: change.id)))
+
+    @property
+    def finished(self) -> int:
+        """How many resources have changed to the end; of a replacement the new one has to be there."""
+        return len([change for change in self.changes().effective if change.id not in self._half_replaced])
 
     def drift(self) -> Changes:
         """What a refresh found to differ on the server."""
@@ -199,12 +206,21 @@ class Fold:
             self._drifted[urn] = _drifted(metadata, op)
         else:
             self._applied[urn] = _merged(self._applied.get(urn), metadata, op)
+            self._note_replacement(plan_id(urn), op)
         if op == "replace":
             return
         shown = "refresh" if refreshed else op
         began = self._started.pop((urn, shown), None)
         seconds = 0.0 if began is None else self.clock() - began
         self._tell(ResourceFinished(plan_id(urn), metadata.type, shown, seconds))
+
+    def _note_replacement(self, identifier: str, op: str) -> None:
+        if op == "create-replacement":
+            self._replaced.add(identifier)
+        if op in REPLACEMENT_STEPS and identifier not in self._replaced:
+            self._half_replaced.add(identifier)
+        else:
+            self._half_replaced.discard(identifier)
 
     def _failed(self, metadata: Any) -> None:
         identifier = plan_id(metadata.urn)

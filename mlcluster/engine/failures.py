@@ -40,7 +40,7 @@ class Failed:
     """How an engine command ended.
 
     Attributes:
-        stack: name of the stack, for hints.
+        spec: the spec file, for the commands in hints.
         code: exit code; negative for a signal.
         stderr: what the engine printed.
         resources: id and message of each failed resource.
@@ -48,7 +48,7 @@ class Failed:
         errors: what it said of no resource of the plan.
     """
 
-    stack: str
+    spec: str
     code: int
     stderr: str
     resources: Sequence[tuple[str, str]] = ()
@@ -126,7 +126,7 @@ def explain(
 ) -> MlclusterError:
     """The error to raise for a failed engine command; `doing` is what we were doing, as a phrase."""
     if LOCKED in failed.stderr:
-        return lock_conflict(doing, failed.stack, locks_in_message(failed.stderr), alive=alive)
+        return lock_conflict(doing, failed.spec, locks_in_message(failed.stderr), alive=alive)
     if failed.program_error:
         last = [line for line in failed.program_error.splitlines() if line.strip()][-1].strip()
         happened = f"the Pulumi program failed: {scrub(last)}"
@@ -147,10 +147,17 @@ def explain(
 
 
 def lock_conflict(
-    doing: str, stack: str, locks: Sequence[Lock], *, alive: Callable[[Lock], bool | None] = is_alive
+    doing: str, spec: str, locks: Sequence[Lock], *, alive: Callable[[Lock], bool | None] = is_alive
 ) -> MlclusterError:
-    """The error for a stack that somebody holds: who, since when, and whether that process lives."""
-    unlock = f"Run `mlcluster unlock {stack}`."
+    """The error for a stack that another run holds: who, since when, and whether that process lives.
+
+    Args:
+        doing: what failed.
+        spec: the spec file, quoted for a shell.
+        locks: those that are held; [] where the engine names none.
+        alive: whether the holder of a lock still runs.
+    """
+    unlock = f"Run `mlcluster unlock {spec}`."
     if not locks:
         return MlclusterError(doing, "another run holds the stack", f"Wait for it, or: {unlock}")
     held = "; ".join(f"{lock.owner}, {_state(alive(lock))}" for lock in locks)
@@ -159,7 +166,7 @@ def lock_conflict(
     if any(states):
         hint = "Wait for it to end."
     elif None in states:
-        hint = f"Make sure that nothing runs on that host any more. {unlock}"
+        hint = f"Make sure that nothing runs on that host any more. Then run `mlcluster unlock {spec} --assume-dead`."
     return MlclusterError(doing, f"the stack is held by {held}", hint)
 
 

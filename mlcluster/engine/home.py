@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -25,6 +26,7 @@ class StackHome:
         root: directory of this stack; default: `stacks/NAME` in the state directory.
         backend_url: where the state goes; default: files below `root`. `$MLCLUSTER_BACKEND_URL` wins over both.
         secrets_provider: "passphrase" or None for a passphrase, else the URL of a key (awskms://, gcpkms://, ...).
+        spec: the spec file as the user named it, for the commands in hints.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class StackHome:
         *,
         backend_url: str | None = None,
         secrets_provider: str | None = None,
+        spec: str = "cluster.yaml",
     ) -> None:
         self.name = name
+        self.spec = shlex.quote(spec)
         self.root = root or state_directory() / "stacks" / name
         self.secrets_provider = None if secrets_provider == "passphrase" else secrets_provider
         given = os.environ.get(BACKEND_VARIABLE) or backend_url

@@ -1,7 +1,7 @@
 """Runs one engine operation under our signal handlers and turns its end into a result or an error of ours."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -46,12 +46,16 @@ class Operation:
     Attributes:
         doing: what this is, as a phrase, for errors.
         call: starts it.
+        spec: the spec file, for the commands in hints.
         on_event: told while it runs, from another thread; an exception of it is raised when the operation has ended.
+        reads: it changes nothing: a preview, a look for drift.
     """
 
     doing: str
     call: Call
+    spec: str
     on_event: OnEvent | None = None
+    reads: bool = False
 
 
 def run(stack: Any, what: Operation, *, say: Callable[[str], object], mend: Callable[[], object]) -> Fold:
@@ -91,7 +95,7 @@ def _guarded(stack: Any, what: Operation, say: Callable[[str], object]) -> tuple
     with Interruption(_Whole(process, stack.workspace.program), say) as interruption:
         failed = _attempt(stack, what, fold)
     if interruption.happened:
-        raise _interrupted(stack.name, what.doing, fold, failed) from failed
+        raise _interrupted(what, fold, failed) from failed
     return fold, failed
 
 
@@ -112,7 +116,7 @@ class _Whole:
 
 
 @contextmanager
-def explained(stack_name: str, doing: str, process: Process | None, fold: Fold | None = None) -> Iterator[None]:
+def explained(spec: str, doing: str, process: Process | None, fold: Fold | None = None) -> Iterator[None]:
     """Turns what the SDK raises into MlclusterError; the SDK's own error stays as the cause."""
     from pulumi.automation import CommandError, InvalidVersionError
 
@@ -122,7 +126,7 @@ def explained(stack_name: str, doing: str, process: Process | None, fold: Fold |
         code, stderr = (process.last.code, process.last.stderr) if process and process.last else (1, str(error))
         resources = fold.failures if fold else ()
         program_error, errors = (fold.program_error, fold.errors) if fold else ("", [])
-        raise explain(doing, Failed(stack_name, code, stderr, resources, program_error, errors)) from error
+        raise explain(doing, Failed(spec, code, stderr, resources, program_error, errors)) from error
     except InvalidVersionError as error:
         hint = "Run `mlcluster doctor`; it says which versions fit."
         raise MlclusterError(doing, f"this Pulumi engine does not fit: {error}", hint) from error
@@ -139,7 +143,7 @@ def _attempt(stack: Any, what: Operation, fold: Fold) -> MlclusterError | None:
     # a killed engine ends its stream of events in the middle; how it ended is told better by its exit code
     warnings.filterwarnings("ignore", message="Error in event stream", category=UserWarning)
     try:
-        with explained(stack.name, what.doing, process, fold):
+        with explained(what.spec, what.doing, process, fold):
             try:
                 what.call(stack, fold.take)
             finally:
@@ -153,15 +157,33 @@ def _attempt(stack: Any, what: Operation, fold: Fold) -> MlclusterError | None:
     return None
 
 
-def _interrupted(stack: str, doing: str, fold: Fold, failed: MlclusterError | None) -> InterruptedByUserError:
-    if failed is None:
-        return InterruptedByUserError(doing, "interrupted, but it had finished already", "Nothing is left half done.")
-    done = len(fold.changes().effective)
-    told = [f"interrupted after {done} finished change{'' if done == 1 else 's'}"]
-    open_ends = fold.unfinished()
+class OperationInterruptedError(InterruptedByUserError):
+    """Ctrl-C, SIGTERM or SIGHUP while the engine worked.
+
+    Attributes:
+        finished: how many changes had ended well; 0 for an operation that only reads.
+    """
+
+    def __init__(self, doing: str, finished: int, notes: Sequence[str], hint: str) -> None:
+        count = f"interrupted after {finished} finished change{'' if finished == 1 else 's'}"
+        super().__init__(doing, "; ".join([count, *notes]), hint)
+        self.finished = finished
+        self.notes = tuple(notes)
+
+    def after(self, earlier: int) -> "OperationInterruptedError":
+        """The same interruption of a run that had finished `earlier` changes before this operation."""
+        return OperationInterruptedError(self.doing, earlier + self.finished, self.notes, self.hint)
+
+
+def _interrupted(what: Operation, fold: Fold, failed: MlclusterError | None) -> InterruptedByUserError:
+    if what.reads:
+        return InterruptedByUserError(what.doing, "interrupted; nothing was changed", "Run the same command again.")
+    notes = []
+    open_ends = [] if failed is None else fold.unfinished()
     if isinstance(failed, InterruptedByUserError):  # our program was waiting for something
-        told.append(f"{failed.doing}: {failed.happened}")
+        notes.append(f"{failed.doing}: {failed.happened}")
     if open_ends:
-        told.append(f"not finished: {', '.join(open_ends[:10])}{' and more' if len(open_ends) > 10 else ''}")
-    hint = f"Run the same command again: it goes on from here. If the engine was killed, `mlcluster unlock {stack}`."
-    return InterruptedByUserError(doing, "; ".join(told), hint)
+        notes.append(f"not finished: {', '.join(open_ends[:10])}{' and more' if len(open_ends) > 10 else ''}")
+    again = "Run the same command again: it goes on from here."
+    hint = again if failed is None else f"{again} If the engine was killed, `mlcluster unlock {what.spec}`."
+    return OperationInterruptedError(what.doing, fold.finished, notes, hint)

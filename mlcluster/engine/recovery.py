@@ -64,7 +64,7 @@ def recover_if_owner_dead(engine: Recoverable) -> Recovered:
     """
     held = _wait_for_orphans(engine, locks.read_locks(engine.home, engine.project))
     if any(locks.is_alive(lock) is not False for lock in held):
-        raise lock_conflict(f"opening the stack {engine.home.name}", engine.home.name, held)
+        raise lock_conflict(f"opening the stack {engine.home.name}", engine.home.spec, held)
     return _clear(engine, held)
 
 
@@ -77,7 +77,7 @@ def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
     held = _wait_for_orphans(engine, locks.read_locks(engine.home, engine.project))
     states = [locks.is_alive(lock) for lock in held]
     if True in states or (None in states and not assume_dead):
-        raise lock_conflict(f"unlocking the stack {engine.home.name}", engine.home.name, held)
+        raise lock_conflict(f"unlocking the stack {engine.home.name}", engine.home.spec, held)
     if engine.home.state_files is None and assume_dead:
         engine.cancel()
     return _clear(engine, held)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlcluster.engine.events import Changes, Diagnostic, Event, ResourceFailed, ResourceFinished, ResourceStarted
+from mlcluster.engine.operation import OperationInterruptedError
 from mlcluster.progress import Progress
 from mlcluster.report.changes import change_document, changes_text
 from mlcluster.report.progress import JsonlProgress, for_terminal
@@ -27,6 +28,7 @@ class Screen:
         self._color = color
         self._events = JsonlProgress(sys.stdout)
         self.progress: Progress = self._events if self.machine else for_terminal()
+        self._finished = 0
         self._plain = not self.machine and not sys.stderr.isatty()
 
     def say(self, text: str) -> None:
@@ -50,12 +52,16 @@ class Screen:
 
     @contextmanager
     def operation(self, title: str, total: int = 0) -> Iterator[Callable[[Event], None]]:
-        """Shows an engine operation while it runs; yields what the engine tells its events to."""
-        done = 0
+        """Shows an engine operation while it runs; yields what the engine tells its events to.
+
+        Raises:
+            OperationInterruptedError: it was interrupted; the changes of earlier operations are counted with its own.
+        """
+        done = changed = 0
         with self.progress.task(title) as task:
 
             def take(event: Event) -> None:
-                nonlocal done
+                nonlocal done, changed
                 if self.machine:
                     self._emit(event)
                 match event:
@@ -63,6 +69,7 @@ class Screen:
                         task.update(identifier, done=done, total=total or None)
                     case ResourceFinished(id=identifier, op=op, seconds=seconds) if op not in QUIET_OPS:
                         done += 1
+                        changed += op != "delete-replaced"  # a replacement is one change
                         if self._plain:
                             self.say(f"  {PAST.get(op, op)} {identifier} ({seconds:.1f} s)")
                         task.update(identifier, done=done, total=total or None)
@@ -73,7 +80,11 @@ class Screen:
                     case _:
                         pass
 
-            yield take
+            try:
+                yield take
+            except OperationInterruptedError as error:
+                raise error.after(self._finished) from error
+            self._finished += changed
 
     def _emit(self, event: Event) -> None:
         from dataclasses import asdict

@@ -19,7 +19,12 @@ class Stage:
 def home_of(reading: Reading) -> StackHome:
     """Where the stacks of this spec live."""
     state = reading.spec.state
-    return StackHome(reading.spec.metadata.name, backend_url=state.backend, secrets_provider=state.secrets_provider)
+    return StackHome(
+        reading.spec.metadata.name,
+        backend_url=state.backend,
+        secrets_provider=state.secrets_provider,
+        spec=str(reading.path),
+    )
 
 
 def settings_of(reading: Reading, cluster_uid: str) -> StackSettings:

@@ -44,10 +44,11 @@ def test_one_signal_ends_cleanly_and_up_goes_on(
         world.gate.open()
         code, lines = running.end()
     assert code == 130
-    assert lines[-1]["error"] == "InterruptedByUserError"
+    assert lines[-1]["error"] == "OperationInterruptedError"
     assert "Run the same command again" in lines[-1]["hint"]
     assert any("Stopping after" in line.get("told", "") for line in lines)
     assert len(world.objects) < COUNT
+    assert lines[-1]["happened"] == f"interrupted after {len(world.objects)} finished changes"
     engine = engine_of(small_plan(COUNT))
     assert engine.lock() is None
     assert engine.pending() == []
@@ -71,7 +72,7 @@ def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
         running.process.send_signal(signal.SIGINT)
         code, lines = running.end()
     assert code == 130
-    assert lines[-1]["error"] == "InterruptedByUserError"
+    assert lines[-1]["error"] == "OperationInterruptedError"
     assert "not finished: Namespace/a" in lines[-1]["happened"]
     engine = engine_of(small_plan(3))
     assert [item.text for item in engine.pending()] == ["creating Namespace/a"]
@@ -80,3 +81,23 @@ def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
     assert engine.pending() == []
     assert engine.lock() is None
     assert world.called("Create") == ["ConfigMap/a/0", "ConfigMap/a/1", "ConfigMap/a/2", "Namespace/a"]
+
+
+def test_what_had_finished_is_counted_when_resources_were_there_before(
+    engine_of: Callable[[SmallPlan], Engine], world: World, port: int, pulumi: Path, tmp_path: Path
+) -> None:
+    """Updates that follow a refresh count like creations."""
+    engine_of(small_plan(6)).up()
+    for index in range(6):
+        world.objects[f"ConfigMap/a/{index}"]["data"] = {"changed": "by hand"}
+    world.calls.clear()
+    world.gate.close(after=4)
+    with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
+        running.wait_for("some changes", lambda: world.gate.held)
+        running.terminal_interrupt()
+        running.wait_for("the engine to take notice", world.cancelled.is_set)
+        world.gate.open()
+        code, lines = running.end()
+    assert code == 130
+    done = len(world.called("Create")) + len(world.called("Update"))
+    assert lines[-1]["happened"] == f"interrupted after {done} finished changes"

@@ -96,6 +96,16 @@ def test_the_steps_of_a_replacement_are_one_change(steps: tuple[str, ...]) -> No
     assert {event.op for event in told if isinstance(event, ResourceStarted)} == set(steps) - {"replace"}
 
 
+@pytest.mark.parametrize(
+    ("steps", "finished"),
+    [(["delete-replaced"], 0), (["delete-replaced", "replace"], 0), (["create-replacement"], 1),
+     (["delete-replaced", "replace", "create-replacement"], 1), (["create"], 1), (["same"], 0), (["update"], 1)],
+)  # fmt: skip
+def test_a_replacement_has_finished_when_the_new_resource_is_there(steps: list[str], finished: int) -> None:
+    fold, _ = _fold(*(_step(kind, "A", op) for op in steps for kind in ("resource_pre_event", "res_outputs_event")))
+    assert fold.finished == finished
+
+
 def test_a_refresh_before_an_update_is_drift_and_not_a_change() -> None:
     fold, _ = _fold(
         _step("resource_pre_event", "A", "refresh"),

@@ -52,7 +52,7 @@ HELD = (
     ],
 )
 def test_each_sentence_of_the_engine_has_one_of_ours(stderr: str, happened: str) -> None:
-    error = explain("previewing", Failed("atlas", 255, stderr))
+    error = explain("previewing", Failed("my.yaml", 255, stderr))
     assert error.happened.startswith(happened) or happened in error.happened
     assert error.doing == "previewing"
     assert "\n" not in error.happened
@@ -62,29 +62,29 @@ def test_each_sentence_of_the_engine_has_one_of_ours(stderr: str, happened: str)
     ("alive", "state", "hint"),
     [
         (True, "still running", "Wait for it to end."),
-        (False, "no longer running", "Run `mlcluster unlock atlas`."),
+        (False, "no longer running", "Run `mlcluster unlock my.yaml`."),
         (None, "cannot be checked from this host", "Make sure that nothing runs on that host"),
     ],
 )
 def test_a_conflict_names_the_holder_and_whether_it_lives(alive: bool | None, state: str, hint: str) -> None:
-    error = explain("bringing the cluster up", Failed("atlas", 1, HELD), alive=lambda _: alive)
+    error = explain("bringing the cluster up", Failed("my.yaml", 1, HELD), alive=lambda _: alive)
     assert "pid 17 of jo@build-7 since 2026-11-21 09:00:00 UTC" in error.happened
     assert state in error.happened
     assert error.hint.startswith(hint)
 
 
 def test_a_conflict_without_names_still_says_what_to_do() -> None:
-    assert "mlcluster unlock atlas" in lock_conflict("opening", "atlas", []).hint
+    assert "mlcluster unlock my.yaml" in lock_conflict("opening", "my.yaml", []).hint
 
 
 def test_one_living_holder_among_dead_ones_means_waiting() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     locks = [Lock(pid, "jo", "h", moment, "") for pid in (1, 2)]
-    assert lock_conflict("opening", "atlas", locks, alive=lambda lock: lock.pid == 2).hint == "Wait for it to end."
+    assert lock_conflict("opening", "my.yaml", locks, alive=lambda lock: lock.pid == 2).hint == "Wait for it to end."
 
 
 def test_failed_resources_are_listed_by_plan_id() -> None:
-    failed = Failed("atlas", 1, "error: update failed", [("Namespace/a", "quota exceeded"), ("ConfigMap/a/b", "")])
+    failed = Failed("my.yaml", 1, "error: update failed", [("Namespace/a", "quota exceeded"), ("ConfigMap/a/b", "")])
     error = explain("bringing the cluster up", failed)
     assert error.happened == "2 resources failed\n  Namespace/a: quota exceeded\n  ConfigMap/a/b: failed"
 
@@ -99,7 +99,7 @@ def test_a_program_that_raised_is_one_line_and_a_bug() -> None:
 
 
 def test_a_killed_engine_is_no_riddle() -> None:
-    error = explain("bringing the cluster up", Failed("atlas", -9, ""))
+    error = explain("bringing the cluster up", Failed("my.yaml", -9, ""))
     assert "killed (exit -9)" in error.happened
     assert "same command again" in error.hint
 
@@ -115,11 +115,11 @@ def test_a_killed_engine_is_no_riddle() -> None:
 )
 def test_secrets_are_taken_out(text: str, clean: str) -> None:
     assert scrub(text) == clean
-    assert clean in explain("opening", Failed("atlas", 1, f"error: {text}")).happened
+    assert clean in explain("opening", Failed("my.yaml", 1, f"error: {text}")).happened
 
 
 def test_a_missing_plugin_is_told_with_the_command_that_installs_it() -> None:
     said = "error: no resource plugin 'pulumi-resource-aws' found in the workspace at version v7.51.1 or on your $PATH"
-    error = explain("previewing", Failed("atlas", 255, said))
+    error = explain("previewing", Failed("my.yaml", 255, said))
     assert error.happened == "the engine has no plugin for aws v7.51.1"
     assert "`mlcluster plugins install`" in error.hint

@@ -17,6 +17,7 @@ from mlcluster.engine.events import (
     ResourceStarted,
     Summary,
 )
+from mlcluster.engine.operation import OperationInterruptedError
 from mlcluster.report.progress import JsonlProgress, PlainProgress, for_terminal
 from mlcluster.report.screen import Screen
 
@@ -156,3 +157,25 @@ def test_a_terminal_shows_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
         task.update("[/] not a tag", done=1, total=2)
     assert "flavor [train] is missing" in stream.getvalue()
     assert "looking at [x]" in stream.getvalue()
+
+
+def test_an_interruption_counts_what_earlier_stacks_have_finished() -> None:
+    """Eight nodes were created, and Ctrl-C came in the first moment of the platform."""
+    screen = Screen("jsonl", color=False)
+    with screen.operation("applying simulated nodes", 8) as take:
+        for index in range(8):
+            take(ResourceFinished(f"Node/{index}", "t", "create", 0.1))
+        take(ResourceFinished("Node/9", "t", "same", 0.1))
+    with pytest.raises(OperationInterruptedError) as caught, screen.operation("applying platform", 40):
+        raise OperationInterruptedError("bringing the cluster up", 1, ["not finished: Namespace/a"], "again")
+    assert caught.value.happened == "interrupted after 9 finished changes; not finished: Namespace/a"
+    assert caught.value.hint == "again"
+
+
+def test_the_two_steps_of_a_replacement_are_one_finished_change() -> None:
+    screen = Screen("jsonl", color=False)
+    with screen.operation("applying", 1) as take:
+        for op in ("delete-replaced", "create-replacement"):
+            take(ResourceFinished("PriorityClass/a", "t", op, 0.1))
+    with pytest.raises(OperationInterruptedError, match="after 1 finished change;"), screen.operation("applying"):
+        raise OperationInterruptedError("bringing the cluster up", 0, ["not finished: Namespace/a"], "again")
