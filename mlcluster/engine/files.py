@@ -10,7 +10,8 @@ from mlcluster.errors import MlclusterError
 
 
 @contextmanager
-def _explained(doing: str, path: Path) -> Iterator[None]:
+def explained(doing: str, path: Path) -> Iterator[None]:
+    """Turns an OSError into an error that names the path, the reason and what to do."""
     try:
         yield
     except OSError as error:
@@ -25,7 +26,7 @@ def private_directory(path: Path) -> Path:
     Raises:
         MlclusterError: the directory cannot be made or is not writable.
     """
-    with _explained("preparing the stack's directory", path):
+    with explained("preparing the stack's directory", path):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.chmod(0o700)
         if not os.access(path, os.W_OK | os.X_OK):
@@ -40,7 +41,7 @@ def write_private(path: Path, text: str) -> None:
         MlclusterError: no space, no permission.
     """
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with _explained("writing the stack's files", path):
+    with explained("writing the stack's files", path):
         try:
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
