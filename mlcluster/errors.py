@@ -8,6 +8,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     INVALID = 1  # the spec is unreadable or invalid, or the cluster or account is wrong
+    DECLINED = 1  # the user has answered no; not 0, so that a script does not go on
     USAGE = 2
     BUG = 3
     FINDINGS = 4  # findings, changes or risks at or above --fail-on

@@ -20,6 +20,9 @@ STOP_ORDER = (
     "etcd",
 )
 
+CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+"""What every lab runs, in the order of its start."""
+
 
 @dataclass(frozen=True)
 class Component:

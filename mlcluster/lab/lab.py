@@ -182,6 +182,15 @@ class Lab:
             return ()
         return () if current is None else tuple(known.name for known in current.controllers)
 
+    def runs_with(self, *, extended_resource_toleration: bool) -> bool:
+        """Whether the lab runs with this setting: `start` would start nothing."""
+        try:
+            current = record.load(self.layout)
+        except ValueError:
+            return False
+        wanted = current is not None and current.extended_resource_toleration == extended_resource_toleration
+        return wanted and self.status().state == "running"
+
     def status(self) -> LabStatus:
         """What the lab looks like now."""
         return status.read(self.name, self.layout)

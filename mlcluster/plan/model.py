@@ -296,3 +296,15 @@ class Plan:
     pods: tuple[PlanPod, ...]
     findings: tuple[Finding, ...] = ()
     default_requests: Amounts = field(default_factory=dict)
+
+    @property
+    def registered_releases(self) -> tuple[PlanRelease, ...]:
+        """The releases that a stack registers: neither processes nor stand-ins of the lab, nor present already."""
+        return tuple(release for release in self.releases if release.realisation == "helm")
+
+    @property
+    def registered(self) -> frozenset[str]:
+        """Ids of everything that the stacks register: what the state holds after a complete `up`."""
+        parts: tuple[PlanResource | PlanRelease | PlanObject, ...]
+        parts = (*self.resources, *self.registered_releases, *self.objects)
+        return frozenset(entry.id for entry in parts)

@@ -1,5 +1,7 @@
 """How figures are written for people."""
 
+from collections.abc import Sequence
+
 from mlcluster.plan.model import Price
 from mlcluster.plan.quantities import MEMORY_RESOURCES
 
@@ -36,3 +38,13 @@ def price_source(prices: list[Price]) -> str:
 def share(part: int, whole: int) -> str:
     """A percentage of `whole`; "-" of nothing."""
     return f"{100 * part / whole:.0f}%" if whole else "-"
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number with its noun, and verb if need be: "1 resource is", "3 resources are"."""
+    return f"{count} {one if count == 1 else many}"
+
+
+def some(items: Sequence[str], most: int = 10) -> str:
+    """The first of a list, and how many more there are."""
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")

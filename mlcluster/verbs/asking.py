@@ -1,17 +1,45 @@
-"""Questions to the user. Without a terminal nothing is asked: `--yes` and names on the command line, or an error."""
+"""Questions to the user. Without a terminal nothing is asked: `--yes` and names on the command line, or an error.
+
+No and an empty line decline. Any other answer that does not fit is named and asked again, three times in all.
+"""
 
 import sys
 from collections.abc import Collection
 
-from mlcluster.errors import MlclusterError
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.numbers import counted
 from mlcluster.verbs.destruction import Destruction, refuse_unnamed
 
+ATTEMPTS = 3
+_YES, _NO = frozenset({"y", "yes"}), frozenset({"", "n", "no"})
 
-def agreed_to_changes(changes: int, going: list[Destruction], named: Collection[str], *, yes: bool) -> bool:
-    """Whether to go on with `changes` changes; what would be destroyed has to be named, on the command line or here.
+
+def require_answers(*, yes: bool) -> None:
+    """Checks before anything starts that the questions of a verb will have an answer.
 
     Raises:
-        MlclusterError: something would be destroyed that nobody named, or there is nobody to ask.
+        MlclusterError: there is no `--yes` and no terminal to ask on.
+    """
+    if not yes and not _interactive():
+        raise MlclusterError(
+            "asking whether to go on", "there is no terminal to ask on", "Add `--yes`.", exit_code=ExitCode.USAGE
+        )
+
+
+def agreed_to_changes(
+    changes: int, going: list[Destruction], named: Collection[str], *, yes: bool, agreed: bool = False
+) -> bool:
+    """Whether to go on with `changes` changes; what would be destroyed has to be named, on the command line or here.
+
+    Args:
+        changes: how many there are.
+        going: what they destroy.
+        named: what the command line allows to destroy.
+        yes: ask nothing.
+        agreed: the user has agreed to apply the plan before; only what is destroyed is asked for.
+
+    Raises:
+        MlclusterError: an unnamed resource would be destroyed, there is no terminal, or no answer fits.
     """
     if not changes:
         return True
@@ -19,42 +47,73 @@ def agreed_to_changes(changes: int, going: list[Destruction], named: Collection[
         refuse_unnamed(going, named)
     if yes:
         return True
-    if not _interactive():
-        raise MlclusterError("asking whether to go on", "there is no terminal to ask on", "add --yes")
+    require_answers(yes=yes)
     for one in going:
         if one.key.lower() in {entry.lower() for entry in named}:
             continue
         told = f" with {', '.join(one.live)}" if one.live else ""
-        if _ask(f"This deletes {one.key}{told}. Type {one.key} to go on: ") != one.key:
+        if not _typed(f"This deletes {one.key}{told}. Type {one.key} to go on: ", one.key):
             return False
-    return _ask(f"Apply {changes} changes? [y/N] ").lower() in {"y", "yes"}
+    return agreed or _confirmed(f"Apply {counted(changes, 'change', 'changes')}? [y/N] ")
 
 
 def agreed_to_steps(by_hand: Collection[str], *, yes: bool) -> bool:
     """Whether the steps by hand of these upgrades are done; `--yes` says so.
 
     Raises:
-        MlclusterError: there is nobody to ask.
+        MlclusterError: there is no terminal, or no answer fits.
     """
     if not by_hand or yes:
         return True
-    if not _interactive():
-        raise MlclusterError("asking whether the steps by hand are done", "there is no terminal to ask on", "add --yes")
-    question = f"{', '.join(by_hand)}: are the steps listed above done, or not needed here? [y/N] "
-    return _ask(question).lower() in {"y", "yes"}
+    require_answers(yes=yes)
+    return _confirmed(f"{', '.join(by_hand)}: are the steps listed above done, or not needed here? [y/N] ")
+
+
+def agreed_to_start(question: str, *, yes: bool) -> bool:
+    """Whether to start processes on this machine.
+
+    Raises:
+        MlclusterError: there is no terminal, or no answer fits.
+    """
+    require_answers(yes=yes)
+    return yes or _confirmed(f"{question} [y/N] ")
 
 
 def agreed_to_destroy(name: str, *, yes: bool) -> bool:
     """Whether to take the whole cluster down: its name is typed, or `--yes` stands for it.
 
     Raises:
-        MlclusterError: there is nobody to ask.
+        MlclusterError: there is no terminal, or no answer fits.
     """
-    if yes:
-        return True
-    if not _interactive():
-        raise MlclusterError("asking whether to go on", "there is no terminal to ask on", "add --yes")
-    return _ask(f"Type {name} to take it down: ") == name
+    require_answers(yes=yes)
+    return yes or _typed(f"Type {name} to take it down: ", name)
+
+
+def _confirmed(question: str) -> bool:
+    answer = ""
+    for _ in range(ATTEMPTS):
+        answer = _ask(question).lower()
+        if answer in _YES | _NO:
+            return answer in _YES
+        _tell(f'"{answer}" is neither yes nor no.')
+    raise _no_answer(answer, "type y or n")
+
+
+def _typed(question: str, wanted: str) -> bool:
+    answer = ""
+    for _ in range(ATTEMPTS):
+        answer = _ask(question)
+        if answer == wanted:
+            return True
+        if answer.lower() in _NO:
+            return False
+        _tell(f'"{answer}" is not "{wanted}".')
+    raise _no_answer(answer, f"type {wanted}, or n to decline")
+
+
+def _no_answer(last: str, wanted: str) -> MlclusterError:
+    happened = f'no answer out of {ATTEMPTS} fits, the last one was "{last}"; nothing was changed'
+    return MlclusterError("asking whether to go on", happened, f"Run the same command again and {wanted}.")
 
 
 def _interactive() -> bool:
@@ -62,6 +121,10 @@ def _interactive() -> bool:
 
 
 def _ask(question: str) -> str:
-    sys.stderr.write(question)
-    sys.stderr.flush()
+    _tell(question, end="")
     return sys.stdin.readline().strip()
+
+
+def _tell(text: str, end: str = "\n") -> None:
+    sys.stderr.write(text + end)
+    sys.stderr.flush()

@@ -11,6 +11,7 @@ from typing import Any
 
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.numbers import counted
 from mlcluster.report.screen import Screen
 from mlcluster.spec.eks import EksTarget
 from mlcluster.verbs import cloud, ownership
@@ -98,7 +99,7 @@ def take_down(wanted: CloudDown, found: Found, screen: Screen, looked: Callable[
     refuse_protected(reading, cloud.outputs_of(cloud_stage))
     if not agreed_to_destroy(name, yes=wanted.yes):
         screen.say("nothing was changed")
-        return ExitCode.OK
+        return ExitCode.DECLINED
     _delete(wanted, found.live, found.stages, screen)
     found.platform.abandon()
     kept_ids = [entry.id for entry in kept]
@@ -162,7 +163,7 @@ def _conclude(reading: Reading, kept: list[Kept], found: Search, screen: Screen,
     told = {"cluster": name, "left": list(found.left), "kept": [entry.id for entry in kept], **found.document}
     if found.left:
         screen.result("DownResult", found.text, told)
-        happened = f"{len(found.left)} things of it are left in the account"
+        happened = f"{counted(len(found.left), 'resource is', 'resources are')} left in the account"
         raise MlclusterError(f"taking {name} down", happened, "run the commands above, or run down again")
     home_of(reading).forget()
     screen.result("DownResult", f"{ends} {found.text}", told)

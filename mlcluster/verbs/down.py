@@ -1,30 +1,36 @@
 """`mlcluster down`: show, ask, drain, destroy, and prove that nothing of ours is left."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
+from mlcluster.report.numbers import counted, some
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
 from mlcluster.verbs.adoption import take_over_rest
-from mlcluster.verbs.asking import agreed_to_destroy
+from mlcluster.verbs.asking import agreed_to_destroy, require_answers
 from mlcluster.verbs.cloud_down import CloudDown, cloud_down
 from mlcluster.verbs.components import stop_processes
 from mlcluster.verbs.emptying import installed_releases
+from mlcluster.verbs.exclusive import exclusive, tell_run_in_progress
 from mlcluster.verbs.found_before import forget_found
 from mlcluster.verbs.live import LiveCluster, is_eks, lab_of, open_cluster, stages_of
 from mlcluster.verbs.node_marks import take_off_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.stage import Stage, home_of
+from mlcluster.verbs.starting import show_stopped
 from mlcluster.verbs.teardown import destroy, destroy_platform, drain, show
-from mlcluster.verbs.tools import tools_of
+from mlcluster.verbs.tools import Tools, tools_of
 from mlcluster.verbs.uninstalled import clean_up, ever_installed
+
+if TYPE_CHECKING:
+    from mlcluster.lab.lab import Lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +50,75 @@ def down(options: DownOptions) -> ExitCode:
     """Takes away everything that `up` made, and nothing else."""
     screen = Screen(options.output, color=use_color())
     reading = read(options.path)
+    if options.plan:
+        tell_run_in_progress(reading, screen)
+        return _down(options, reading, screen)
+    with exclusive(reading, "down", screen):
+        return _down(options, reading, screen)
+
+
+def _down(options: DownOptions, reading: Reading, screen: Screen) -> ExitCode:
     name = reading.spec.metadata.name
     lab = lab_of(reading)
     if lab is not None and lab.status().state == "absent" and home_of(reading).settings() is None:
         screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
         return ExitCode.OK
+    if not options.plan:
+        require_answers(yes=options.yes)
     if is_eks(reading):
         wanted = CloudDown(reading, options.yes, options.plan, options.delete_retained)
         return cloud_down(wanted, screen)
     tools = tools_of(reading, screen.progress)
+    if lab is not None and lab.status().state != "running":
+        show_stopped(reading, tools, screen)  # the lab starts after the question, not before
+        if (end := _ask(options, name, screen)) is not None:
+            return end
+        options = replace(options, yes=True)
+    return _open_and_delete(options, reading, tools, screen)
+
+
+def _ask(options: DownOptions, name: str, screen: Screen) -> ExitCode | None:
+    """The end of a run that is only to show what would go, or that the user declines; None to go on."""
+    if options.plan:
+        screen.result("DownPlan", "", {"cluster": name})
+        return ExitCode.OK
+    if agreed_to_destroy(name, yes=options.yes):
+        return None
+    screen.say("nothing was changed")
+    return ExitCode.DECLINED
+
+
+def _open_and_delete(options: DownOptions, reading: Reading, tools: Tools, screen: Screen) -> ExitCode:
+    name = reading.spec.metadata.name
     with open_cluster(reading, tools, screen.progress, start=True) as live:
         if live is None:
-            raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
+            raise MlclusterError("opening the cluster", "the lab does not run", "Run `mlcluster lab start`.")
         ownership.check_owner(live.kube, name, home_of(reading))
         stages = stages_of(reading, live, tools.pulumi, screen.progress)
         show(screen, live.kube, stages)
-        if options.plan:
-            screen.result("DownPlan", "", {"cluster": name})
-            return ExitCode.OK
-        if not agreed_to_destroy(name, yes=options.yes):
-            screen.say("nothing was changed")
-            return ExitCode.OK
+        if (end := _ask(options, name, screen)) is not None:
+            return end
         take_over_rest(reading.plan, live, stages, screen.progress)
         kept = _take_down(live, stages, screen)
-        left = leftovers(reading.plan, live)
-    return _conclude(reading, live, Ended(left, kept), screen)
+        ended = Ended(leftovers(reading.plan, live), kept, unmanaged(live))
+    return _conclude(reading, live, ended, screen)
 
 
 def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
-    """What still carries our labels, and in a lab every key that was not there before."""
+    """Return what still carries the labels of the cluster."""
     selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
     entries = [(entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan.objects]
     entries += [(entry.inputs["apiVersion"], entry.inputs["kind"]) for entry in plan.resources]
-    found = [
+    return [
         f"{kind}/{item['metadata']['name']}"
         for api_version, kind in sorted(set(entries))
         for item in _listed(live.kube, api_version, kind, selector)
     ]
-    return found or (sorted(live.lab.leftovers()) if live.lab is not None else [])
+
+
+def unmanaged(live: LiveCluster) -> list[str]:
+    """Return the keys of a lab that a bare control plane does not have: what users made in it."""
+    return sorted(live.lab.leftovers()) if live.lab is not None else []
 
 
 def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[str]:
@@ -102,30 +139,47 @@ def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[s
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What there is after all: what should not be, and what is kept on purpose, with the reasons."""
+    """What there is after all.
+
+    Attributes:
+        left: managed resources that should be gone.
+        kept: what is kept on purpose, with the reasons.
+        unmanaged: what mlcluster did not create, in a lab.
+    """
 
     left: list[str]
     kept: list[str]
+    unmanaged: list[str]
 
 
 def _conclude(reading: Reading, live: LiveCluster, ended: Ended, screen: Screen) -> ExitCode:
-    """Stops the lab that `up` started, forgets the stack, and says what is left."""
+    """Deletes the lab that `up` started, forgets the stack, and says what is left."""
     name, left = reading.spec.metadata.name, ended.left
-    told = {"cluster": name, "left": left, "retained": ended.kept}
+    told = {"cluster": name, "left": left, "retained": ended.kept, "unmanaged": ended.unmanaged}
     for entry in ended.kept:
         screen.say(f"  kept: {entry}")
     if left:
-        shown = ", ".join(left[:10]) + (f" and {len(left) - 10} more" if len(left) > 10 else "")
         screen.result("DownResult", "", told)
-        raise MlclusterError(
-            f"taking {name} down", f"{len(left)} things are left: {shown}", "delete them, or run down again"
-        )
-    if live.lab is not None and live.lab.status().started_by == "up":
-        live.lab.reset(screen.progress)
+        happened = f"{counted(len(left), 'resource is', 'resources are')} left: {some(left)}"
+        raise MlclusterError(f"taking {name} down", happened, "Delete them, or run `mlcluster down` again.")
+    if live.lab is not None:
+        _end_lab(live.lab, ended.unmanaged, screen)
     home_of(reading).forget()
-    rest = f"Kept: {len(ended.kept)} things, told above." if ended.kept else "Nothing of it is left."
+    what = counted(len(ended.kept), "resource", "resources")
+    rest = f"Kept: {what}, listed above." if ended.kept else "Nothing of it is left."
     screen.result("DownResult", f"{name} is down. {rest}", told)
     return ExitCode.OK
+
+
+def _end_lab(lab: "Lab", others: list[str], screen: Screen) -> None:
+    """Deletes the lab as a whole if `up` started it; what users made in it is listed and stops nothing."""
+    deletes = lab.status().started_by == "up"
+    if others:
+        what = "Deleted with the lab" if deletes else f"Left in the lab {lab.name}"
+        entries = counted(len(others), "entry", "entries")
+        screen.say(f"{what}: {entries} that mlcluster did not create: {some(others)}")
+    if deletes:
+        lab.reset(screen.progress)
 
 
 def _listed(kube: Kube, api_version: str, kind: str, selector: str) -> list[dict[str, Any]]:

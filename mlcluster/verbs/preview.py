@@ -5,6 +5,7 @@ from pathlib import Path
 from mlcluster.errors import ExitCode
 from mlcluster.report.screen import Screen
 from mlcluster.verbs.conditions import ask_account, check, ready
+from mlcluster.verbs.exclusive import tell_run_in_progress
 from mlcluster.verbs.live import LiveCluster, is_eks, open_cluster
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.previewing import (
@@ -24,6 +25,7 @@ def preview(path: Path, output: str, *, refresh: bool) -> ExitCode:
     screen = Screen(output, color=use_color())
     reading = read(path)
     check(reading, screen)
+    tell_run_in_progress(reading, screen)
     ask_account(reading, screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:

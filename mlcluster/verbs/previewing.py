@@ -59,12 +59,12 @@ def previewed(
 
 
 def platform_size(reading: Reading) -> int:
-    """How many objects and releases the platform has."""
-    return len(reading.plan.objects) + len(reading.plan.releases)
+    """How many resources the platform's stack registers; a release that runs as a process of the lab is none."""
+    return len(reading.plan.objects) + len(reading.plan.registered_releases)
 
 
 def planned_size(reading: Reading) -> int:
-    """How much there is in the whole plan."""
+    """How many resources the stacks register for the whole plan: what a first `up` creates."""
     return len(reading.plan.resources) + platform_size(reading)
 
 

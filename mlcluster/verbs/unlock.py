@@ -4,9 +4,10 @@ from pathlib import Path
 
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.screen import Screen
+from mlcluster.verbs.exclusive import exclusive
 from mlcluster.verbs.live import is_eks, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
-from mlcluster.verbs.reading import read
+from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.tools import tools_of
 
 
@@ -18,10 +19,15 @@ def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
     """
     screen = Screen(output, color=use_color())
     reading = read(path)
+    with exclusive(reading, "unlock", screen):
+        return _unlock(reading, screen, assume_dead=assume_dead)
+
+
+def _unlock(reading: Reading, screen: Screen, *, assume_dead: bool) -> ExitCode:
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:
         if live is None and not is_eks(reading):
-            raise MlclusterError("opening the cluster", "the lab does not run", "start it with mlcluster lab start")
+            raise MlclusterError("opening the cluster", "the lab does not run", "Run `mlcluster lab start`.")
         cleared = []
         for stage in stages_of(reading, live, tools.pulumi, screen.progress):
             with screen.progress.task(f"looking at {stage.title}"):

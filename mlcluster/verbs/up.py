@@ -1,7 +1,7 @@
 """`mlcluster up`: validate, plan, preview, show, ask, apply."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlcluster.engine.events import Changes
@@ -11,12 +11,13 @@ from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
 from mlcluster.verbs.added import remove_added
 from mlcluster.verbs.adoption import restart_releases
-from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps
+from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps, require_answers
 from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
 from mlcluster.verbs.conditions import ask_account, check, ready
 from mlcluster.verbs.discovery import releases_of
 from mlcluster.verbs.emptying import installed_releases
+from mlcluster.verbs.exclusive import exclusive
 from mlcluster.verbs.found_before import note_found
 from mlcluster.verbs.live import LiveCluster, open_cluster
 from mlcluster.verbs.node_marks import put_labels_first, put_marks
@@ -27,6 +28,7 @@ from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.removal import hold_queues
 from mlcluster.verbs.settling import wait_until_settled
 from mlcluster.verbs.stage import Stage, home_of
+from mlcluster.verbs.starting import agreed_to_lab, lab_start
 from mlcluster.verbs.tools import Tools, tools_of
 from mlcluster.verbs.uninstalled import clean_up_removed
 from mlcluster.verbs.upgrades import by_hand, component_steps
@@ -34,13 +36,18 @@ from mlcluster.verbs.upgrades import by_hand, component_steps
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """What the command line says."""
+    """What the command line says, and what the user has answered.
+
+    Attributes:
+        agreed: the user has agreed to create everything of the plan: a preview asks for destruction alone.
+    """
 
     path: Path
     output: str
     yes: bool
     allow_destroy: tuple[str, ...]
     refresh: bool
+    agreed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,16 @@ def up(options: UpOptions) -> ExitCode:
     screen = Screen(options.output, color=use_color())
     reading = read(options.path)
     check(reading, screen)
+    require_answers(yes=options.yes)
+    with exclusive(reading, "up", screen):
+        start = lab_start(reading)
+        if start is not None and not agreed_to_lab(reading, start, screen, yes=options.yes):
+            screen.say("nothing was changed")
+            return ExitCode.DECLINED
+        return _up(replace(options, agreed=start is not None and start.is_new), reading, screen)
+
+
+def _up(options: UpOptions, reading: Reading, screen: Screen) -> ExitCode:
     ask_account(reading, screen)
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=True) as live:
@@ -70,7 +87,7 @@ def up(options: UpOptions) -> ExitCode:
         if live is None:
             screen.say(platform_text(reading))
         if not _is_agreed(options, reading, live, found, screen):
-            return ExitCode.OK
+            return ExitCode.DECLINED
         decided = Agreed(reading, tools, found, options.refresh)
         if live is not None:
             return _apply(decided, live, screen)
@@ -85,9 +102,9 @@ def _is_agreed(
     try:
         steps = by_hand(reading, component_steps(reading, releases_of(found.stages), None))
         agreed = agreed_to_steps(steps, yes=options.yes) and agreed_to_changes(
-            size, found.going, options.allow_destroy, yes=options.yes
+            size, found.going, options.allow_destroy, yes=options.yes, agreed=options.agreed
         )
-    except MlclusterError:
+    except BaseException:  # Ctrl-C at a question too
         _leave(live, screen.progress)
         raise
     if not agreed:

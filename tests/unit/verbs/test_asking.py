@@ -4,8 +4,14 @@ import io
 
 import pytest
 
-from mlcluster.errors import MlclusterError
-from mlcluster.verbs.asking import agreed_to_changes, agreed_to_destroy, agreed_to_steps
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.verbs.asking import (
+    agreed_to_changes,
+    agreed_to_destroy,
+    agreed_to_start,
+    agreed_to_steps,
+    require_answers,
+)
 from mlcluster.verbs.destruction import Destruction
 
 pytestmark = pytest.mark.unit
@@ -46,7 +52,13 @@ class TestWithoutATerminal:
     def test_nobody_to_ask(self) -> None:
         with pytest.raises(MlclusterError, match="there is no terminal to ask on") as caught:
             changes()
-        assert caught.value.hint == "add --yes"
+        assert caught.value.hint == "Add `--yes`."
+        assert caught.value.exit_code is ExitCode.USAGE
+
+    def test_it_is_found_before_anything_starts(self) -> None:
+        require_answers(yes=True)
+        with pytest.raises(MlclusterError, match="no terminal"):
+            require_answers(yes=False)
 
     @pytest.mark.parametrize("yes", [True, False])
     def test_yes_does_not_stand_for_a_name(self, yes: bool) -> None:
@@ -75,7 +87,7 @@ class TestWithoutATerminal:
 
 class TestOnATerminal:
     @pytest.mark.parametrize(
-        ("answer", "agreed"), [("y", True), ("YES", True), (" y ", True), ("n", False), ("", False), ("yep", False)]
+        ("answer", "agreed"), [("y", True), ("YES", True), (" y ", True), ("n", False), ("", False), ("No", False)]
     )
     def test_changes(
         self, answer: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -100,10 +112,53 @@ class TestOnATerminal:
         assert "This deletes namespace/students with 1 jobs (thesis). Type namespace/students to go on: " in asked
         assert "This deletes pool/train. Type pool/train to go on: " in asked
 
-    @pytest.mark.parametrize("typed", ["y", "students", "namespace/student", ""])
-    def test_anything_else_is_a_no(self, typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        typing(monkeypatch, typed, "y")
+    def test_another_answer_than_yes_or_no_is_named_and_asked_again(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        typing(monkeypatch, "yep", "j", "y")
+        assert changes()
+        asked = "Apply 3 changes? [y/N] "
+        assert capsys.readouterr().err == (
+            f'{asked}"yep" is neither yes nor no.\n{asked}"j" is neither yes nor no.\n{asked}'
+        )
+
+    def test_three_answers_that_do_not_fit_are_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, "yep", "j", "x", "y")
+        with pytest.raises(MlclusterError, match='the last one was "x"; nothing was changed') as caught:
+            changes()
+        assert caught.value.exit_code == 1
+        assert caught.value.hint == "Run the same command again and type y or n."
+
+    @pytest.mark.parametrize("typed", ["n", "no", ""])
+    def test_no_instead_of_a_name_declines(self, typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, typed, "namespace/students", "y")
         assert not changes(TEAM)
+
+    @pytest.mark.parametrize("typed", ["y", "students", "namespace/student"])
+    def test_anything_else_than_the_name_is_told_and_asked_again(
+        self, typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        typing(monkeypatch, typed, "namespace/students", "y")
+        assert changes(TEAM)
+        assert f'"{typed}" is not "namespace/students".\n' in capsys.readouterr().err
+
+    def test_who_has_agreed_to_the_plan_is_asked_for_names_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, "namespace/students")
+        assert agreed_to_changes(3, [TEAM], (), yes=False, agreed=True)
+        assert agreed_to_changes(3, [], (), yes=False, agreed=True)
+        assert not agreed_to_changes(3, [TEAM], (), yes=False, agreed=True)  # the input has ended
+
+    def test_one_change_is_singular(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        typing(monkeypatch, "y")
+        assert changes(count=1)
+        assert capsys.readouterr().err == "Apply 1 change? [y/N] "
+
+    def test_a_start(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        typing(monkeypatch, "n")
+        assert agreed_to_start("Start the lab atlas?", yes=True)
+        assert capsys.readouterr().err == ""
+        assert not agreed_to_start("Start the lab atlas?", yes=False)
+        assert capsys.readouterr().err == "Start the lab atlas? [y/N] "
 
     def test_what_was_named_is_not_asked_again(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -117,10 +172,21 @@ class TestOnATerminal:
         with pytest.raises(MlclusterError, match="this would delete"):
             changes(TEAM, yes=True)
 
-    @pytest.mark.parametrize(("typed", "agreed"), [("atlas", True), ("Atlas", False), ("y", False)])
+    @pytest.mark.parametrize(("typed", "agreed"), [("atlas", True), ("n", False), ("", False)])
     def test_down(self, typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         typing(monkeypatch, typed)
         assert agreed_to_destroy("atlas", yes=False) is agreed
+
+    def test_yes_where_the_name_is_wanted_is_an_error_in_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, "y", "yes", "Atlas")
+        with pytest.raises(MlclusterError, match='the last one was "Atlas"; nothing was changed') as caught:
+            agreed_to_destroy("atlas", yes=False)
+        assert int(caught.value.exit_code) == int(ExitCode.DECLINED) == 1
+        assert "type atlas, or n to decline" in caught.value.hint
+
+    def test_a_cluster_may_be_called_no(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        typing(monkeypatch, "no")
+        assert agreed_to_destroy("no", yes=False)
 
 
 class TestStepsByHand:
@@ -131,7 +197,7 @@ class TestStepsByHand:
         assert agreed_to_steps(["Kueue 0.19.2", "JobSet 0.12.0"], yes=False)
         assert "Kueue 0.19.2, JobSet 0.12.0: are the steps listed above done" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("answer", ["", "n", "later"])
-    def test_anything_else_is_no(self, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    @pytest.mark.parametrize("answer", ["", "n"])
+    def test_no_declines(self, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
         typing(monkeypatch, answer)
         assert not agreed_to_steps(["Kueue 0.19.2"], yes=False)

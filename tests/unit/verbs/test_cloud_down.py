@@ -188,7 +188,7 @@ class TestOrder:
         found = Search(("vpc-1",), "VPC vpc-1", {"searched": True})
         monkeypatch.setattr("mlcluster.verbs.cloud_down.search", lambda *_: found)
         wanted = CloudDown(reading, yes=True, plan=False, delete_retained=())
-        with pytest.raises(MlclusterError, match="1 things of it are left"):
+        with pytest.raises(MlclusterError, match="1 resource is left in the account"):
             cloud_down(wanted, Screen("jsonl", color=False))
         assert result_of(capsys)["left"] == ["vpc-1"]
 
@@ -253,12 +253,12 @@ class TestAgreement:
             scene.down(yes=False)
         assert scene.log == []
 
-    @pytest.mark.parametrize(("typed", "gone"), [("atlas", True), ("y", False), ("", False)])
+    @pytest.mark.parametrize(("typed", "gone"), [("atlas", True), ("n", False), ("", False)])
     def test_the_name_is_typed(self, typed: str, gone: bool, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         terminal = io.StringIO(f"{typed}\n")
         monkeypatch.setattr(terminal, "isatty", lambda: True)
         monkeypatch.setattr("sys.stdin", terminal)
-        assert scene.down(yes=False) is ExitCode.OK
+        assert scene.down(yes=False) is (ExitCode.OK if gone else ExitCode.DECLINED)
         assert bool(scene.log) is gone
         assert scene.root.exists() is not gone
 
@@ -309,7 +309,7 @@ class TestVpc:
 
 def test_what_is_left_is_an_error_and_the_stack_is_remembered(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.result = Search(("vol-0a", "eni-0b"), "2 things are left", {"searched": True, "leftovers": {}})
-    with pytest.raises(MlclusterError, match="2 things of it are left in the account"):
+    with pytest.raises(MlclusterError, match="2 resources are left in the account"):
         scene.down(output="jsonl")
     assert result_of(capsys)["left"] == ["vol-0a", "eni-0b"]
     assert scene.root.exists()

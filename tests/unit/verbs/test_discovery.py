@@ -161,7 +161,7 @@ class TestAsking:
 
     def test_nobody_to_ask(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sys.stdin", None)
-        with pytest.raises(MlclusterError, match="steps by hand"):
+        with pytest.raises(MlclusterError, match="no terminal"):
             agreed_to_steps(["Kueue 0.19.2"], yes=False)
 
 

@@ -12,7 +12,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Silent
 from mlcluster.report.status_text import status_text
-from mlcluster.verbs.down import leftovers
+from mlcluster.verbs.down import leftovers, unmanaged
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading
@@ -242,9 +242,13 @@ class TestLeftovers:
     def test_kinds_that_went_with_kueue_are_no_error(self, plan: Plan) -> None:
         assert self.left(plan, FakeApiServer()) == []
 
-    def test_keys_of_a_lab_that_were_not_there_before(self, plan: Plan) -> None:
+    def test_what_users_made_in_a_lab_is_not_left_over(self, plan: Plan) -> None:
         lab = FakeLab(left=frozenset({"/registry/b", "/registry/a"}))
-        assert self.left(plan, server_with_kueue(), lab) == ["/registry/a", "/registry/b"]
+        server = server_with_kueue()
+        assert self.left(plan, server, lab) == []
+        with server.kube() as kube:
+            assert unmanaged(live_on(kube, lab)) == ["/registry/a", "/registry/b"]
+            assert unmanaged(live_on(kube)) == []
 
 
 class TestOutputs:

@@ -1,0 +1,93 @@
+"""What `up` and `down` start on this machine before they can look at the cluster of a `local` spec: told and asked."""
+
+from dataclasses import dataclass
+
+from mlcluster.engine.engine import Engine
+from mlcluster.lab.components import CONTROL_PLANE
+from mlcluster.report.screen import Screen
+from mlcluster.spec.targets import LocalTarget
+from mlcluster.verbs.asking import agreed_to_start
+from mlcluster.verbs.components import processes
+from mlcluster.verbs.live import lab_of
+from mlcluster.verbs.previewing import planned_size
+from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.stage import Stage, home_of, settings_of
+from mlcluster.verbs.teardown import show
+from mlcluster.verbs.tools import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class LabStart:
+    """A lab that has to start, or to start again with another setting.
+
+    Attributes:
+        name: of the lab.
+        programs: what starts, in order.
+        runs: it runs, but with another setting than the spec's.
+        is_new: the stack has never been applied to it: the whole plan is to be created, and nothing can be destroyed.
+    """
+
+    name: str
+    programs: tuple[str, ...]
+    runs: bool
+    is_new: bool
+
+    @property
+    def text(self) -> str:
+        """What starts, and why."""
+        listed = ", ".join(self.programs)
+        if self.runs:
+            return f"The lab {self.name} runs with another `extendedResourceToleration`; its API server starts again."
+        return f"The lab {self.name} is not running. This starts on this machine: {listed}."
+
+
+def lab_start(reading: Reading) -> LabStart | None:
+    """What `up` starts before it previews; None where the cluster can be asked as it is."""
+    lab, target = lab_of(reading), reading.spec.target
+    if lab is None or not isinstance(target, LocalTarget):
+        return None
+    if lab.runs_with(extended_resource_toleration=target.extended_resource_toleration):
+        return None
+    found = lab.status().state
+    controllers = tuple(release.name for release in processes(reading.plan))
+    is_new = found == "absent" or home_of(reading).settings() is None
+    return LabStart(lab.name, (*CONTROL_PLANE, *controllers), found == "running", is_new)
+
+
+def agreed_to_lab(reading: Reading, start: LabStart, screen: Screen, *, yes: bool) -> bool:
+    """Says what starts and what is planned, and asks; for a new lab this is the question for the whole plan.
+
+    Raises:
+        MlclusterError: there is no terminal, or no answer fits.
+    """
+    screen.say(start.text)
+    question = f"Start the lab {start.name} to preview the changes?"
+    if start.is_new:
+        size = planned_size(reading)
+        screen.say(
+            f"{size} resources are planned, not previewed: the lab is not running. "
+            f"`mlcluster plan {home_of(reading).spec}` lists them."
+        )
+        question = f"Start the lab {start.name} and create these {size} resources?"
+    elif start.runs:
+        question = f"Start the API server of the lab {start.name} again to preview the changes?"
+    return agreed_to_start(question, yes=yes)
+
+
+def show_stopped(reading: Reading, tools: Tools, screen: Screen) -> None:
+    """Says what `down` would delete of a lab that does not run, from the state alone, and what it starts for that."""
+    lab = lab_of(reading)
+    if lab is None:
+        return
+    settings = settings_of(reading, "")
+    stacks = (("platform", "platform"), ("local", "simulated nodes"))
+    show(
+        screen,
+        None,
+        [
+            Stage(title, Engine(home_of(reading), f"mlcluster-{name}", lambda: None, settings, tools.pulumi))
+            for name, title in reversed(stacks)
+        ],
+    )
+    programs = ", ".join((*CONTROL_PLANE, *lab.controllers()))
+    screen.say(f"The lab {lab.name} is not running. `mlcluster down` starts on this machine: {programs}.")
