@@ -25,6 +25,11 @@ class Resource:
     type: str
     plan_id: str
 
+    @property
+    def is_child(self) -> bool:
+        """Whether a component made it, so that no plan names it: its URN has the component's type before its own."""
+        return "$" in self.urn.split("::")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:

@@ -176,12 +176,19 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class ComponentPlan:
-    """A component, its version, and how it comes to be on this target."""
+    """A component, its version, and how it comes to be on this target.
+
+    Attributes:
+        releases: ids of its releases in the plan.
+        objects: ids of its objects in the plan, with those that stand in for it on `local`.
+    """
 
     name: str
     version: str
     realisation: Realisation
     spec_path: str
+    releases: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

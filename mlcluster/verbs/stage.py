@@ -1,6 +1,7 @@
 """One Pulumi stack of a cluster, where it lives, and what it is for."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
@@ -35,3 +36,14 @@ def settings_of(reading: Reading, cluster_uid: str) -> StackSettings:
         target=reading.plan.cluster.target,
         spec_name=reading.spec.metadata.name,
     )
+
+
+def stages_without_cluster(reading: Reading, binary: Path) -> list[Stage]:
+    """The stacks of a lab that does not run, for a look at their state alone; it is known only where it is in files."""
+    home, settings = home_of(reading), settings_of(reading, "")
+    if home.state_files is None:
+        return []
+    return [
+        Stage(title, Engine(home, f"mlcluster-{name}", lambda: None, settings, binary))
+        for name, title in (("local", "simulated nodes"), ("platform", "platform"))
+    ]

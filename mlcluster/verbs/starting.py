@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from mlcluster.engine.engine import Engine
 from mlcluster.lab.components import CONTROL_PLANE
 from mlcluster.report.screen import Screen
 from mlcluster.spec.targets import LocalTarget
@@ -11,7 +10,7 @@ from mlcluster.verbs.components import processes
 from mlcluster.verbs.live import lab_of
 from mlcluster.verbs.previewing import planned_size
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage, home_of, settings_of
+from mlcluster.verbs.stage import home_of, stages_without_cluster
 from mlcluster.verbs.teardown import show
 from mlcluster.verbs.tools import Tools
 
@@ -79,15 +78,6 @@ def show_stopped(reading: Reading, tools: Tools, screen: Screen) -> None:
     lab = lab_of(reading)
     if lab is None:
         return
-    settings = settings_of(reading, "")
-    stacks = (("platform", "platform"), ("local", "simulated nodes"))
-    show(
-        screen,
-        None,
-        [
-            Stage(title, Engine(home_of(reading), f"mlcluster-{name}", lambda: None, settings, tools.pulumi))
-            for name, title in reversed(stacks)
-        ],
-    )
+    show(screen, None, stages_without_cluster(reading, tools.pulumi))
     programs = ", ".join((*CONTROL_PLANE, *lab.controllers()))
     screen.say(f"The lab {lab.name} is not running. `mlcluster down` starts on this machine: {programs}.")

@@ -1,25 +1,31 @@
-"""`mlcluster status`: plan, state and cluster compared; per component and team whether it is there, ready, drifted."""
+"""`mlcluster status`: plan, state and cluster compared, per pool, component and team; and which runs have not ended."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from mlcluster.engine.events import Change
-from mlcluster.errors import ExitCode
+from mlcluster.engine.run_lock import run_in_progress
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.lab.toolchain.find import find_tool
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 from mlcluster.plan.objects import KUEUE_API
+from mlcluster.plan.queues import queued_teams
 from mlcluster.progress import Progress
+from mlcluster.report.numbers import some
 from mlcluster.report.progress import for_terminal
 from mlcluster.report.status_text import status_text
 from mlcluster.verbs import ownership
 from mlcluster.verbs.added import Widened, widened
 from mlcluster.verbs.component_status import component_states
-from mlcluster.verbs.live import LiveCluster, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, lab_of, open_cluster, stages_of
 from mlcluster.verbs.output import print_result, use_color
-from mlcluster.verbs.reading import read
+from mlcluster.verbs.reading import Reading, read
+from mlcluster.verbs.run_state import NO_RUN, RunState, run_state
 from mlcluster.verbs.settling import condition, message
-from mlcluster.verbs.stage import Stage, home_of
+from mlcluster.verbs.stage import Stage, home_of, stages_without_cluster
 from mlcluster.verbs.tools import tools_of
 
 
@@ -27,40 +33,68 @@ def status(path: Path, output: str, *, fail_on_drift: bool) -> ExitCode:
     """Prints what is; `FINDINGS` with `fail_on_drift` when something is missing, not ready or drifted."""
     progress = for_terminal()
     reading = read(path)
-    tools = tools_of(reading, progress)
-    with open_cluster(reading, tools, progress, start=False) as live:
-        if live is None:
-            document = _absent(reading.plan)
-        else:
-            ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
-            stages = stages_of(reading, live, tools.pulumi, progress)
-            document = look(reading.plan, live, stages, progress)
-    print_result(json.dumps(document, indent=2) if output == "json" else status_text(document, color=use_color()))
+    try:
+        document = _found(reading, progress)
+    except MlclusterError:
+        if run_in_progress(home_of(reading)) is None:
+            raise
+        document = look(reading.plan, None, [], progress, run_state(reading, None, []))  # it may change as we look
+    text = status_text(document, color=use_color(), spec=home_of(reading).spec)
+    print_result(json.dumps(document, indent=2) if output == "json" else text)
     well = document["state"] == "ready"
     return ExitCode.OK if well or not fail_on_drift else ExitCode.FINDINGS
 
 
-def look(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> dict[str, Any]:
-    """The status document: `{apiVersion, kind: Status, state, pools, components, teams, missing, drifted, foreign}`."""
+def _found(reading: Reading, progress: Progress) -> dict[str, Any]:
+    lab = lab_of(reading)
+    found = None if lab is None else lab.status()
+    if found is not None and found.state != "running":  # nothing is built or started for a look
+        stages = stages_without_cluster(reading, find_tool("pulumi") or Path("pulumi"))
+        return look(reading.plan, None, stages, progress, run_state(reading, found, stages))
+    tools = tools_of(reading, progress)
+    with open_cluster(reading, tools, progress, start=False) as live:
+        if live is not None:
+            ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
+        stages = stages_of(reading, live, tools.pulumi, progress)
+        return look(reading.plan, live, stages, progress, run_state(reading, found, stages))
+
+
+def look(
+    plan: Plan, live: LiveCluster | None, stages: list[Stage], progress: Progress, runs: RunState = NO_RUN
+) -> dict[str, Any]:
+    """Return the status document; while a run is in progress, the engine is not asked for drift.
+
+    Args:
+        plan: what should be.
+        live: the cluster; None where none runs.
+        stages: its stacks.
+        progress: told that the state is read.
+        runs: what is in progress or unfinished.
+    """
     with progress.task("reading state and cluster"):
-        held = {entry.plan_id for stage in stages if stage.engine.exists() for entry in stage.engine.resources()}
-        seen = [change for stage in stages if stage.engine.exists() for change in stage.engine.drift().effective]
-        drift = [change for change in seen if not _is_expected(plan, change)]
-        added = widened(plan, live.kube)
-    planned = {entry.id for entry in plan.objects} | {entry.id for entry in plan.resources}
-    drifted = {change.id for change in drift} | {one.planned.id for one in added}
+        standing = [stage for stage in stages if stage.engine.exists()]
+        resources = [entry for stage in standing for entry in stage.engine.resources()]
+        asked = [] if live is None or runs.in_progress else standing
+        seen = [change for stage in asked for change in stage.engine.drift().effective]
+        added = widened(plan, live.kube) if live is not None and asked else []
+    held = {entry.plan_id for entry in resources}
+    drifted = {change.id: change for change in seen if not _is_expected(plan, change)}
+    differing = _differing(drifted.values(), added)
+    gone = set(plan.registered - held) | {change.id for change in drifted.values() if change.op == "delete"}
     document = {
         "apiVersion": "mlcluster/v1alpha1",
         "kind": "Status",
         "cluster": plan.cluster.name,
-        "pools": _pools(plan, live),
-        "components": component_states(plan, live),
-        "teams": [_team(plan, live, team.name, held, drifted) for team in plan.teams],
-        "missing": sorted(planned - held),
-        "unplanned": sorted(held - planned),
-        "drifted": [*(_drift(change) for change in drift), *(_widened(one) for one in added)],
+        "run": runs.run,
+        "reasons": list(runs.reasons),
+        "pools": [] if live is None else _pools(plan, live),
+        "components": [] if live is None else component_states(plan, live, gone),
+        "teams": [] if live is None else [_team(plan, live, team.name, gone, set(differing)) for team in plan.teams],
+        "missing": sorted(plan.registered - held),
+        "unplanned": sorted({entry.plan_id for entry in resources if not entry.is_child} - plan.registered),
+        "drifted": list(differing.values()),
     }
-    return {**document, "state": _state(document)}
+    return {**document, "state": _state(document, runs, held=bool(held), runs_at_all=live is not None)}
 
 
 def _is_expected(plan: Plan, change: Change) -> bool:
@@ -69,27 +103,20 @@ def _is_expected(plan: Plan, change: Change) -> bool:
     return change.op == "update" and bool(change.paths) and set(change.paths) <= set(left)
 
 
-def _state(document: dict[str, Any]) -> str:
-    parts = [*document["components"], *document["teams"], *document["pools"]]
-    if document["missing"] or document["unplanned"] or document["drifted"]:
+def _state(document: dict[str, Any], runs: RunState, *, held: bool, runs_at_all: bool) -> str:
+    """Return the one word for it: a run in progress wins over what an earlier one left, that over drift."""
+    if runs.in_progress:
+        return "inProgress"
+    if not held and not runs.unfinished:
+        return "absent"
+    if runs.unfinished or document["missing"] or document["unplanned"]:
+        return "incomplete"
+    if not runs_at_all:
+        return "absent"
+    if document["drifted"]:
         return "drifted"
+    parts = [*document["components"], *document["teams"], *document["pools"]]
     return "ready" if all(part["ready"] for part in parts) else "notReady"
-
-
-def _absent(plan: Plan) -> dict[str, Any]:
-    """Nothing runs: everything of the plan is missing."""
-    return {
-        "apiVersion": "mlcluster/v1alpha1",
-        "kind": "Status",
-        "cluster": plan.cluster.name,
-        "state": "absent",
-        "pools": [],
-        "components": [],
-        "teams": [],
-        "missing": sorted([*(entry.id for entry in plan.resources), *(entry.id for entry in plan.objects)]),
-        "unplanned": [],
-        "drifted": [],
-    }
 
 
 def _pools(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
@@ -99,37 +126,53 @@ def _pools(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
         mine = [node for node in nodes if _has_labels(node, dict(pool.selector))]
         ready = [node for node in mine if condition(node, "Ready").get("status") == "True"]
         wanted = pool.max_size if plan.cluster.target == "local" else pool.min_size
-        found.append({"name": pool.name, "nodes": len(mine), "readyNodes": len(ready), "ready": len(ready) >= wanted})
+        found.append(
+            {
+                "name": pool.name,
+                "nodes": len(mine),
+                "readyNodes": len(ready),
+                "plannedNodes": wanted,
+                "ready": len(ready) >= wanted,
+            }
+        )
     return found
 
 
-def _team(plan: Plan, live: LiveCluster, name: str, held: set[str], drifted: set[str]) -> dict[str, Any]:
+def _team(plan: Plan, live: LiveCluster, name: str, gone: set[str], drifted: set[str]) -> dict[str, Any]:
     team = next(team for team in plan.teams if team.name == name)
     mine = {entry.id for entry in plan.objects if entry.manifest["metadata"]["labels"].get(names.TEAM) == name}
     queue = live.kube.get_object(KUEUE_API, "ClusterQueue", name)
     counts = (queue or {}).get("status") or {}
-    elsewhere = f"ClusterQueue/{name}" not in mine  # another scheduler queues its work
+    elsewhere = team not in queued_teams(plan)  # another scheduler queues its work
     active = elsewhere or condition(queue, "Active").get("status") == "True"
+    missing = sorted(mine & gone)
+    absent = f"{some(missing, 3)} {'is' if len(missing) == 1 else 'are'} not there" if missing else ""
     return {
         "name": name,
         "namespace": team.namespace,
-        "there": len(mine & held),
+        "there": len(mine - gone),
         "planned": len(mine),
-        "ready": active and mine <= held,
-        "detail": "" if active else message(queue, "Active"),
+        "ready": active and not missing,
+        "detail": absent if active else message(queue, "Active"),
         "admitted": int(counts.get("admittedWorkloads") or 0),
         "pending": int(counts.get("pendingWorkloads") or 0),
+        "missing": missing,
         "drifted": sorted(mine & drifted),
     }
+
+
+def _differing(drifted: Iterable[Change], added: Iterable[Widened]) -> dict[str, dict[str, Any]]:
+    """Return the drift entry of each object by id: what the engine reports, and the fields that another manager added."""
+    found = {change.id: _drift(change) for change in drifted}
+    for one in added:
+        entry = found.setdefault(one.planned.id, {"id": one.planned.id, "was": "changed", "paths": []})
+        entry["paths"] = [*entry["paths"], *(path for path in one.paths if path not in entry["paths"])]
+    return found
 
 
 def _drift(change: Change) -> dict[str, Any]:
     what = {"delete": "deleted", "update": "changed", "replace": "changed"}.get(change.op, change.op)
     return {"id": change.id, "was": what, "paths": [path for path in change.paths if not path.startswith("__")]}
-
-
-def _widened(one: Widened) -> dict[str, Any]:
-    return {"id": one.planned.id, "was": "changed", "paths": one.paths}
 
 
 def _has_labels(node: dict[str, Any], labels: dict[str, str]) -> bool:

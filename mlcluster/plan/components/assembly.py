@@ -59,10 +59,12 @@ def component_parts(context: ComponentContext) -> ComponentParts:
     ]
     objects = _without_foreign_namespaces(objects, releases)
     pods = tuple(pod for one in made.values() for pod in one.pods)
+    stand_ins: dict[str, list[PlanObject]] = {}
     if context.target == "local":
+        stand_ins = stand_in_pods(context.cluster, pods, releases)
         objects = [
             *_with_definitions(context.cluster, objects, releases),
-            *stand_in_pods(context.cluster, pods, releases),
+            *(entry for entries in stand_ins.values() for entry in entries),
         ]
     registry = context.spec.components.registry
     if registry:
@@ -72,7 +74,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
         objects=tuple(objects),
         resources=tuple(entry for one in made.values() for entry in one.resources),
         pods=pods,
-        components=tuple(_listed(context, name) for name in made),
+        components=tuple(_listed(context, name, one, stand_ins) for name, one in made.items()),
         findings=(*findings, *(finding for one in made.values() for finding in one.findings)),
     )
 
@@ -165,10 +167,15 @@ def _with_definitions(cluster: str, objects: list[PlanObject], releases: tuple[P
     return [*definitions, *map(after_its_definition, objects)]
 
 
-def _listed(context: ComponentContext, name: str) -> ComponentPlan:
+def _listed(
+    context: ComponentContext, name: str, made: Contribution, stand_ins: Mapping[str, list[PlanObject]]
+) -> ComponentPlan:
     settings = context.settings(name)
     version = (settings.version if settings else None) or pin(name).version
-    return ComponentPlan(name, version, realisation(context, name), context.spec_path(name))
+    releases = tuple(release.id for release in made.releases)
+    objects = [*made.objects, *(entry for release in releases for entry in stand_ins.get(release, []))]
+    ids = tuple(entry.id for entry in objects)
+    return ComponentPlan(name, version, realisation(context, name), context.spec_path(name), releases, ids)
 
 
 def _merged(parts: Iterable[Labels]) -> Labels:

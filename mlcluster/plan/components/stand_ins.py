@@ -40,10 +40,12 @@ BUILT_IN = frozenset(
 """Groups that every API server has."""
 
 
-def stand_in_pods(cluster: str, pods: Iterable[PlanPod], releases: Iterable[PlanRelease]) -> list[PlanObject]:
-    """A workload for each pod of a simulated release."""
+def stand_in_pods(
+    cluster: str, pods: Iterable[PlanPod], releases: Iterable[PlanRelease]
+) -> dict[str, list[PlanObject]]:
+    """Return a workload for each pod of a simulated release, by the id of the release."""
     simulated = {release.id: release for release in releases if release.realisation == "simulated"}
-    made: list[PlanObject] = []
+    made: dict[str, list[PlanObject]] = {}
     seen: set[tuple[str, str]] = set()
     for pod in pods:
         if pod.owner not in simulated:
@@ -54,7 +56,7 @@ def stand_in_pods(cluster: str, pods: Iterable[PlanPod], releases: Iterable[Plan
         while (pod.namespace, name) in seen:
             name = f"{name}-x"
         seen.add((pod.namespace, name))
-        made.append(_workload(cluster, pod, name, simulated[pod.owner].name))
+        made.setdefault(pod.owner, []).append(_workload(cluster, pod, name, simulated[pod.owner].name))
     return made
 
 

@@ -18,7 +18,9 @@ def document(**changes: Any) -> dict[str, Any]:
     return {
         "cluster": "atlas",
         "state": "ready",
-        "pools": [{"name": "train", "nodes": 8, "readyNodes": 8, "ready": True}],
+        "run": None,
+        "reasons": [],
+        "pools": [{"name": "train", "nodes": 8, "readyNodes": 8, "plannedNodes": 8, "ready": True}],
         "components": [{"name": "kueue", "version": "0.18.3", "ready": True, "detail": "process 7"}],
         "teams": [team],
         "missing": [],
@@ -49,8 +51,19 @@ def test_a_ready_cluster() -> None:
 
 
 def test_an_absent_cluster_says_what_to_do() -> None:
-    text = text_of(state="absent", missing=["Node/a", "Namespace/b"])
-    assert text == "Cluster atlas: absent\nnot running; 2 things are planned: mlcluster up\n"
+    empty: dict[str, Any] = {"pools": [], "components": [], "teams": []}
+    text = text_of(state="absent", missing=["Node/a", "Namespace/b"], **empty)
+    assert text == "Cluster atlas: absent\nnot running; 2 resources are planned. Run `mlcluster up cluster.yaml`.\n"
+    text = text_of(state="absent", missing=["Node/a"], **empty)
+    assert "; 1 resource is planned." in text
+
+
+def test_counts_include_what_is_missing() -> None:
+    pool = {"name": "train", "nodes": 7, "readyNodes": 7, "plannedNodes": 8, "ready": False}
+    team = {**document()["teams"][0], "there": 7, "drifted": ["ResourceQuota/research/team"]}
+    found = rows(text_of(pools=[pool], teams=[team]))
+    assert ["train", "7/8", "not", "ready"] in found
+    assert ["research", "7/8", "drifted", "2", "1", "1"] in found
 
 
 def test_what_is_not_as_planned() -> None:
@@ -62,8 +75,8 @@ def test_what_is_not_as_planned() -> None:
     assert text.splitlines()[-4:] == [
         "planned, not made yet: Node/a",
         "made, not planned any more: Node/b",
-        "changed by somebody else: ResourceQuota/a/team (spec.hard.pods)",
-        "deleted by somebody else: Namespace/a",
+        "changed by another client: ResourceQuota/a/team (spec.hard.pods)",
+        "deleted by another client: Namespace/a",
     ]
 
 

@@ -16,11 +16,12 @@ from mlcluster.verbs.down import leftovers, unmanaged
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.outputs import outputs_document, outputs_text
 from mlcluster.verbs.reading import Reading
+from mlcluster.verbs.run_state import NO_RUN, RunState
 from mlcluster.verbs.stage import Stage
 from mlcluster.verbs.status import look
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.kueue import put_node, put_queue, server_with_kueue
-from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, checked, cluster, planned
+from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, checked, cluster, planned
 
 pytestmark = pytest.mark.unit
 EKS = {"kind": "eks", "region": "us-west-2"}
@@ -34,6 +35,7 @@ class Held:
     """One resource of a state."""
 
     plan_id: str
+    is_child: bool = False
 
 
 @dataclass
@@ -42,12 +44,13 @@ class FakeEngine:
 
     held: list[str]
     drifted: Changes = field(default_factory=Changes)
+    children: tuple[str, ...] = ()
 
     def exists(self) -> bool:
         return bool(self.held)
 
     def resources(self) -> list[Held]:
-        return [Held(identifier) for identifier in self.held]
+        return [*map(Held, self.held), *(Held(identifier, is_child=True) for identifier in self.children)]
 
     def drift(self) -> Changes:
         return self.drifted
@@ -82,13 +85,15 @@ def live_on(kube: Kube, lab: FakeLab | None = None) -> LiveCluster:
     return LiveCluster("/tmp/kubeconfig", None, kube, "uid", cast("Any", lab), started=False)  # noqa: S108 - not opened
 
 
-def status_of(plan: Plan, server: FakeApiServer, engine: FakeEngine, lab: FakeLab | None = None) -> dict[str, Any]:
+def status_of(
+    plan: Plan, server: FakeApiServer, engine: FakeEngine, lab: FakeLab | None = None, runs: RunState = NO_RUN
+) -> dict[str, Any]:
     with server.kube() as kube:
-        return look(plan, live_on(kube, lab), [Stage("all", cast("Engine", engine))], Silent())
+        return look(plan, live_on(kube, lab), [Stage("all", cast("Engine", engine))], Silent(), runs)
 
 
 def everything(plan: Plan) -> list[str]:
-    return [*(entry.id for entry in plan.resources), *(entry.id for entry in plan.objects)]
+    return sorted(plan.registered)
 
 
 @pytest.fixture
@@ -110,7 +115,7 @@ class TestStatus:
     def test_ready(self, plan: Plan, server: FakeApiServer) -> None:
         found = status_of(plan, server, FakeEngine(everything(plan)), FakeLab())
         assert found["state"] == "ready"
-        assert found["pools"] == [{"name": "system", "nodes": 1, "readyNodes": 1, "ready": True}]
+        assert found["pools"] == [{"name": "system", "nodes": 1, "readyNodes": 1, "plannedNodes": 1, "ready": True}]
         assert found["components"] == [{"name": "kueue", "version": "0.18.3", "ready": True, "detail": "process 7"}]
         (team,) = found["teams"]
         assert (team["there"], team["planned"], team["ready"], team["detail"]) == (6, 6, True, "")
@@ -121,10 +126,53 @@ class TestStatus:
         held = [*everything(plan), "Namespace/old"]
         held.remove("LocalQueue/research/default")
         found = status_of(plan, server, FakeEngine(held), FakeLab())
-        assert found["state"] == "drifted"
+        assert found["state"] == "incomplete"
         assert found["missing"] == ["LocalQueue/research/default"]
         assert found["unplanned"] == ["Namespace/old"]
-        assert (found["teams"][0]["there"], found["teams"][0]["ready"]) == (5, False)
+        (team,) = found["teams"]
+        assert (team["there"], team["ready"], team["missing"]) == (5, False, ["LocalQueue/research/default"])
+
+    def test_what_a_component_made_of_itself_is_not_unplanned(self, plan: Plan, server: FakeApiServer) -> None:
+        engine = FakeEngine(everything(plan), children=("cluster-role",))
+        assert status_of(plan, server, engine, FakeLab())["state"] == "ready"
+
+    def test_releases_are_planned(self) -> None:
+        plan = planned(ONE_NODE, target=EXISTING)
+        held = everything(plan)
+        assert "Release/kueue" in held
+        assert status_of(plan, server_with_kueue(), FakeEngine(held))["unplanned"] == []
+        held.remove("Release/kueue")
+        assert status_of(plan, server_with_kueue(), FakeEngine(held))["missing"] == ["Release/kueue"]
+
+    def test_a_run_in_progress_is_named_and_the_engine_left_alone(self, plan: Plan, server: FakeApiServer) -> None:
+        class BusyEngine(FakeEngine):
+            def drift(self) -> Changes:
+                pytest.fail("the engine works for another run")
+
+        run = {"command": "mlcluster up a.yaml", "pid": 7, "user": "jo", "host": "desk", "since": "2026-11-22T04:00:00"}
+        runs = RunState(run, in_progress=True, reasons=(), unfinished=False)
+        found = status_of(plan, server, BusyEngine(["Namespace/research"]), FakeLab(), runs)
+        assert (found["state"], found["run"]) == ("inProgress", run)
+        text = status_text(found, color=False)
+        assert text.startswith("Cluster atlas: in progress\n`mlcluster up a.yaml` is running: pid 7 of jo@desk since ")
+        assert "Run `mlcluster up" not in text
+
+    def test_what_a_run_left_open_makes_it_incomplete(self, plan: Plan, server: FakeApiServer) -> None:
+        runs = RunState(None, in_progress=False, reasons=("creating Namespace/x had not ended",), unfinished=True)
+        found = status_of(plan, server, FakeEngine(everything(plan)), FakeLab(), runs)
+        assert found["state"] == "incomplete"
+        text = status_text(found, color=False, spec="my.yaml")
+        assert "creating Namespace/x had not ended" in text
+        assert text.endswith("Run `mlcluster up my.yaml`; it continues from what is there.\n")
+
+    def test_a_lab_that_was_stopped_is_absent_and_whole(self, plan: Plan) -> None:
+        runs = RunState(None, in_progress=False, reasons=("lab atlas is stopped",), unfinished=False)
+        stages = [Stage("all", cast("Engine", FakeEngine(everything(plan))))]
+        found = look(plan, None, stages, Silent(), runs)
+        assert (found["state"], found["missing"]) == ("absent", [])
+        assert status_text(found, color=False) == (
+            "Cluster atlas: absent\nlab atlas is stopped\nnot running. Run `mlcluster up cluster.yaml`.\n"
+        )
 
     def test_drift(self, plan: Plan, server: FakeApiServer) -> None:
         items = (
@@ -138,7 +186,10 @@ class TestStatus:
             {"id": "ResourceQuota/research/team", "was": "changed", "paths": ["spec.hard"]},
             {"id": "LimitRange/research/team", "was": "deleted", "paths": []},
         ]
-        assert found["teams"][0]["drifted"] == ["LimitRange/research/team", "ResourceQuota/research/team"]
+        (team,) = found["teams"]
+        assert team["drifted"] == ["LimitRange/research/team", "ResourceQuota/research/team"]
+        assert (team["there"], team["planned"], team["ready"]) == (5, 6, False)
+        assert team["detail"] == "LimitRange/research/team is not there"
 
     def test_not_ready_with_the_reason(self, plan: Plan) -> None:
         server = server_with_kueue()
@@ -158,6 +209,7 @@ class TestStatus:
         found = status_of(plan, server_with_kueue(), FakeEngine([]), FakeLab())
         assert found["missing"] == sorted(everything(plan))
         assert found["teams"][0]["detail"] == "it is not there"
+        assert found["state"] == "absent"
 
     def test_kueue_of_an_existing_cluster_is_a_deployment(self) -> None:
         plan = planned(ONE_NODE, target=EXISTING)
@@ -194,7 +246,7 @@ class TestStatus:
             "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
             "status": {"desiredNumberScheduled": 3, "numberReady": nodes},
         })  # fmt: skip
-        found = {part["name"]: part for part in status_of(plan, server, FakeEngine([]))["components"]}
+        found = {part["name"]: part for part in status_of(plan, server, FakeEngine(everything(plan)))["components"]}
         assert (found["cluster-autoscaler"]["ready"], found["cluster-autoscaler"]["detail"]) == (ready, detail)
 
     def test_what_an_autoscaler_changes_is_no_drift(self) -> None:
@@ -206,16 +258,53 @@ class TestStatus:
             assert [one["id"] for one in status_of(plan, server_with_kueue(), engine)["drifted"]] == told
 
     def test_a_chart_of_which_nothing_runs(self) -> None:
-        found = status_of(planned(SYSTEM, target=EKS), server_with_kueue(), FakeEngine([]))["components"]
-        assert {one["name"]: one["detail"] for one in found}["cluster-autoscaler"] == "nothing of it runs"
+        plan = planned(SYSTEM, target=EKS)
+        found = status_of(plan, server_with_kueue(), FakeEngine(everything(plan)))["components"]
+        told = {one["name"]: (one["ready"], one["detail"]) for one in found}
+        assert told["cluster-autoscaler"] == (False, "Release/cluster-autoscaler is not there")
+
+    @pytest.mark.parametrize(
+        ("sharing", "releases"),
+        [
+            ([{"timeSlicing": {"replicas": 4}}], ["nvidia-device-plugin-slices-4"]),
+            ([{"timeSlicing": {"replicas": 4}}, {}], ["nvidia-device-plugin", "nvidia-device-plugin-slices-4"]),
+        ],
+    )
+    def test_a_component_is_ready_when_each_of_its_releases_is(self, sharing: list[Data], releases: list[str]) -> None:
+        """With time slices everywhere no release is called like the component."""
+        pools = [{**TRAIN, "name": f"gpu{index}", "gpu": how} for index, how in enumerate(sharing)]
+        plan = planned(SYSTEM, *pools, target=EXISTING, components={"nvidiaDevicePlugin": {}})
+        for missing in [*releases, ""]:
+            server = server_with_kueue()
+            for name in releases:
+                labels = {"app.kubernetes.io/instance": name}
+                metadata = {"name": name, "namespace": "kube-system", "labels": labels}
+                if name != missing:
+                    server.put({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata})
+            found = {one["name"]: one for one in status_of(plan, server, FakeEngine(everything(plan)))["components"]}
+            told = found["nvidia-device-plugin"]
+            expected = f"Release/{missing} is not there" if missing else ""
+            assert (told["ready"], told["detail"]) == (not missing, expected)
 
     def test_a_component_of_objects_that_are_not_there(self) -> None:
         pool = {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}}
         plan = planned(SYSTEM, pool, target=LOCAL, components={"rdmaDevicePlugin": {}})
         server = server_with_kueue()
-        found = {one["name"]: one for one in status_of(plan, server, FakeEngine([]))["components"]}
+        found = {one["name"]: one for one in status_of(plan, server, FakeEngine(everything(plan)))["components"]}
         told = found["rdma-shared-device-plugin"]
-        assert (told["ready"], told["detail"]) == (False, "DaemonSet rdma-shared-dp-train not there")
+        assert (told["ready"], told["detail"]) == (False, "DaemonSet/kube-system/rdma-shared-dp-train is not there")
+
+    def test_an_object_that_was_deleted_is_told_with_its_component(self) -> None:
+        pool = {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}}
+        plan = planned(SYSTEM, pool, target=LOCAL, components={"rdmaDevicePlugin": {}})
+        server = server_with_kueue()
+        for entry in plan.objects:
+            if entry.manifest["apiVersion"] == "apps/v1":
+                server.put(entry.manifest)
+        gone = "ConfigMap/kube-system/rdma-devices-train"
+        engine = FakeEngine(everything(plan), Changes((Change(gone, "t", "delete"),)))
+        found = {one["name"]: one for one in status_of(plan, server, engine)["components"]}
+        assert found["rdma-shared-device-plugin"]["detail"] == f"{gone} is not there"
 
     def test_what_stands_in_for_a_component_says_so(self) -> None:
         plan = planned(SYSTEM, TRAIN, target=LOCAL, components={"gpuOperator": {}})
@@ -223,7 +312,7 @@ class TestStatus:
         for entry in plan.objects:
             if entry.manifest["apiVersion"] == "apps/v1":
                 server.put({**entry.manifest, "status": {"conditions": [{"type": "Available", "status": "True"}]}})
-        found = {one["name"]: one for one in status_of(plan, server, FakeEngine([]))["components"]}
+        found = {one["name"]: one for one in status_of(plan, server, FakeEngine(everything(plan)))["components"]}
         assert (found["gpu-operator"]["ready"], found["gpu-operator"]["detail"]) == (True, "simulated")
 
 

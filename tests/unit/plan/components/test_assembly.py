@@ -251,7 +251,7 @@ def pod(**rest: Any) -> PlanPod:
 
 
 def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
-    (made,) = stand_in_pods("atlas", [pod()], [release({}, "simulated")])
+    ((made,),) = stand_in_pods("atlas", [pod()], [release({}, "simulated")]).values()
     template = made.manifest["spec"]["template"]
     assert made.id == "DaemonSet/gpu-operator/exporter-train"
     assert "Namespace/gpu-operator" in made.needs
@@ -264,7 +264,7 @@ def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
 
 def test_replicas_and_empty_parts() -> None:
     shape = pod(kind="StatefulSet", node_selector={}, tolerations=(), priority_class="", replicas=2, name="prometheus")
-    (made,) = stand_in_pods("atlas", [shape], [release({}, "simulated")])
+    ((made,),) = stand_in_pods("atlas", [shape], [release({}, "simulated")]).values()
     assert made.id == "Deployment/gpu-operator/prometheus"
     assert made.manifest["spec"]["replicas"] == 2
     assert set(made.manifest["spec"]["template"]["spec"]) == {"containers"}
@@ -272,7 +272,7 @@ def test_replicas_and_empty_parts() -> None:
 
 @pytest.mark.parametrize("how", ["helm", "process", "present"])
 def test_nothing_stands_in_for_what_is_real(how: str) -> None:
-    assert stand_in_pods("atlas", [pod()], [release({}, how)]) == []
+    assert stand_in_pods("atlas", [pod()], [release({}, how)]) == {}
 
 
 def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> None:
