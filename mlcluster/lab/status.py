@@ -52,11 +52,11 @@ def read(name: str, layout: Layout) -> LabStatus:
     try:
         current = record.load(layout)
     except ValueError as error:
-        return LabStatus(name, "crashed", layout.root, f"{error}; `mlcluster lab reset` deletes it")
+        return LabStatus(name, "crashed", layout.root, f"{error}; `mlcluster lab reset --name {name}` deletes it")
     if current is None:
         return _without_record(name, layout)
     found = tuple(_look(component, layout, current) for component in components.everything(layout, current))
-    state, note = _judge(current, found, busy=lock.is_held(layout))
+    state, note = _judge(name, current, found, busy=lock.is_held(layout))
     up = state in {"running", "degraded"}
     return LabStatus(
         name,
@@ -77,7 +77,7 @@ def has_data(layout: Layout) -> bool:
 
 def _without_record(name: str, layout: Layout) -> LabStatus:
     if has_data(layout):
-        note = "data without a record; `mlcluster lab reset` deletes it"
+        note = f"data without a record; `mlcluster lab reset --name {name}` deletes it"
         return LabStatus(name, "crashed", layout.root, note)
     return LabStatus(name, "absent", layout.root)
 
@@ -98,16 +98,16 @@ def _look(component: Component, layout: Layout, current: Record) -> ProcessStatu
     )
 
 
-def _judge(current: Record, found: tuple[ProcessStatus, ...], *, busy: bool) -> tuple[State, str]:
+def _judge(name: str, current: Record, found: tuple[ProcessStatus, ...], *, busy: bool) -> tuple[State, str]:
     dead = [component.name for component in found if not component.alive]
     unready = [component.name for component in found if component.alive and not component.ready]
-    repair = "`mlcluster lab start` repairs it"
+    repair = f"`mlcluster lab start --name {name}` repairs it"
     if current.phase == "starting" and busy:
         return "starting", f"waiting for {', '.join(dead + unready)}" if dead + unready else ""
     if current.phase == "starting":
         return "crashed", f"a start did not end; {repair}"
     if current.phase == "stopped":
-        return "stopped", "its data is kept; `mlcluster lab reset` deletes it"
+        return "stopped", f"its data is kept; `mlcluster lab reset --name {name}` deletes it"
     if dead:
         return "crashed", f"not running: {', '.join(dead)}; {repair}"
     return ("degraded", f"not ready: {', '.join(unready)}") if unready else ("running", "")

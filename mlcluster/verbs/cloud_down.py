@@ -141,7 +141,7 @@ def refuse_protected(reading: Reading, outputs: Mapping[str, Any]) -> None:
         raise MlclusterError(
             f"taking {reading.spec.metadata.name} down",
             "its control plane is protected against deletion",
-            "set target.deletionProtection: false, run `mlcluster up`, then down again",
+            f"Set target.deletionProtection: false, run `mlcluster up {home_of(reading).spec}`, then down again.",
         )
 
 

@@ -67,7 +67,9 @@ def ready(
         MlclusterError: the lab does not run, the cluster is not ours, or a finding about it is not allowed.
     """
     if live is None and not is_eks(reading):
-        raise MlclusterError("opening the cluster", "the lab does not run", "mlcluster lab start")
+        raise MlclusterError(
+            "opening the cluster", "the lab does not run", f"Run `mlcluster up {home_of(reading).spec}`."
+        )
     if live is not None:
         ownership.check_owner(live.kube, reading.spec.metadata.name, home_of(reading))
     stages = stages_of(reading, live, tools.pulumi, screen.progress)

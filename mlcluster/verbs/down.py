@@ -92,7 +92,9 @@ def _open_and_delete(options: DownOptions, reading: Reading, tools: Tools, scree
     name = reading.spec.metadata.name
     with open_cluster(reading, tools, screen.progress, start=True) as live:
         if live is None:
-            raise MlclusterError("opening the cluster", "the lab does not run", "Run `mlcluster lab start`.")
+            raise MlclusterError(
+                "opening the cluster", "the lab does not run", f"Run `mlcluster lab start --name {name}`."
+            )
         ownership.check_owner(live.kube, name, home_of(reading))
         stages = stages_of(reading, live, tools.pulumi, screen.progress)
         show(screen, live.kube, stages)
@@ -161,7 +163,9 @@ def _conclude(reading: Reading, live: LiveCluster, ended: Ended, screen: Screen)
     if left:
         screen.result("DownResult", "", told)
         happened = f"{counted(len(left), 'resource is', 'resources are')} left: {some(left)}"
-        raise MlclusterError(f"taking {name} down", happened, "Delete them, or run `mlcluster down` again.")
+        raise MlclusterError(
+            f"taking {name} down", happened, f"Delete them, or run `mlcluster down {home_of(reading).spec}` again."
+        )
     if live.lab is not None:
         _end_lab(live.lab, ended.unmanaged, screen)
     home_of(reading).forget()

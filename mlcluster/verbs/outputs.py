@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from mlcluster.engine.events import Changes
 from mlcluster.plan import names
 from mlcluster.plan.queues import queued_teams
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.reading import Reading
 
 
-def outputs_document(reading: Reading, live: LiveCluster, previews: list[Changes]) -> dict[str, Any]:
+def outputs_document(reading: Reading, live: LiveCluster, changed: int) -> dict[str, Any]:
     """The result as data."""
     return {
         "cluster": reading.spec.metadata.name,
         "kubeconfig": live.kubeconfig,
         "context": live.context,
-        "changed": sum(len(changes.effective) for changes in previews),
+        "changed": changed,
         "queues": [
             {"team": team.name, "namespace": team.namespace, "localQueue": names.LOCAL_QUEUE, "clusterQueue": team.name}
             for team in queued_teams(reading.plan)

@@ -162,7 +162,7 @@ def _team(plan: Plan, live: LiveCluster, name: str, gone: set[str], drifted: set
 
 
 def _differing(drifted: Iterable[Change], added: Iterable[Widened]) -> dict[str, dict[str, Any]]:
-    """Return the drift entry of each object by id: what the engine reports, and the fields that another manager added."""
+    """Return by id how objects differ: as the engine reports it, and by fields that another manager added."""
     found = {change.id: _drift(change) for change in drifted}
     for one in added:
         entry = found.setdefault(one.planned.id, {"id": one.planned.id, "was": "changed", "paths": []})

@@ -8,6 +8,7 @@ from mlcluster.verbs.exclusive import exclusive
 from mlcluster.verbs.live import is_eks, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
+from mlcluster.verbs.stage import home_of
 from mlcluster.verbs.tools import tools_of
 
 
@@ -27,7 +28,9 @@ def _unlock(reading: Reading, screen: Screen, *, assume_dead: bool) -> ExitCode:
     tools = tools_of(reading, screen.progress)
     with open_cluster(reading, tools, screen.progress, start=False) as live:
         if live is None and not is_eks(reading):
-            raise MlclusterError("opening the cluster", "the lab does not run", "Run `mlcluster lab start`.")
+            raise MlclusterError(
+                "opening the cluster", "the lab does not run", f"Run `mlcluster up {home_of(reading).spec}`."
+            )
         cleared = []
         for stage in stages_of(reading, live, tools.pulumi, screen.progress):
             with screen.progress.task(f"looking at {stage.title}"):

@@ -113,8 +113,10 @@ def _is_agreed(
     return agreed
 
 
-def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
+def _apply(agreed: Agreed, live: LiveCluster, screen: Screen, done: int = 0) -> ExitCode:
+    """Applies everything that was agreed to; `done` changes were made before."""
     reading = agreed.reading
+    done += len(agreed.found.marks)
     ownership.claim(live.kube, reading.spec.metadata.name, home_of(reading))
     start_processes(reading.plan, live, agreed.tools, screen.progress)
     hold_queues(live.kube, [one.name for one in agreed.found.going if one.kind == "namespace"], screen.progress)
@@ -124,13 +126,13 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen) -> ExitCode:
     restarted = restart_releases(reading.plan, live, agreed.found.stages, screen.progress)
     for stage, changes in zip(agreed.found.stages, agreed.found.changes, strict=True):
         if changes or restarted or not stage.engine.exists():
-            _apply_stage(stage, changes, agreed, screen)
+            done += _apply_stage(stage, changes, agreed, screen)
     clean_up_removed(live.kube, before, agreed.found.stages[-1], screen.progress, nodes=live.lab is None)
     remove_added(reading.plan, live.kube, screen.progress)
     put_marks(reading, live.kube, screen.progress)
     stop_unwanted(reading.plan, live, screen.progress)
     wait_until_settled(reading.plan, live.kube, screen.progress)
-    screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, agreed.found.changes))
+    screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, done))
     return ExitCode.OK
 
 
@@ -142,19 +144,20 @@ def _held(stages: Iterable[Stage]) -> set[str]:
 def _apply_from_nothing(agreed: Agreed, screen: Screen) -> ExitCode:
     """The cloud's stack first; then there is a cluster to open, and the planned platform is put on it."""
     reading, tools, found = agreed.reading, agreed.tools, agreed.found
-    _apply_stage(found.stages[0], found.changes[0], agreed, screen)
+    done = _apply_stage(found.stages[0], found.changes[0], agreed, screen)
     with open_cluster(reading, tools, screen.progress, start=True) as live:
         if live is None:
             raise MlclusterError("opening the cluster", "its stack tells no kubeconfig", "run up again")
         stages = ready(reading, live, tools, screen, adopt=True)[1:]
         planned = Previewed(stages, [Changes(()) for _ in stages], [], [])
-        return _apply(Agreed(reading, tools, planned, agreed.refresh), live, screen)
+        return _apply(Agreed(reading, tools, planned, agreed.refresh), live, screen, done)
 
 
-def _apply_stage(stage: Stage, changes: Changes, agreed: Agreed, screen: Screen) -> None:
+def _apply_stage(stage: Stage, changes: Changes, agreed: Agreed, screen: Screen) -> int:
+    """Applies one stack; how many resources have changed."""
     title = f"applying {stage.title}"
     with charts_explained(agreed.reading.plan), screen.operation(title, len(changes.effective)) as take:
-        stage.engine.up(take, refresh=agreed.refresh)
+        return len(stage.engine.up(take, refresh=agreed.refresh).changes.effective)
 
 
 def _leave(live: LiveCluster | None, progress: Progress) -> None:

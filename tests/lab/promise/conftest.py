@@ -1,10 +1,12 @@
 """The cluster of examples/lab.yaml, brought up and taken down through the command line, once for all these tests."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,19 +47,24 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     surroundings = environment(state)
     kubeconfig = state / "labs" / "lab" / "admin.kubeconfig"
 
-    def run(*arguments: str) -> None:
+    def run(*arguments: str) -> dict[str, Any]:
+        """The result of a command: the last of its events."""
         done = subprocess.run(
-            [sys.executable, "-m", "mlcluster", *arguments],
+            [sys.executable, "-m", "mlcluster", *arguments, "-o", "jsonl"],
             check=False, capture_output=True, text=True, env=surroundings, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
+        result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return result
 
-    run("up", str(spec), "--yes")
+    planned = run("preview", str(spec))["planned"]
+    assert run("up", str(spec), "--yes")["changed"] == planned
     try:
         with Kube.from_kubeconfig(kubeconfig) as kube:
             yield Cluster(kube, spec, surroundings, kubeconfig)
     finally:
-        run("down", str(spec), "--yes")
+        ended = run("down", str(spec), "--yes")
+        assert ended["left"] == ended["unmanaged"] == [], "down left something behind"
         assert not kubeconfig.parent.exists(), "down left the lab that up had started"
 
 

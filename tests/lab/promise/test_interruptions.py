@@ -1,5 +1,6 @@
 """Ctrl-C, SIGKILL, two at once, a dead API server: told clearly, and the next `up` converges."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -113,9 +114,13 @@ def _converges(crowd: Crowd) -> None:
 def test_second_up_is_told_who_holds_the_lock(empty: Crowd) -> None:
     first = empty.start_up()
     second = empty.run("up", "--yes")
+    status = empty.run("status", "-o", "json")
     assert first.goes_on() == 0, empty.log.read_text("utf-8")
     assert second.returncode == 1, second.stdout + second.stderr
-    assert "pid" in second.stderr
+    assert "another run is in progress on crowd" in second.stderr
+    assert f"pid {first.process.pid} of " in second.stderr
+    found = json.loads(status.stdout)
+    assert (found["state"], found["run"]["pid"]) == ("inProgress", first.process.pid)
 
 
 def test_ctrl_c_ends_the_engine_cleanly(empty: Crowd) -> None:
@@ -135,6 +140,10 @@ def test_killed_up_converges(empty: Crowd) -> None:
     running.process.wait()
     with suppress(psutil.NoSuchProcess):  # whom the kernel ends when nobody is left to wake it up
         running.engine.kill()
+    found = json.loads(empty.run("status", "-o", "json").stdout)
+    assert found["state"] == "incomplete"
+    assert found["run"] is None
+    assert found["missing"]
     _converges(empty)
 
 
@@ -159,14 +168,13 @@ def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
         crowd.spec.write_text(text, "utf-8")
 
 
-def test_down_names_what_is_left(crowd: Crowd) -> None:
-    """Something that is not ours and was not there before: down takes ours away and says what stays."""
+def test_down_deletes_the_lab_with_what_users_made_in_it(crowd: Crowd) -> None:
+    """A user's object in `default` is listed and does not keep `down` from ending."""
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "foreign", "namespace": "default"}}
     with Kube.from_kubeconfig(crowd.lab.kubeconfig) as kube:
         kube.create(foreign)
-        done = crowd.run("down", "--yes")
-        assert done.returncode == 1
-        assert "1 things are left: /registry/configmaps/default/foreign" in done.stderr
-        kube.delete("v1", "ConfigMap", "foreign", "default")
-    assert crowd.run("down", "--yes").returncode == 0
+    done = crowd.run("down", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = "Deleted with the lab: 1 entry that mlcluster did not create: /registry/configmaps/default/foreign"
+    assert told in done.stderr
     assert not crowd.lab.kubeconfig.exists()

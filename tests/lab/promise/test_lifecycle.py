@@ -123,6 +123,6 @@ nodePools:
 def test_nobody_to_ask_is_an_error(cluster: Cluster, original: str) -> None:
     cluster.spec.write_text(original.replace("maxSize: 4", "maxSize: 5"), "utf-8")
     refused = cluster.run("up", str(cluster.spec), ok=False)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "there is no terminal to ask on" in refused.stderr
     cluster.spec.write_text(original, "utf-8")

@@ -69,7 +69,7 @@ def test_data_without_a_record_is_told_and_not_started(tmp_path: Path) -> None:
     (tmp_path / "one" / "etcd").mkdir(parents=True)
     lab = Lab("one", tmp_path / "one")
     assert (lab.status().state, lab.status().note) == (
-        "crashed", "data without a record; `mlcluster lab reset` deletes it",
+        "crashed", "data without a record; `mlcluster lab reset --name one` deletes it",
     )  # fmt: skip
     with pytest.raises(LeftoverData, match="no readable record"):
         lab.start(NO_TOOLCHAIN, Silent())

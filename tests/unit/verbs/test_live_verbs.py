@@ -347,9 +347,8 @@ class TestOutputs:
         return Reading(Path("cluster.yaml"), checked(data), cast("Any", None), plan, ())
 
     def test_as_data(self) -> None:
-        changes = [Changes((Change("a", "t", "create"), Change("b", "t", "same"))), Changes()]
         with FakeApiServer().kube() as kube:
-            found = outputs_document(self.reading(1), live_on(kube), changes)
+            found = outputs_document(self.reading(1), live_on(kube), 1)
         assert (found["cluster"], found["changed"], found["context"]) == ("atlas", 1, None)
         assert found["queues"] == [
             {"team": "t0", "namespace": "t0", "localQueue": "default", "clusterQueue": "t0"},
