@@ -30,9 +30,9 @@ class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
-    def readline(self, size: int = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:
         self._before()
-        return super().readline(size)
+        return super().readline(-1 if size is None else size)
 
 
 @pytest.fixture
@@ -76,8 +76,13 @@ def test_no_starts_nothing(spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_a_second_up_is_told_while_the_first_asks(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 
+    others: list[Callable[[], object]] = [
+        lambda: up(options(spec, yes=True)),
+        lambda: down(DownOptions(spec, "text", yes=True)),
+    ]
+
     def another() -> None:
-        for run in (lambda: up(options(spec, yes=True)), lambda: down(DownOptions(spec, "text", yes=True))):
+        for run in others:
             with pytest.raises(RunInProgressError) as caught:
                 run()
             told.append(caught.value.happened)
