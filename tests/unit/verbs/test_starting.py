@@ -30,7 +30,7 @@ class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override] # typeshed ignores it in StringIO too
         self._before()
         return super().readline(-1 if size is None else size)
 
