@@ -5,9 +5,13 @@ UV_VERSION := 0.13.8
 PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PATH
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
-TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); $(2) && printf '== %s: %s s\n' "$(1)" "$$(($$(date +%s) - began))"
+# $(call TIER,name,command) prints how long the command took, also when it fails. `.ci/run` reads the same from $TIER_LOG.
+TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); ended=0; { $(2); } || ended=$$?; \
+	took=$$(($$(date +%s) - began)); printf '== %s: %s s\n' "$(1)" "$$took"; \
+	[ -z "$${TIER_LOG:-}" ] || printf 'tier %s %s %s\n' "$(1)" "$$took" "$$ended" >> "$$TIER_LOG"; exit $$ended
 
-.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench eks-smoke clean
+.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test soak soaktests bench \
+	eks-smoke clean
 
 install: .venv/.installed
 
@@ -21,7 +25,7 @@ install: .venv/.installed
 	.uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 toolchain: install
-	@mlcluster lab build
+	$(call TIER,toolchain,mlcluster lab build)
 
 lab: toolchain
 	mlcluster up examples/lab.yaml --yes
@@ -34,29 +38,34 @@ down: install
 check: lint types contracts unit golden
 
 lint: install
-	ruff check
-	ruff format --check
+	$(call TIER,lint,ruff check && ruff format --check)
 
 types: install
-	mypy
+	$(call TIER,types,mypy)
 
 contracts: install
-	lint-imports
+	$(call TIER,contracts,lint-imports)
 
 unit: install
-	$(call TIER,unit,pytest -q -m unit -n 2 tests/unit)
+	$(call TIER,unit,pytest -q -m "unit and not soak" -n 2 tests/unit)
 
 golden: install
-	$(call TIER,golden,pytest -q -m golden tests/golden)
+	$(call TIER,golden,pytest -q -m "golden and not soak" tests/golden)
 
 engine: toolchain
-	$(call TIER,engine,pytest -q -m engine -n 4)
+	$(call TIER,engine,pytest -q -m "engine and not soak" -n 4 --dist loadfile tests/engine)
 
 labtests: toolchain
-	$(call TIER,lab,pytest -q -m lab -n 2 --dist loadfile)
+	$(call TIER,lab,pytest -q -m "lab and not soak" -n 2 --dist loadfile tests/lab)
 
 # Everything that can be tested on one machine, the real control plane included.
 test: check engine labtests
+
+# What takes long and repeats a claim of `make test` at more points: run it before a release.
+soak: soaktests
+
+soaktests: toolchain
+	$(call TIER,soaktests,pytest -q -m soak -n 2 --dist loadfile tests)
 
 bench: toolchain
 	python -m benchmarks.run

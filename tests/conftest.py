@@ -1,5 +1,7 @@
 """Fixtures of every tier, and the guard that keeps unit tests away from this machine."""
 
+import os
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,26 @@ from hypothesis import HealthCheck, settings
 # A busy machine is slow and no failure. On CI this comes on top of the profile that Hypothesis chooses there.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+_NUMBERS = count()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the files that golden tests compare with")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the skipped tests to $TIER_LOG, from which `.ci/run` prints them after the last tier."""
+    log = os.environ.get("TIER_LOG")
+    skipped = terminalreporter.stats.get("skipped", [])
+    if log and skipped:
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.writelines(f"skipped {one.nodeid}: {_reason(one)}\n" for one in skipped)
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Return why a test was skipped, on one line."""
+    found = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+    return " ".join(str(found).removeprefix("Skipped: ").split())
 
 
 @pytest.fixture
@@ -26,13 +44,18 @@ def project_root() -> Path:
     return Path(__file__).parent.parent
 
 
+@pytest.fixture(scope="session")
+def _private(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all private places: pytest's own numbering lists it again for each of thousands of tests."""
+    return tmp_path_factory.mktemp("private")
+
+
 @pytest.fixture(autouse=True)
-def _own_directories(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def _own_directories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _private: Path) -> None:
     """No test writes into the user's state or cache: unit tests get places of their own."""
     if request.node.get_closest_marker("unit") or request.node.get_closest_marker("golden"):
-        private = tmp_path_factory.mktemp("private")
+        private = _private / str(next(_NUMBERS))
+        private.mkdir()
         monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(private / "state"))
         monkeypatch.setenv("MLCLUSTER_CACHE_DIR", str(private / "cache"))
         monkeypatch.setenv("HOME", str(private))
