@@ -10,8 +10,8 @@ TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); ended=0; { $(2); } || end
 	took=$$(($$(date +%s) - began)); printf '== %s: %s s\n' "$(1)" "$$took"; \
 	[ -z "$${TIER_LOG:-}" ] || printf 'tier %s %s %s\n' "$(1)" "$$took" "$$ended" >> "$$TIER_LOG"; exit $$ended
 
-.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test soak soaktests bench \
-	eks-smoke clean
+.PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench eks-smoke clean
+.PHONY: soak soaktests
 
 install: .venv/.installed
 
@@ -50,7 +50,7 @@ unit: install
 	$(call TIER,unit,pytest -q -m "unit and not soak" -n 2 tests/unit)
 
 golden: install
-	$(call TIER,golden,pytest -q -m "golden and not soak" tests/golden)
+	$(call TIER,golden,pytest -q -m "golden and not soak" -n 2 tests/golden)
 
 engine: toolchain
 	$(call TIER,engine,pytest -q -m "engine and not soak" -n 4 --dist loadfile tests/engine)

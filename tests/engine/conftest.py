@@ -4,11 +4,37 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
 
 from mlcluster.engine.engine import Engine
 from mlcluster.lab.toolchain.find import find_tool
 from tests.fakes.in_memory_provider import World, serve
 from tests.fakes.small_stack import SmallPlan, small_engine
+from tests.scheduling import Groups
+
+_CHANGES = "eks/test_eks_changes.py::test_"
+GROUPS = Groups(
+    parts={
+        "the built-in provider": ("builtin_provider/",),
+        "a cluster that is up": tuple(
+            f"{_CHANGES}{name}"
+            for name in ("what_a_change_is", "wrong_properties", "types_that", "a_change_that", "references_to_nothing")
+        ),
+    },
+    longest_first=("the built-in provider", "a cluster that is up"),
+    by_file=False,
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the groups that take longest first: workers end at about the same time."""
+    GROUPS.sort(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> object:
+    """Keep tests that share a lab or a stack on one worker."""
+    return GROUPS.scheduler(config, log)
 
 
 @pytest.fixture(scope="session")

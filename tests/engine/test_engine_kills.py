@@ -38,8 +38,14 @@ def _kill_both(running: EngineProcess) -> None:
     engine.kill()
 
 
-@pytest.mark.parametrize("after", [1, 2, 12])
-@pytest.mark.parametrize("kill", [_kill_engine, _kill_us, _kill_both])
+KILLS = [(kill, after) for kill in (_kill_engine, _kill_us, _kill_both) for after in (1, 2, 12)]
+ALWAYS = [(_kill_engine, 12), (_kill_us, 2), (_kill_both, 1)]
+"""Each kind of kill and each moment once; `make soak` runs all of them."""
+
+
+@pytest.mark.parametrize(
+    ("kill", "after"), [pytest.param(*each, marks=[] if each in ALWAYS else [pytest.mark.soak]) for each in KILLS]
+)
 def test_up_converges_after_a_kill(
     kill: Callable[[EngineProcess], None],
     after: int,
@@ -210,17 +216,17 @@ def test_a_damaged_state_is_said_plainly(engine_of: EngineOf) -> None:
         engine.up()
 
 
-@pytest.mark.parametrize("verb", ["preview", "up", "drift", "destroy", "outputs"])
-def test_a_file_that_a_kill_cut_off_is_mended(verb: str, engine_of: EngineOf) -> None:
+def test_a_file_that_a_kill_cut_off_is_mended_by_every_verb(engine_of: EngineOf) -> None:
     engine_of(small_plan(1)).up()
-    engine = engine_of(small_plan(1))
-    checkpoint = engine.home.checkpoint(engine.project)
-    assert checkpoint is not None
-    beside = checkpoint.with_name(f"{checkpoint.name}.attrs")
-    assert beside.exists()
-    beside.write_text("")
-    getattr(engine, verb)()
-    assert not beside.exists() or beside.read_text()
+    for verb in ("preview", "outputs", "drift", "up", "destroy"):
+        engine = engine_of(small_plan(1))
+        checkpoint = engine.home.checkpoint(engine.project)
+        assert checkpoint is not None
+        beside = checkpoint.with_name(f"{checkpoint.name}.attrs")
+        assert beside.exists() or verb != "preview"
+        beside.write_text("")
+        getattr(engine, verb)()
+        assert not beside.exists() or beside.read_text(), verb
 
 
 def test_a_state_that_a_kill_cut_off_comes_back_from_its_copy(engine_of: EngineOf, world: World) -> None:

@@ -1,15 +1,25 @@
-"""Real control planes for tests. They end with the test run, even when that crashes (`tied`)."""
+"""Real control planes for tests. They end with the test run, even when that crashes (`tied`).
+
+`GROUPS` says which files share a cluster, and so a worker.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from xdist.remote import Producer
 
+from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain, ensure
 from mlcluster.progress import Silent
 from mlcluster.report.progress import for_terminal
+from tests.lab.example import Cluster, example_cluster
+from tests.scheduling import Groups
+
+if TYPE_CHECKING:
+    from tests.lab.test_jobs import Cluster as JobKinds
 
 TEAM_LABEL = "mlcluster.dev/team"
 KUEUE_CONFIG: dict[str, Any] = {
@@ -17,6 +27,37 @@ KUEUE_CONFIG: dict[str, Any] = {
     "manageJobsWithoutQueueName": True,
     "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]},
 }
+
+
+GROUPS = Groups(
+    parts={
+        "interruptions": ("promise/test_interruptions.py",),
+        "the example": ("promise/", "test_documentation.py"),  # README takes the cluster down at the end
+        "job kinds": ("test_job_kinds_policy.py", "test_jobs.py"),  # the last test of test_jobs.py takes it down
+        "queues": ("test_queue_rules.py", "test_volcano_team.py"),
+        "Kueue alone": ("test_existing.py", "test_existing_discovery.py"),
+    },
+    longest_first=(
+        "the example",
+        "test_eks.py",
+        "job kinds",
+        "test_lab_lifecycle.py",
+        "interruptions",
+        "Kueue alone",
+        "test_components.py",
+    ),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the groups that take longest first: workers end at about the same time."""
+    GROUPS.sort(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> object:
+    """Keep each group on one worker."""
+    return GROUPS.scheduler(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -50,8 +91,36 @@ def lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
 
 @pytest.fixture(scope="session")
 def kueue_lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
-    """One control plane with Kueue, which manages namespaces with the label `TEAM_LABEL`; shared like `lab`."""
+    """One control plane with Kueue, which manages namespaces with the label `TEAM_LABEL`; shared like `lab`.
+
+    It is a cluster that another party made for tests of the `existing` target: take away what you put into it.
+    """
     shared = make_lab("kueue")
     shared.start(toolchain, Silent())
     shared.start_kueue(KUEUE_CONFIG, toolchain, Silent())
     return shared
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The cluster of examples/lab.yaml: leave it as the spec describes it, without workloads."""
+    with example_cluster(tmp_path_factory.mktemp("state")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def job_kinds(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[JobKinds]":
+    """The cluster of test_jobs.py, whose last test takes it down: leave it without workloads."""
+    from tests.lab.test_jobs import job_kinds_cluster
+
+    with job_kinds_cluster(tmp_path_factory.mktemp("state")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
+    """The cluster of test_queue_rules.py and test_volcano_team.py: leave it without workloads."""
+    from tests.lab.test_queue_rules import rules_cluster
+
+    with rules_cluster(tmp_path_factory.mktemp("state")) as found:
+        yield found

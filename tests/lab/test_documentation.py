@@ -5,12 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mlcluster.lab.toolchain import find_tool
+from tests.lab.example import EXAMPLES, Cluster
 
 pytestmark = pytest.mark.lab
 PAGES = ("docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md")
@@ -27,20 +27,16 @@ def commands(page: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def shell(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def shell(example: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """As after `make lab`: the example is up, its tour has been walked; a copy of the checkout to work in."""
-    folder = tmp_path_factory.mktemp("reader")
-    work = folder / "mlcluster"
-    shutil.copytree(project_root / "examples", work / "examples")
+    work = tmp_path_factory.mktemp("reader") / "mlcluster"
+    shutil.copytree(EXAMPLES, work / "examples")
     kubectl = find_tool("kubectl")
     assert kubectl is not None
     path = f"{Path(sys.executable).parent}:{kubectl.parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "MLCLUSTER_STATE_DIR": str(folder / "state"), "PWD": str(work)}
-    _run(["mlcluster", "up", "examples/lab.yaml", "--yes"], environment)
+    environment = {**os.environ, "PATH": path, "MLCLUSTER_STATE_DIR": str(example.state), "PWD": str(work)}
     _run(["sh", "examples/tour.sh"], environment)
-    environment["KUBECONFIG"] = str(folder / "state" / "labs" / "lab" / "admin.kubeconfig")
-    yield environment
-    _run(["mlcluster", "down", "examples/lab.yaml", "--yes"], environment)
+    return {**environment, "KUBECONFIG": str(example.kubeconfig)}
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:

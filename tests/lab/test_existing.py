@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,6 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
-from mlcluster.lab.toolchain import Toolchain
-from mlcluster.progress import Silent
-from tests.lab.conftest import KUEUE_CONFIG
 from tests.lab.workloads import Tenant, environment, job, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
@@ -75,16 +72,19 @@ def _narrowed_by_hand(kube: Kube, run: Callable[..., str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def foreign(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+def foreign(kueue_lab: Lab) -> Iterator[Lab]:
     """Somebody else's cluster: four nodes and a Kueue."""
-    lab = make_lab("foreign")
-    lab.start(toolchain, Silent())
-    lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
-    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
-        for index in range(2):
-            kube.create(_node(f"cpu-{index}", "cpu"))
-            kube.create(_node(f"gpu-{index}", "gpu", **{"nvidia.com/gpu": "8"}))
-    return lab
+    nodes = [
+        node
+        for index in range(2)
+        for node in (_node(f"cpu-{index}", "cpu"), _node(f"gpu-{index}", "gpu", **{"nvidia.com/gpu": "8"}))
+    ]
+    with Kube.from_kubeconfig(kueue_lab.kubeconfig) as kube:
+        for node in nodes:
+            kube.create(node)
+        yield kueue_lab
+        for node in nodes:
+            kube.delete("v1", "Node", node["metadata"]["name"])
 
 
 def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
-from mlcluster.lab.toolchain import Toolchain
-from mlcluster.progress import Silent
 from tests.fakes.installations import PASSWORD, definition, helm_record, workload
-from tests.lab.conftest import KUEUE_CONFIG
 from tests.lab.workloads import environment, wait_for
 
 pytestmark = pytest.mark.lab
@@ -84,12 +81,9 @@ class Host:
 
 
 @pytest.fixture(scope="module")
-def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+def crowded(kueue_lab: Lab) -> Iterator[Lab]:
     """A cluster with Kueue, KEDA, a GPU operator by Helm with a device plugin, and an ingress controller."""
-    lab = make_lab("crowded")
-    lab.start(toolchain, Silent())
-    lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
-    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+    with Kube.from_kubeconfig(kueue_lab.kubeconfig) as kube:
         for namespace in ("ops", "web"):
             kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         kube.create(helm_record("gpu", "ops", "gpu-operator", "v25.10.1"))
@@ -101,8 +95,11 @@ def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
         plugin = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
         kube.create(workload("DaemonSet", "nvidia-device-plugin-daemonset", "ops", plugin, release="ops/gpu"))
         kube.create(workload("DaemonSet", "ingress", "web", "registry.k8s.io/ingress-nginx/controller:v1.13.0"))
-    wait_for("the controllers to be done with what was made", lambda: _is_settled(lab.keys()))
-    return lab
+        wait_for("the controllers to be done with what was made", lambda: _is_settled(kueue_lab.keys()))
+        yield kueue_lab
+        kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", "clusterpolicies.nvidia.com")
+        for namespace in ("ops", "web"):
+            kube.delete("v1", "Namespace", namespace)
 
 
 def _is_settled(keys: frozenset[str]) -> bool:

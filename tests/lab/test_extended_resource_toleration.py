@@ -9,7 +9,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
-from tests.lab.workloads import Tenant, pod, pod_spec, wait_for
+from tests.lab.workloads import GPU, Tenant, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 AMOUNTS = {"cpu": "192", "memory": "2Ti", "pods": "110", "ephemeral-storage": "50Gi", "nvidia.com/gpu": "8"}
@@ -22,18 +22,27 @@ NODE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("on", [True, False])
-def test_gpu_pod_without_toleration(make_lab: Callable[..., Lab], toolchain: Toolchain, on: bool) -> None:
-    lab = make_lab(f"tolerate-{on}".lower())
-    lab.start(toolchain, Silent(), extended_resource_toleration=on)
+@pytest.fixture(scope="module")
+def tolerant(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+    """A lab with a GPU node. A start with another setting starts its API server again, and nothing else."""
+    lab = make_lab("tolerant")
+    lab.start(toolchain, Silent(), extended_resource_toleration=True)
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:
         kube.create(NODE)
+    return lab
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_gpu_pod_without_toleration(tolerant: Lab, toolchain: Toolchain, on: bool) -> None:
+    tolerant.start(toolchain, Silent(), extended_resource_toleration=on)
+    with Kube.from_kubeconfig(tolerant.kubeconfig) as kube:
         free = Tenant(kube, "default")
-        kube.create(pod("gpu", "default", pod_spec(gpus=1, tolerate=False)))
-        kube.create(pod("cpu", "default", pod_spec()))
-        free.must_pend_because("cpu", "untolerated taint")
+        gpu, cpu = f"gpu-{on}".lower(), f"cpu-{on}".lower()
+        made = kube.create(pod(gpu, "default", pod_spec(gpus=1, tolerate=False)))
+        assert (GPU in {toleration.get("key") for toleration in made["spec"]["tolerations"]}) is on
+        kube.create(pod(cpu, "default", pod_spec()))
+        free.must_pend_because(cpu, "untolerated taint")
         if on:
-            wait_for("it runs", lambda: (free.pod("gpu") or {})["status"]["phase"] == "Running")
+            wait_for("it runs", lambda: (free.pod(gpu) or {})["status"]["phase"] == "Running")
         else:
-            free.must_pend_because("gpu", "untolerated taint")
-    lab.reset(Silent())
+            free.must_pend_because(gpu, "untolerated taint")

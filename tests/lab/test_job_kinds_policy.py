@@ -3,20 +3,14 @@
 The real controllers run; what goes through the queue as it should is in test_jobs.py.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
-from mlcluster.lab.lab import Lab
-from tests.lab.test_jobs import SPEC, TEAM, job_set, mpi_job, ray_cluster, run, train_job
-from tests.lab.workloads import Tenant, job, pod, pod_spec, wait_for
+from tests.lab.test_jobs import TEAM, Cluster, job_set, mpi_job, ray_cluster, train_job
+from tests.lab.workloads import KUEUE, Tenant, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -36,30 +30,19 @@ BIGGER = {
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
+def team(job_kinds: Cluster) -> Iterator[Tenant]:
     """A team whose guarantee the job set `full` uses up; waiting work of each kind is behind it."""
-    state = tmp_path_factory.mktemp("state")
-    spec = state / "policy.yaml"
-    spec.write_text(json.dumps({**SPEC, "metadata": {"name": "policy"}}))
-    lab = Lab("policy", state / "labs" / "policy")
-    try:
-        run(state, "up", str(spec), "--yes")
-        with Kube.from_kubeconfig(lab.kubeconfig) as kube:
-            made = Tenant(kube, TEAM)
-            made.submit(job_set("full"))
-            wait_for("the job set runs", lambda: len(_running(made, "full")) == 2)
-            for name, (make, _, _) in KINDS.items():
-                made.submit(make(f"{name}-waits"))
-                made.must_wait_because(f"{name}-waits", "couldn't assign flavors")
-            yield made
-    finally:
-        if lab.layout.root.exists():
-            _reset(state)
-
-
-def _reset(state: Path) -> None:
-    command = [sys.executable, "-m", "mlcluster", "lab", "reset", "--name", "policy", "--yes"]
-    subprocess.run(command, check=True, env={"MLCLUSTER_STATE_DIR": str(state), "HOME": str(Path.home())})
+    made = job_kinds.team
+    full, waiting = job_set("full"), [make(f"{name}-waits") for name, (make, _, _) in KINDS.items()]
+    made.submit(full)
+    wait_for("the job set runs", lambda: len(_running(made, "full")) == 2)
+    for manifest in waiting:
+        made.submit(manifest)
+        made.must_wait_because(manifest["metadata"]["name"], "couldn't assign flavors")
+    yield made
+    for manifest in (*waiting, full):
+        job_kinds.delete(manifest)
+    wait_for("their end", lambda: not made.pods() and not made.kube.list(KUEUE, "Workload", TEAM))
 
 
 def _running(team: Tenant, name: str) -> list[str]:
@@ -163,6 +146,7 @@ def test_a_running_job_does_not_grow(team: Tenant) -> None:
     team.submit(job("small", TEAM, pod_spec()))
     wait_for("it runs", lambda: team.running("small") == 1)
     _refused(team, "run more pods", "PATCH", "batch/v1", "jobs/small", {"spec": {"parallelism": 3}})
+    team.kube.delete("batch/v1", "Job", "small", TEAM)
 
 
 def test_templates_are_looked_into(team: Tenant) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,10 +139,9 @@ def run(state: Path, *arguments: str, refused: bool = False) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """With room for one job of each kind; the last test takes it down."""
-    state = tmp_path_factory.mktemp("state")
+@contextmanager
+def job_kinds_cluster(state: Path) -> Iterator[Cluster]:
+    """Bring the cluster of `SPEC` up; delete its lab at the end, if it is there still."""
     spec = state / "jobs.yaml"
     spec.write_text(json.dumps(SPEC))
     lab = Lab("jobs", state / "labs" / "jobs")
@@ -152,6 +152,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     finally:
         if lab.layout.root.exists():
             run(state, "lab", "reset", "--name", "jobs", "--yes")
+
+
+@pytest.fixture(scope="module")
+def cluster(job_kinds: Cluster) -> Cluster:
+    """With room for one job of each kind; the last test takes it down."""
+    return job_kinds
 
 
 def test_the_controllers_are_part_of_the_lab(cluster: Cluster) -> None:

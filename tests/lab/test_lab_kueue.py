@@ -5,12 +5,14 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+import psutil
 import pytest
 
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.lab.controllers.run import ControllerInUse
 from mlcluster.lab.lab import Lab
+from mlcluster.lab.ports import LOOPBACK
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
 from tests.lab.workloads import wait_for
@@ -69,6 +71,12 @@ def test_it_is_part_of_the_lab(own: Lab) -> None:
     found = own.status()
     assert found.state == "running"
     assert [entry.name for entry in found.processes if entry.ready][-1] == "kueue"
+
+
+def test_everything_listens_on_loopback_only(own: Lab) -> None:
+    for found in own.status().processes:
+        listening = [c for c in psutil.Process(found.pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
+        assert {connection.laddr.ip for connection in listening} == {LOOPBACK}, found.name
 
 
 def test_webhooks_are_scoped_to_the_namespaces_that_are_managed(own: Lab) -> None:

@@ -33,6 +33,7 @@ from tests.lab.workloads import PATIENCE_SECONDS, wait_for
 pytestmark = pytest.mark.lab
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+STARTED_LIKE_KWOK = ("kube-controller-manager", "kube-scheduler")
 START = """
 import signal, sys
 from pathlib import Path
@@ -44,6 +45,11 @@ root, chart, *programs = map(Path, sys.argv[1:])
 toolchain = Toolchain({program.name: program for program in programs}, chart)
 Lab("other", root).start(toolchain, Silent(), started_by="a test")
 """
+
+
+def more_if(value: str, condition: bool) -> pytest.ParameterSet:
+    """A case of `make soak` where the condition holds, else of every run."""
+    return pytest.param(value, marks=[pytest.mark.soak] if condition else [])
 
 
 def pids(lab: Lab) -> dict[str, int | None]:
@@ -121,12 +127,6 @@ def test_a_bare_lab_is_ready(lab: Lab) -> None:
         assert client.get_object("v1", "ServiceAccount", "default", "default") is not None
 
 
-def test_everything_listens_on_loopback_only(kueue_lab: Lab) -> None:
-    for name, pid in pids(kueue_lab).items():
-        listening = [c for c in psutil.Process(pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
-        assert {connection.laddr.ip for connection in listening} == {LOOPBACK}, name
-
-
 def test_files_are_private(lab: Lab) -> None:
     assert stat.S_IMODE(lab.layout.root.stat().st_mode) == 0o700
     secret = [lab.kubeconfig, lab.layout.record, *lab.layout.pki.iterdir()]
@@ -192,24 +192,10 @@ def test_pods_run_on_simulated_nodes_and_end_when_they_say(lab: Lab) -> None:
         client.delete("v1", "Node", "simulated")
 
 
-@pytest.mark.parametrize("tolerated", [True, False])
-def test_extended_resource_toleration(fresh: Lab, toolchain: Toolchain, *, tolerated: bool) -> None:
-    fresh.start(toolchain, Silent(), extended_resource_toleration=tolerated)
-    limits = {"nvidia.com/gpu": "1"}
-    container = {"name": "main", "image": "none", "resources": {"limits": limits}}
-    metadata = {"name": "gpu", "namespace": "default"}
-    with kube(fresh) as client:
-        pod = client.create(
-            {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
-        )
-    keys = {toleration.get("key") for toleration in pod["spec"]["tolerations"]}
-    assert ("nvidia.com/gpu" in keys) is tolerated
-
-
 # --- crashes
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", [more_if(name, name in STARTED_LIKE_KWOK) for name in COMPONENTS])
 def test_a_crashed_component_is_told_and_started_again(own: Lab, toolchain: Toolchain, component: str) -> None:
     before = pids(own)
     kill(own, component)
@@ -257,34 +243,24 @@ def test_a_port_taken_meanwhile_is_replaced_and_the_data_kept(own: Lab, toolchai
     assert after["api"] != ports["api"]
 
 
-@pytest.mark.parametrize("component", ["api", "kwok"])
-def test_a_taken_port_of_a_new_lab_is_replaced(
-    make_lab: Callable[..., Lab], toolchain: Toolchain, component: str
-) -> None:
+def test_taken_ports_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], toolchain: Toolchain) -> None:
+    """At the second try another one is taken."""
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         taken.listen()
-        unlucky = dataclasses.replace(Ports.free(), **{component: taken.getsockname()[1]})
-        chosen = iter([unlucky])
+        unlucky = [dataclasses.replace(Ports.free(), **{name: taken.getsockname()[1]}) for name in ("api", "kwok")]
+        chosen = iter(unlucky)
         lab = make_lab("unlucky", choose_ports=lambda: next(chosen, None) or Ports.free())
         lab.start(toolchain, Silent())
+    assert next(chosen, None) is None
     assert lab.status().state == "running"
     lab.reset(Silent())
-
-
-def test_reset_leaves_nothing(fresh: Lab, toolchain: Toolchain) -> None:
-    fresh.start(toolchain, Silent())
-    running = pids(fresh)
-    fresh.reset(Silent())
-    assert not fresh.layout.root.exists()
-    assert fresh.status().state == "absent"
-    assert not [pid for pid in running.values() if pid and psutil.pid_exists(pid)]
 
 
 # --- starts that do not end well
 
 
-@pytest.mark.parametrize("component", ["etcd", "kube-apiserver", "kwok"])
+@pytest.mark.parametrize("component", [more_if(name, name != "kwok") for name in ("etcd", "kube-apiserver", "kwok")])
 def test_a_killed_start_is_told_and_done_anew(fresh: Lab, toolchain: Toolchain, component: str) -> None:
     with started(fresh, toolchain) as starter:
         wait_for_start(component, fresh)
@@ -308,12 +284,17 @@ def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None
     assert process.strays(fresh.layout.root, STOP_ORDER) == []
 
 
-def test_two_starts_at_once_make_one_lab(fresh: Lab, toolchain: Toolchain) -> None:
+def test_two_starts_at_once_make_one_lab_and_reset_leaves_nothing(fresh: Lab, toolchain: Toolchain) -> None:
     with started(fresh, toolchain) as first, started(fresh, toolchain) as second:
         assert [start.wait(PATIENCE_SECONDS) for start in (first, second)] == [0, 0]
     assert fresh.status().state == "running"
     assert fresh.status().started_by == "a test"
-    assert len(process.strays(fresh.layout.root, STOP_ORDER)) == len(COMPONENTS)
+    running = process.strays(fresh.layout.root, STOP_ORDER)
+    assert len(running) == len(COMPONENTS)
+    fresh.reset(Silent())
+    assert not fresh.layout.root.exists()
+    assert fresh.status().state == "absent"
+    assert not [found for found in running if psutil.pid_exists(found.pid)]
 
 
 def test_a_component_that_does_not_start_is_named_with_its_log(

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +24,10 @@ SPEC: dict[str, Any] = {
     "metadata": {"name": "rules"},
     "target": {"kind": "local"},
     "nodePools": [
-        {"name": "system", "instanceType": "m7i.2xlarge", "minSize": 2, "maxSize": 4},
-        {"name": "train", "instanceType": "p5.48xlarge", "maxSize": 8, "topology": "auto"},
+        {"name": "system", "instanceType": "m7i.2xlarge", "minSize": 2, "maxSize": 5},
+        {"name": "train", "instanceType": "p5.48xlarge", "maxSize": 9, "topology": "auto"},
     ],
-    "components": {"kueue": {"fairSharing": {"weights": {"research": 3}}}},
+    "components": {"kueue": {"fairSharing": {"weights": {"research": 3}}}, "volcano": {}},
     "cohorts": [{"name": "east"}, {"name": "west", "share": "none"}],
     "teams": [
         {
@@ -36,14 +38,23 @@ SPEC: dict[str, Any] = {
             "members": {"edit": {"groups": [f"ml-{name}"]}},
         }
         for name, cohort in (("research", "east"), ("products", "east"), ("physics", "west"))
+    ]
+    + [
+        {
+            "name": "chemistry",
+            "cohort": "west",
+            "guarantee": {"train": {"nodes": 1}, "system": {"nodes": 1}},
+            "scheduler": "volcano",
+            "members": {"edit": {"groups": ["ml-chemistry"]}},
+        }
     ],
 }
+"""Kueue has eight GPU nodes of it, in racks of four; the ninth is Volcano's (test_volcano_team.py)."""
 
 
-@pytest.fixture(scope="module")
-def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
-    """The cluster of SPEC; taken down at the end, and nothing may be left."""
-    state = tmp_path_factory.mktemp("state")
+@contextmanager
+def rules_cluster(state: Path) -> Iterator[Kube]:
+    """Bring the cluster of SPEC up; take it down at the end, when nothing may be left."""
     spec = state / "rules.yaml"
     spec.write_text(json.dumps(SPEC))
     lab = Lab("rules", state / "labs" / "rules")
@@ -54,6 +65,12 @@ def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
     finally:
         run(state, "down", str(spec), "--yes")
     assert not lab.layout.root.exists()
+
+
+@pytest.fixture(scope="module")
+def kube(rules: Kube) -> Kube:
+    """The cluster of SPEC."""
+    return rules
 
 
 def placed(name: str, team: str, pods: int, **annotations: str) -> dict[str, Any]:

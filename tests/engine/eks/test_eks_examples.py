@@ -16,6 +16,8 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import EngineOf
 
 pytestmark = pytest.mark.engine
+CHANGED = "eks-serving"
+"""The example whose pools a test changes in every run; `make soak` changes those of all."""
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("eks-*.yaml"))
 
 
@@ -35,14 +37,18 @@ def _labelled(path: Path) -> Plan:
     return build(parse(json.dumps(data).encode(), path.name).spec)
 
 
+def _arguments(path: Path, cloud: Cloud) -> dict[str, Any]:
+    """The arguments of the program, in an account and a region that are the example's."""
+    target = load(path).spec.target
+    assert isinstance(target, EksTarget)
+    cloud.account, cloud.region = target.account_id or cloud.account, target.region
+    return {"region": target.region, "account_id": target.account_id, "profile": target.profile}
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_comes_up_stays_and_goes(path: Path, cloud_engine_of: EngineOf, cloud: Cloud) -> None:
-    spec = load(path).spec
-    assert isinstance(spec.target, EksTarget)
-    plan = _unprotected(build(spec))
-    arguments = {"region": spec.target.region, "account_id": spec.target.account_id, "profile": spec.target.profile}
-    cloud.account, cloud.region = spec.target.account_id or cloud.account, spec.target.region
-    engine = cloud_engine_of(plan, **arguments)
+    plan = _unprotected(build(load(path).spec))
+    engine = cloud_engine_of(plan, **_arguments(path, cloud))
     previewed = engine.preview()
     made = engine.up().changes
     assert {change.id for change in previewed.items} == {change.id for change in made.items}
@@ -50,13 +56,25 @@ def test_an_example_comes_up_stays_and_goes(path: Path, cloud_engine_of: EngineO
     assert {one.id for one in plan.resources} <= {change.id for change in made.items}
     assert not engine.up().changes
     assert engine.outputs()["values"].keys() <= {one.id for one in plan.resources}
-    changed = cloud_engine_of(_unprotected(_labelled(path)), **arguments)
+    engine.destroy()
+    assert cloud.ids() == sorted(one.id for one in plan.resources if one.retained)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path.stem == CHANGED else [pytest.mark.soak]) for path in EXAMPLES],
+    ids=lambda path: path.stem,
+)
+def test_a_new_label_on_a_pool_changes_what_the_preview_shows(
+    path: Path, cloud_engine_of: EngineOf, cloud: Cloud
+) -> None:
+    arguments = _arguments(path, cloud)
+    cloud_engine_of(build(load(path).spec), **arguments).up()
+    changed = cloud_engine_of(_labelled(path), **arguments)
     expected = {change.id: change.op for change in changed.preview().effective}
     assert expected["NodeGroup/system"] == "update"
     assert set(expected.values()) <= {"create", "update"}
     assert {change.id: change.op for change in changed.up().changes.effective} == expected
-    changed.destroy()
-    assert cloud.ids() == sorted(one.id for one in plan.resources if one.retained)
 
 
 def test_there_are_examples() -> None:

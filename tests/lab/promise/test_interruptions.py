@@ -18,7 +18,8 @@ from mlcluster.progress import Silent
 from tests.lab.workloads import PATIENCE_SECONDS, environment, wait_for
 
 pytestmark = pytest.mark.lab
-TEAMS = 12
+MORE_TEAMS = 3
+"""How many each interrupted `up` adds: to delete the teams before the next test would take longer than the test."""
 HEAD = """\
 apiVersion: mlcluster/v1alpha1
 kind: Cluster
@@ -51,11 +52,12 @@ class Crowd:
         self.environment = environment(folder / "state")
         self.lab = Lab("crowd", folder / "state" / "labs" / "crowd")
         self.log = folder / "log.txt"
-        self.write(0)
+        self.teams = 0
+        self.write()
 
-    def write(self, teams: int) -> None:
+    def write(self) -> None:
         """The spec with that many teams."""
-        listed = [f"  - {{name: t{n}, borrow: all}}" for n in range(teams)] or ["  []"]
+        listed = [f"  - {{name: t{n}, borrow: all}}" for n in range(self.teams)] or ["  []"]
         self.spec.write_text(HEAD + "\n".join(listed) + "\n", "utf-8")
 
     def command(self, verb: str, *options: str) -> list[str]:
@@ -94,13 +96,10 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
 
 
 @pytest.fixture
-def empty(crowd: Crowd) -> Crowd:
-    """The cluster without teams again."""
-    crowd.write(0)
-    named = [option for n in range(TEAMS) for option in ("--allow-destroy", f"namespace/t{n}")]
-    done = crowd.run("up", "--yes", *named)
-    assert done.returncode == 0, done.stdout + done.stderr
-    crowd.write(TEAMS)
+def growing(crowd: Crowd) -> Crowd:
+    """The cluster, with more teams in the spec than there are."""
+    crowd.teams += MORE_TEAMS
+    crowd.write()
     return crowd
 
 
@@ -111,11 +110,11 @@ def _converges(crowd: Crowd) -> None:
     assert "nothing to change" in again.stdout.splitlines()[-1], again.stdout
 
 
-def test_second_up_is_told_who_holds_the_lock(empty: Crowd) -> None:
-    first = empty.start_up()
-    second = empty.run("up", "--yes")
-    status = empty.run("status", "-o", "json")
-    assert first.goes_on() == 0, empty.log.read_text("utf-8")
+def test_second_up_is_told_who_holds_the_lock(growing: Crowd) -> None:
+    first = growing.start_up()
+    second = growing.run("up", "--yes")
+    status = growing.run("status", "-o", "json")
+    assert first.goes_on() == 0, growing.log.read_text("utf-8")
     assert second.returncode == 1, second.stdout + second.stderr
     assert "another run is in progress on crowd" in second.stderr
     assert f"pid {first.process.pid} of " in second.stderr
@@ -123,28 +122,28 @@ def test_second_up_is_told_who_holds_the_lock(empty: Crowd) -> None:
     assert (found["state"], found["run"]["pid"]) == ("inProgress", first.process.pid)
 
 
-def test_ctrl_c_ends_the_engine_cleanly(empty: Crowd) -> None:
-    running = empty.start_up()
+def test_ctrl_c_ends_the_engine_cleanly(growing: Crowd) -> None:
+    running = growing.start_up()
     running.process.send_signal(signal.SIGINT)
-    wait_for("the answer", lambda: "Stopping after the operations that" in empty.log.read_text("utf-8"))
+    wait_for("the answer", lambda: "Stopping after the operations that" in growing.log.read_text("utf-8"))
     assert running.goes_on() == 130
-    text = empty.log.read_text("utf-8")
+    text = growing.log.read_text("utf-8")
     assert "Traceback" not in text
-    _converges(empty)
+    _converges(growing)
 
 
-def test_killed_up_converges(empty: Crowd) -> None:
+def test_killed_up_converges(growing: Crowd) -> None:
     """SIGKILL of the command and of its engine; the lab's own processes live on."""
-    running = empty.start_up()
+    running = growing.start_up()
     running.process.kill()
     running.process.wait()
     with suppress(psutil.NoSuchProcess):  # whom the kernel ends when nobody is left to wake it up
         running.engine.kill()
-    found = json.loads(empty.run("status", "-o", "json").stdout)
+    found = json.loads(growing.run("status", "-o", "json").stdout)
     assert found["state"] == "incomplete"
     assert found["run"] is None
     assert found["missing"]
-    _converges(empty)
+    _converges(growing)
 
 
 def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
