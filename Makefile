@@ -56,7 +56,7 @@ engine: toolchain
 	$(call TIER,engine,pytest -q -m "engine and not soak" -n 4 --dist loadfile tests/engine)
 
 labtests: toolchain
-	$(call TIER,lab,pytest -q -m "lab and not soak" -n 2 --dist loadfile tests/lab)
+	$(call TIER,lab,pytest -q -m "lab and not soak" -n 3 --dist loadfile tests/lab)
 
 # Everything that can be tested on one machine, the real control plane included.
 test: check engine labtests

@@ -36,15 +36,19 @@ GROUPS = Groups(
         "job kinds": ("test_job_kinds_policy.py", "test_jobs.py"),  # the last test of test_jobs.py takes it down
         "queues": ("test_queue_rules.py", "test_volcano_team.py"),
         "Kueue alone": ("test_existing.py", "test_existing_discovery.py"),
+        "bare": ("test_fabric_objects.py", "test_gates.py", "test_impersonation.py", "test_node_marks.py"),
     },
     longest_first=(
         "the example",
         "test_eks.py",
         "job kinds",
-        "test_lab_lifecycle.py",
         "interruptions",
-        "Kueue alone",
+        "test_lab_lifecycle.py",
+        "test_lab_kueue.py",
         "test_components.py",
+        "Kueue alone",
+        "queues",
+        "bare",
     ),
 )
 
@@ -68,7 +72,10 @@ def toolchain() -> Toolchain:
 
 @pytest.fixture(scope="session")
 def make_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Lab]]:
-    """Makes labs that are not started yet; all are deleted in the end."""
+    """Makes labs that are not started yet; all are deleted in the end.
+
+    Even an idle lab takes a tenth of a processor: reset it as soon as its tests are over.
+    """
     made: list[Lab] = []
 
     def make(name: str, **options: Any) -> Lab:

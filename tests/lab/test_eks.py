@@ -106,6 +106,7 @@ def account(
         serve_platform(journal, path=cli.path) as platform,
     ):
         yield Account(lab, tmp_path, f"aws:{aws},eks:{eks},kubernetes:{platform}", cloud, cli, journal)
+    lab.reset(Silent())
 
 
 def administrator(lab: Lab) -> str:

@@ -1,6 +1,6 @@
 """The accelerator taint with the ExtendedResourceToleration admission plugin on (as EKS has it) and off."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,13 +23,14 @@ NODE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def tolerant(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+def tolerant(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
     """A lab with a GPU node. A start with another setting starts its API server again, and nothing else."""
     lab = make_lab("tolerant")
     lab.start(toolchain, Silent(), extended_resource_toleration=True)
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:
         kube.create(NODE)
-    return lab
+    yield lab
+    lab.reset(Silent())
 
 
 @pytest.mark.parametrize("on", [True, False])

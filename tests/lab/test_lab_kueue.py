@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psutil
@@ -30,14 +30,15 @@ API = "kueue.x-k8s.io/v1beta2"
 
 
 @pytest.fixture(scope="module")
-def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
     lab = make_lab("own-kueue")
     lab.start(toolchain, Silent())
     lab.start_kueue(CONFIG, toolchain, Silent())
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:
         for item in (namespace("team", **{TEAM_LABEL: "a"}), namespace("free")):
             kube.create(item)
-    return lab
+    yield lab
+    lab.reset(Silent())
 
 
 def kueue_pid(lab: Lab) -> int:

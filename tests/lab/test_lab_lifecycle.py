@@ -90,13 +90,14 @@ def kube(lab: Lab) -> Iterator[Kube]:
 
 
 @pytest.fixture(scope="module")
-def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
+def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
     """A running lab that tests of this module break and repair, with one object in it."""
     lab = make_lab("own")
     lab.start(toolchain, Silent())
     with kube(lab) as client:
         client.create(config_map("kept"))
-    return lab
+    yield lab
+    lab.reset(Silent())
 
 
 @pytest.fixture
@@ -294,7 +295,7 @@ def test_two_starts_at_once_make_one_lab_and_reset_leaves_nothing(fresh: Lab, to
     fresh.reset(Silent())
     assert not fresh.layout.root.exists()
     assert fresh.status().state == "absent"
-    assert not [found for found in running if psutil.pid_exists(found.pid)]
+    assert not [found for found in running if process.alive(found)]
 
 
 def test_a_component_that_does_not_start_is_named_with_its_log(
