@@ -19,8 +19,6 @@ pytestmark = pytest.mark.unit
 
 COMMAND = re.compile(r"`(mlcluster(?: [^`]+)?)`")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-COMING = {"doctor", "plugins"}
-"""Verbs that messages name and another change adds; `test_no_verb_is_waited_for_in_vain` says when to strike them."""
 
 
 def texts_of(source: str) -> Iterator[str]:
@@ -92,16 +90,8 @@ def every_command(root: Path) -> list[tuple[str, str]]:
 def test_every_command_that_a_text_names_is_one(project_root: Path) -> None:
     known = every_command(project_root)
     assert len(known) > 60
-    wrong = {
-        f"{place}: {command}": told
-        for place, command in known
-        if command.split()[1] not in COMING and (told := trouble(command))
-    }
+    wrong = {f"{place}: {command}": told for place, command in known if (told := trouble(command))}
     assert wrong == {}
-
-
-def test_no_verb_is_waited_for_in_vain() -> None:
-    assert [verb for verb in sorted(COMING) if not trouble(f"mlcluster {verb}")] == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mlcluster.aws.preflight import CHECKS, PERMISSIONS, Report, Status, check
 from mlcluster.aws.refusals import CredentialsError
 from mlcluster.findings import REGISTRY
 from mlcluster.spec.cluster import ClusterSpec
-from tests.fakes.aws_answers import ACCOUNT, Answer, Answers, Parameters, Refused, no_network
+from tests.fakes.aws_answers import ACCOUNT, Answer, Answers, Refused, no_network
 from tests.fakes.aws_fine import NOW, facts_of, fine, made, plan_of, spec_of
 from tests.specs import LOCAL, SYSTEM, Data, cluster, planned_unchecked
 
@@ -86,12 +86,9 @@ def test_credentials_that_expire_on_the_way_end_it() -> None:
 
 
 def test_a_bug_in_a_check_comes_through() -> None:
-    with pytest.raises(KeyError):
-        run(fine().on("ec2", "DescribeInstanceTypeOfferings", _broken))
-
-
-def _broken(parameters: Parameters) -> Answer:
-    return {"InstanceTypeOfferings": parameters["nothing"]}
+    without_type: Answer = {"InstanceTypeOfferings": [{"Location": "us-west-2a"}]}
+    with pytest.raises(KeyError, match="InstanceType"):
+        run(fine().on("ec2", "DescribeInstanceTypeOfferings", without_type))
 
 
 def test_findings_carry_the_reason_that_the_spec_allows_them_with() -> None:

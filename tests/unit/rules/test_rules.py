@@ -277,7 +277,7 @@ def test_worst_first_then_by_id() -> None:
         priced(600.0), {**TRAIN, "gpu": {"taint": False}}, *many(64),
         teams=[{"name": "nobody"}], budget={"maxHourlyUsd": 1.0},
     )  # fmt: skip
-    assert [finding.id for finding in found] == ["CAP001", "CST002", "GPU001", "QTA001", "NET001"]
+    assert [finding.id for finding in found] == ["CAP001", "CST001", "GPU001", "QTA001", "NET001"]
     ranks = [finding.severity.rank for finding in found]
     assert ranks == sorted(ranks, reverse=True)
 
