@@ -20,7 +20,7 @@ APPLY = "application/apply-patch+yaml"
 _TRIES = 4
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 65.0  # an API server gives a request 60 s
-_PASSING = frozenset({429, 503})
+_PASSING = frozenset({429, 503, 504})
 
 
 class Transport:
@@ -87,7 +87,11 @@ class Transport:
                     raise Unreachable(doing, self._access.server, trouble, _detail(error, trouble)) from None
                 time.sleep(_pause(attempt))
                 continue
-            if response.status_code in _PASSING and not last and _repeatable(method, path, response.status_code):
+            if (
+                response.status_code in _PASSING
+                and not last
+                and _repeatable(method, path, content_type, response.status_code)
+            ):
                 time.sleep(_pause(attempt, response.headers.get("Retry-After", "")))
                 continue
             return _answer(doing, response)
@@ -102,7 +106,9 @@ class Transport:
         return [("Authorization", f"Bearer {token}")] if token else []
 
 
-def _repeatable(method: str, path: str, status: int) -> bool:
+def _repeatable(method: str, path: str, content_type: str, status: int) -> bool:
+    if status == 504:  # a server under load gave up waiting; these come to the same when they are done twice
+        return method == "DELETE" or content_type == APPLY
     # 429 comes before any work is done, except for an eviction, where it is the answer.
     return method == "GET" or (status == 429 and not path.endswith("/eviction"))
 

@@ -155,6 +155,22 @@ def test_gets_and_applies_are_retried_and_other_writes_are_not(monkeypatch: pyte
             kube.patch("v1", "ConfigMap", "a", {"data": {}}, "default")
 
 
+def test_deletions_and_applies_are_repeated_that_a_busy_server_gave_up_waiting_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    server = FakeApiServer()
+    with server.kube() as kube:
+        server.fail("PATCH", "configmaps", 504, times=1)
+        kube.apply(config_map("a"))
+        server.fail("DELETE", "configmaps", 504, times=2)
+        kube.delete("v1", "ConfigMap", "a", "default")
+        assert kube.get_object("v1", "ConfigMap", "a", "default") is None
+        server.fail("POST", "configmaps", 504, times=1)
+        with pytest.raises(ApiError):
+            kube.create(config_map("a"))
+
+
 @pytest.mark.parametrize(
     ("alert", "times"),
     [("[SSL: TLSV1_ALERT_DECODE_ERROR] tlsv1 alert decode error", 2), ("certificate verify failed", 1)],
