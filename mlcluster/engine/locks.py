@@ -3,6 +3,7 @@
 The engine writes one JSON file per running update and removes it at the end. It never looks whether the holder lives.
 """
 
+import contextlib
 import json
 import re
 import socket
@@ -100,6 +101,25 @@ def is_orphan(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_f
     """Whether the holder lives on this host but the mlcluster that started it was killed."""
     facts = look(lock.pid) if lock.is_here and is_alive(lock, look) else None
     return facts is not None and facts.orphaned
+
+
+def orphaned_engines(home: StackHome) -> list[int]:
+    """Return the pids of engines that work for this stack on this host while the mlcluster that started them is gone.
+
+    An engine that has just started holds no lock yet.
+    """
+    import psutil
+
+    found = []
+    for process in psutil.process_iter(["name"]):
+        if process.info["name"] != _ENGINES[0]:
+            continue
+        with contextlib.suppress(psutil.Error):
+            environment, parent = process.environ(), str(process.ppid())
+            here = environment.get("PULUMI_HOME") == str(home.plugin_home)
+            if here and environment.get(PARENT_VARIABLE, parent) != parent:
+                found.append(process.pid)
+    return found
 
 
 def parse_lock(text: str, path: str) -> Lock:

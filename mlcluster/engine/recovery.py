@@ -5,8 +5,11 @@ on the server. What is there with our label joins the state, so `up` continues i
 there, or belongs to somebody else, leaves the state.
 """
 
+import os
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,7 +21,9 @@ from mlcluster.engine.mending import mend_files
 from mlcluster.engine.state import Pending
 
 ORPHAN_SECONDS = 30.0
-"""An engine whose mlcluster was killed ends when its next operation does; this long we wait for it."""
+"""An engine whose mlcluster was killed is interrupted; after this long its process group is killed."""
+
+_KILL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def recover_if_owner_dead(engine: Recoverable) -> Recovered:
     Raises:
         MlclusterError: a holder is alive, or ran on another host.
     """
-    held = _wait_for_orphans(engine, locks.read_locks(engine.home, engine.project))
+    held = _end_orphans(engine)
     if any(locks.is_alive(lock) is not False for lock in held):
         raise lock_conflict(f"opening the stack {engine.home.name}", engine.home.spec, held)
     return _clear(engine, held)
@@ -74,7 +79,7 @@ def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
     Raises:
         MlclusterError: a holder is alive, or on another host and nobody vouches.
     """
-    held = _wait_for_orphans(engine, locks.read_locks(engine.home, engine.project))
+    held = _end_orphans(engine)
     states = [locks.is_alive(lock) for lock in held]
     if True in states or (None in states and not assume_dead):
         raise lock_conflict(f"unlocking the stack {engine.home.name}", engine.home.spec, held)
@@ -107,12 +112,32 @@ def _clear(engine: Recoverable, held: Sequence[Lock]) -> Recovered:
     return Recovered(tuple(lock.owner for lock in held), tuple(item.text for item in pending))
 
 
-def _wait_for_orphans(engine: Recoverable, held: list[Lock]) -> list[Lock]:
-    until = time.monotonic() + ORPHAN_SECONDS
-    told = False
-    while any(locks.is_orphan(lock) for lock in held) and time.monotonic() < until:
-        if not told:
-            engine.say("Waiting for the engine of a killed run to end.")
-            told = True
-        time.sleep(0.1)
-    return locks.read_locks(engine.home, engine.project) if told else held
+def _end_orphans(engine: Recoverable) -> list[Lock]:
+    """The locks that are held once no engine of a killed run works any more."""
+    pids = _orphans(engine)
+    if pids:
+        engine.say("Waiting for the engine of a killed run to end.")
+        until = time.monotonic() + ORPHAN_SECONDS
+        _signal(pids, signal.SIGINT)  # it ends the operations that run and writes its state
+        while (left := _orphans(engine)) and time.monotonic() < until:
+            time.sleep(0.1)
+        if left:
+            engine.say(f"It did not end within {ORPHAN_SECONDS:.0f} s: killing it.")
+            _signal(left, signal.SIGKILL)
+            while _orphans(engine) and time.monotonic() < until + _KILL_SECONDS:
+                time.sleep(0.1)
+    return locks.read_locks(engine.home, engine.project)
+
+
+def _orphans(engine: Recoverable) -> set[int]:
+    held = locks.read_locks(engine.home, engine.project)
+    return {lock.pid for lock in held if locks.is_orphan(lock)}.union(locks.orphaned_engines(engine.home))
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            if number is signal.SIGKILL and os.getpgid(pid) == pid:
+                os.killpg(pid, number)  # its plugins too
+            else:
+                os.kill(pid, number)

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 
+from mlcluster.engine import locks, recovery
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.locks import PARENT_VARIABLE
 from mlcluster.errors import MlclusterError
@@ -177,6 +179,26 @@ def test_up_waits_for_an_engine_whose_mlcluster_was_killed(
         engine.up()
     assert told[0] == "Waiting for the engine of a killed run to end."
     assert told[1].startswith(f"Removed the lock of pid {orphan.pid} ")
+    assert len(world.objects) == 2
+
+
+def test_up_ends_an_engine_of_a_killed_run_that_waits_for_something(
+    engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its operation does not end, so neither does the engine; nothing else holds the stack."""
+    monkeypatch.setattr(recovery, "ORPHAN_SECONDS", 1.0)
+    world.gate.close(after=0)
+    with engine_process("up", tmp_path / "atlas", port, 1, pulumi) as running:
+        running.wait_for("the namespace", lambda: world.gate.held)
+        orphan = running.engine()
+        running.process.kill()
+        running.process.wait()
+        engine = engine_of(small_plan(1))
+        assert locks.orphaned_engines(engine.home) in ([orphan.pid], [])  # it may have noticed already
+        engine.recover_if_owner_dead()
+        assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
+        world.gate.open()
+    engine.up()
     assert len(world.objects) == 2
 
 
