@@ -1,18 +1,69 @@
 """Where a verb that changes something talks: text for people, one JSON object a line for programs."""
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from mlcluster.engine.events import Changes, Diagnostic, Event, ResourceFailed, ResourceFinished, ResourceStarted
 from mlcluster.engine.operation import OperationInterruptedError
-from mlcluster.progress import Progress
+from mlcluster.progress import Progress, Task
 from mlcluster.report.changes import change_document, changes_text
 from mlcluster.report.progress import JsonlProgress, for_terminal
 
 QUIET_OPS = frozenset({"same", "refresh", "read"})
+SILENCE_SECONDS = 20.0
 PAST = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
+
+
+class Patience:
+    """Names what an operation waits for whenever the engine has reported nothing for a while."""
+
+    def __init__(self, task: Task, *, silence: float = SILENCE_SECONDS) -> None:
+        self._task = task
+        self._silence = silence
+        self._running: dict[str, float] = {}
+        self._last = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="patience", daemon=True)
+
+    def take(self, event: Event) -> None:
+        """Notes which resources are being worked on."""
+        self._last = time.monotonic()
+        match event:
+            case ResourceStarted(id=identifier, op=op) if op not in QUIET_OPS:
+                self._running[identifier] = self._last
+            case ResourceFinished(id=identifier) | ResourceFailed(id=identifier):
+                self._running.pop(identifier, None)
+            case _:
+                pass
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._silence):
+            now = time.monotonic()
+            if now - self._last >= self._silence:
+                self._task.update(self._told(now))
+
+    def _told(self, now: float) -> str:
+        running = sorted(self._running.items(), key=lambda entry: entry[1])
+        if not running:
+            return f"waiting for the engine for {now - self._last:.0f} s"
+        names = ", ".join(identifier for identifier, _ in running[:3])
+        more = f" and {len(running) - 3} more" if len(running) > 3 else ""
+        return f"waiting for {names}{more} for {now - running[0][1]:.0f} s"
 
 
 class Screen:
@@ -58,12 +109,13 @@ class Screen:
             OperationInterruptedError: it was interrupted; the changes of earlier operations are counted with its own.
         """
         done = changed = 0
-        with self.progress.task(title) as task:
+        with self.progress.task(title) as task, Patience(task) as patience:
 
             def take(event: Event) -> None:
                 nonlocal done, changed
                 if self.machine:
                     self._emit(event)
+                patience.take(event)
                 match event:
                     case ResourceStarted(id=identifier, op=op) if op not in QUIET_OPS:
                         task.update(identifier, done=done, total=total or None)

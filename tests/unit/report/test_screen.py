@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from mlcluster.engine.events import (
 )
 from mlcluster.engine.operation import OperationInterruptedError
 from mlcluster.report.progress import JsonlProgress, PlainProgress, for_terminal
-from mlcluster.report.screen import Screen
+from mlcluster.report.screen import Patience, Screen
 
 pytestmark = pytest.mark.unit
 
@@ -70,6 +71,26 @@ def test_jsonl_is_one_object_a_line_and_the_result_is_the_last(capsys: pytest.Ca
         "UpResult",
     ]
     assert events[-1] == {"apiVersion": "mlcluster/v1alpha1", "kind": "UpResult", "changed": 1}
+
+
+def test_an_operation_in_which_nothing_happens_names_what_it_waits_for() -> None:
+    told: list[str] = []
+    heard = threading.Event()
+
+    class Hearing:
+        def update(self, note: str, *, done: int | None = None, total: int | None = None) -> None:
+            told.append(note)
+            heard.set()
+
+    with Patience(Hearing(), silence=0.01) as patience:
+        assert heard.wait(30)
+        assert told[0].startswith("waiting for the engine for ")
+        patience.take(ResourceStarted("Namespace/a", "t", "delete"))
+        heard.clear()
+        assert heard.wait(30)
+        heard.clear()
+        assert heard.wait(30)
+    assert told[-1].startswith("waiting for Namespace/a for ")
 
 
 def test_jsonl_leaves_out_what_does_not_change(capsys: pytest.CaptureFixture[str]) -> None:
