@@ -22,7 +22,9 @@ class Progress(Protocol):
         """Shows `title` as running until the context ends; the end tells its seconds."""
 
 
-class _SilentTask:
+class SilentTask:
+    """A task that is not shown."""
+
     def update(self, note: str, *, done: int | None = None, total: int | None = None) -> None:
         del note, done, total
 
@@ -36,4 +38,4 @@ class Silent:
     @contextmanager
     def task(self, title: str) -> Iterator[Task]:
         del title
-        yield _SilentTask()
+        yield SilentTask()

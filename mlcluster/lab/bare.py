@@ -81,7 +81,7 @@ def _start(book: Book, task: Task) -> None:
     for number, component in enumerate(side_by_side, start=3):
         task.update(component.name, done=number, total=5)
         book.wait(component)
-    _await_service_account(layout, book.record.ports)
+    _await_service_account(book)
 
 
 def _write_configs(layout: Layout, record: Record) -> None:
@@ -102,12 +102,14 @@ def _grant_kwok(layout: Layout) -> None:
             kube.apply(manifest, field_manager="mlcluster-lab")
 
 
-def _await_service_account(layout: Layout, ports: Ports) -> None:
+def _await_service_account(book: Book) -> None:
     """Before this service account exists no pod can be created."""
     path = "/api/v1/namespaces/default/serviceaccounts/default"
-    ask = components.trouble_of(partial(probe.https, layout, ports.api, path))
+    layout = book.layout
+    ask = components.trouble_of(partial(probe.https, layout, book.record.ports.api, path))
     deadline = time.monotonic() + READY_SECONDS
     while answer := ask():
+        book.require("etcd", "kube-apiserver", "kube-controller-manager")
         if time.monotonic() > deadline:
             log = layout.log("kube-controller-manager")
             raise NotReady("the service account default/default", READY_SECONDS, answer, log)

@@ -72,7 +72,7 @@ def of_controller(layout: Layout, known: ControllerRecord) -> Component:
 def everything(layout: Layout, record: Record) -> list[Component]:
     """All components that should run."""
     bare = [etcd(layout, record), apiserver(layout, record), *clients(layout, record)]
-    return [*bare, *(of_controller(layout, known) for known in record.controllers)]
+    return [*bare, *(of_controller(layout, known) for known in record.active)]
 
 
 def _component(  # noqa: PLR0913, PLR0917 - private, called above only

@@ -44,6 +44,19 @@ class NotReady(MlclusterError):  # noqa: N818 - reads as what happened
         self.log = log
 
 
+class EndedMeanwhile(MlclusterError):  # noqa: N818 - reads as what happened
+    """A component that others depend on ended while a command worked on the lab."""
+
+    def __init__(self, component: str, log: Path) -> None:
+        super().__init__(
+            f"working with {component}",
+            f"{component} ended unexpectedly",
+            f"run the same command again: it starts {component} again and continues; its log is {log}",
+        )
+        self.component = component
+        self.log = log
+
+
 class LeftoverData(MlclusterError):  # noqa: N818 - reads as what it is
     """Data of a control plane without the record that says whose it is."""
 

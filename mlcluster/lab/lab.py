@@ -20,8 +20,9 @@ from mlcluster.lab.record import ControllerRecord, Record
 from mlcluster.lab.running import Book
 from mlcluster.lab.status import LabStatus
 from mlcluster.lab.toolchain import Program, Toolchain
-from mlcluster.progress import Progress, Task
+from mlcluster.progress import Progress, SilentTask, Task
 
+_SILENT = SilentTask()
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
@@ -102,8 +103,21 @@ class Lab:
     def reset(self, progress: Progress) -> None:
         """Stop the lab and delete its directory, whatever state it is in."""
         with lock.held(self.name, self.layout, progress), progress.task(f"deleting lab {self.name}"):
-            self._stop()
-            self.layout.wipe()
+            self._delete()
+
+    def discard_if_never_ready(self, progress: Progress) -> bool:
+        """Delete what a killed start or a killed reset left; whether there is no lab with data now."""
+        with lock.held(self.name, self.layout, progress):
+            try:
+                current = record.load(self.layout)
+            except ValueError:
+                return False
+            if current is None:
+                return not status.has_data(self.layout)
+            if current.born:
+                return False
+            self._delete()
+            return True
 
     def start_kueue(self, config: dict[str, Any], toolchain: Toolchain, progress: Progress) -> None:
         """Run Kueue; for what happens see `start_controller`.
@@ -130,7 +144,7 @@ class Lab:
         """
         controller(name)
         with lock.held(self.name, self.layout, progress), progress.task(f"starting {name} in lab {self.name}") as task:
-            current = self._running(f"starting {name}")
+            current = self._removed(self._running(f"starting {name}"), task)
             known = current.controller(name)
             ports = run.ports_of(name) if known is None else known.ports
             wanted = ControllerRecord(name, program.path, program.manifests, settings, ports)
@@ -161,6 +175,45 @@ class Lab:
                 interruptible(doing, "some of the objects may still be there", "the same again"),
             ):
                 run.take_down(Book(self.layout, current, tied=self._tied), going, task)
+
+    def alive_and_ended(self) -> tuple[list[str], list[str]]:
+        """Names of the components that should run, by whether their process does."""
+        try:
+            current = record.load(self.layout)
+        except ValueError:
+            current = None
+        known = () if current is None else current.processes
+        alive = {one.name for one in known if process.alive(one)}
+        return sorted(alive), sorted({one.name for one in known} - alive)
+
+    def repair(self, progress: Progress) -> list[str]:
+        """Start what has ended of a running lab, and return its names. A lab that is being worked on is left alone.
+
+        While this process works on the lab itself, an API server without its database is stopped: it would let every
+        request wait for a minute.
+
+        Raises:
+            MlclusterError: it does not start; the whole lab is stopped then.
+        """
+        with lock.held_if_free(self.layout, "starting what has ended") as free:
+            dead = self.alive_and_ended()[1]
+            current = record.load(self.layout)
+            if current is None or not dead:
+                return []
+            server = current.process("kube-apiserver")
+            if not free and "etcd" in dead and server is not None and lock.is_held_here(self.layout):
+                process.stop(server, grace=0.5)
+            if not free or current.phase != "running":
+                return []
+            progress.say(f"{' and '.join(dead)} of lab {self.name} ended unexpectedly; starting again")
+            book = Book(self.layout, current, tied=self._tied)
+            try:
+                self._bring_up_parts(book, _SILENT)
+            except BaseException:
+                book.end_all()
+                raise
+            progress.say(f"lab {self.name} is complete again")
+            return dead
 
     def require_idle(self, names: Iterable[str]) -> None:
         """That no namespace has objects of the kinds of these controllers.
@@ -235,19 +288,37 @@ class Lab:
             raise
 
     def _bring_up(self, book: Book, task: Task) -> None:
+        self.layout.root.mkdir(parents=True, mode=0o700, exist_ok=True)
+        book.write(replace(book.record, phase="starting"))  # before there is data: a kill leaves none without a record
         if not book.record.born:
             bare.prepare(self.layout)
-        book.write(replace(book.record, phase="starting"))
+        self._bring_up_parts(book, task)
+        book.write(replace(book.record, phase="running", born=True))
+
+    def _bring_up_parts(self, book: Book, task: Task) -> None:
         bare.bring_up(book, task, self._choose_ports)
         if not book.record.born:
             task.update("noting what it stores")
             bare.note_baseline(self.layout, book.record.ports)
-        for known in book.record.controllers:
+        for known in book.record.active:
             if not run.works(book, known.name):
                 run.bring_up(book, known.name, task)
-        book.write(replace(book.record, phase="running", born=True))
 
-    def _stop(self) -> None:
+    def _removed(self, current: Record, task: Task) -> Record:
+        """The record after the removals that a killed command began, which end before a controller is started."""
+        book = Book(self.layout, current, tied=self._tied)
+        if current.removing:
+            run.take_down(book, current.removing, task)
+        return book.record
+
+    def _delete(self) -> None:
+        """A kill in between leaves a record of a lab that was never ready: what is left of its data is worthless."""
+        book = self._stop()
+        if book is not None:
+            book.write(replace(book.record, born=False))
+        self.layout.wipe()
+
+    def _stop(self) -> Book | None:
         try:
             current = record.load(self.layout)
         except ValueError:
@@ -255,10 +326,11 @@ class Lab:
         if current is None:
             for stray in process.strays(self.layout.root, STOP_ORDER):
                 process.stop(stray)
-            return
+            return None
         book = Book(self.layout, current)
         book.end_all()
         book.write(replace(book.record, phase="stopped"))
+        return book
 
     def _running(self, doing: str) -> Record:
         try:

@@ -53,8 +53,8 @@ class Layout:
         """Delete what a lab makes, and the root when nothing else is in it: a wrong root must not cost anything."""
         for name in ("pki", "logs", "etcd", "controllers", "visibility"):
             shutil.rmtree(self.root / name, ignore_errors=True)
-        files = [self.record, self.baseline, self.scheduler_config, self.kwok_config, *self.root.glob("*.kubeconfig")]
-        for file in [*files, *self.root.glob(".*.new")]:
+        files = [self.baseline, self.scheduler_config, self.kwok_config, *self.root.glob("*.kubeconfig")]
+        for file in [*files, *self.root.glob(".*.new"), self.record]:  # data without a record belongs to no lab
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.root.rmdir()

@@ -40,6 +40,24 @@ def held(name: str, layout: Layout, progress: Progress, patience: float = _PATIE
         lock.release()
 
 
+@contextlib.contextmanager
+def held_if_free(layout: Layout, doing: str) -> Iterator[bool]:
+    """Hold the lab's lock if no command holds it; yields whether it is held."""
+    layout.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(layout.lock)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        _note(layout).write_text(f"process {os.getpid()}, {doing}")
+        yield True
+    finally:
+        _note(layout).unlink(missing_ok=True)
+        lock.release()
+
+
 def is_held(layout: Layout) -> bool:
     """Whether a command works on the lab right now."""
     if not layout.lock.exists():
@@ -51,6 +69,11 @@ def is_held(layout: Layout) -> bool:
         return True
     lock.release()
     return False
+
+
+def is_held_here(layout: Layout) -> bool:
+    """Whether this process holds the lock."""
+    return holder(layout).startswith(f"process {os.getpid()},")
 
 
 def holder(layout: Layout) -> str:

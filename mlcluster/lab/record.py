@@ -21,6 +21,7 @@ class ControllerRecord:
     Attributes:
         settings: what the caller gave, before the lab's own: values of its chart, for Kueue its configuration.
         ports: by purpose.
+        removing: its removal has begun. It is not started again before all of its objects are gone.
     """
 
     name: str
@@ -28,6 +29,7 @@ class ControllerRecord:
     manifests: Path
     settings: dict[str, Any]
     ports: dict[str, int]
+    removing: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,17 @@ class Record:
     born: bool = False
     processes: tuple[Process, ...] = ()
     controllers: tuple[ControllerRecord, ...] = ()
-    """In the order of their start."""
+    """In the order of their start, with those whose removal has begun."""
+
+    @property
+    def active(self) -> tuple[ControllerRecord, ...]:
+        """The controllers that the lab is to run."""
+        return tuple(known for known in self.controllers if not known.removing)
+
+    @property
+    def removing(self) -> tuple[str, ...]:
+        """Names of the controllers whose removal has begun and has not ended."""
+        return tuple(known.name for known in self.controllers if known.removing)
 
     def process(self, name: str) -> Process | None:
         """The last process of component `name`, dead or alive."""
@@ -115,4 +127,5 @@ def _process(found: dict[str, Any]) -> Process:
 
 def _controller(found: dict[str, Any]) -> ControllerRecord:
     program, manifests = Path(found["program"]), Path(found["manifests"])
-    return ControllerRecord(found["name"], program, manifests, found["settings"], found["ports"])
+    removing = bool(found.get("removing"))  # a lab of an older mlcluster does not have it
+    return ControllerRecord(found["name"], program, manifests, found["settings"], found["ports"], removing)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mlcluster.lab import process, record
 from mlcluster.lab.components import STOP_ORDER, Component
-from mlcluster.lab.failures import NotReady, PortTaken, StartFailed
+from mlcluster.lab.failures import EndedMeanwhile, NotReady, PortTaken, StartFailed
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.process import Process
 from mlcluster.lab.record import Record
@@ -48,6 +48,8 @@ class Book:
             return False
         if known is not None:
             process.stop(known)  # also waits for one that is just ending
+        for stray in process.strays(self.layout.root, [component.name]):  # started by a command that was killed
+            process.stop(stray)
         log = self.layout.log(component.name)
         if log.exists():  # a start is judged by its own lines only
             log.replace(log.with_suffix(".previous.log"))
@@ -69,7 +71,26 @@ class Book:
         if running is None:
             message = f"{component.name} was not launched"
             raise ValueError(message)
-        wait_until(component.trouble, running, seconds)
+        needs = {"etcd": (), "kube-apiserver": ("etcd",)}.get(component.name, ("etcd", "kube-apiserver"))
+
+        def trouble() -> str:
+            answer = component.trouble()
+            if answer:
+                self.require(*needs)
+            return answer
+
+        wait_until(trouble, running, seconds)
+
+    def require(self, *names: str) -> None:
+        """Return if the recorded processes of these components run.
+
+        Raises:
+            EndedMeanwhile: names the first one that does not.
+        """
+        for name in names:
+            known = self.record.process(name)
+            if known is None or not process.alive(known):
+                raise EndedMeanwhile(name, self.layout.log(name))
 
     def end(self, name: str, grace: float = 10.0) -> None:
         """Stop a component; one that does not run is fine."""

@@ -19,7 +19,7 @@ from mlcluster.verbs.components import stop_processes
 from mlcluster.verbs.emptying import installed_releases
 from mlcluster.verbs.exclusive import exclusive, tell_run_in_progress
 from mlcluster.verbs.found_before import forget_found
-from mlcluster.verbs.live import LiveCluster, is_eks, lab_of, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, forget_lost, is_eks, lab_of, open_cluster, stages_of
 from mlcluster.verbs.node_marks import take_off_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
@@ -60,7 +60,7 @@ def down(options: DownOptions) -> ExitCode:
 def _down(options: DownOptions, reading: Reading, screen: Screen) -> ExitCode:
     name = reading.spec.metadata.name
     lab = lab_of(reading)
-    if lab is not None and lab.status().state == "absent" and home_of(reading).settings() is None:
+    if lab is not None and not options.plan and forget_lost(lab, reading, screen.progress):
         screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
         return ExitCode.OK
     if not options.plan:
@@ -125,6 +125,8 @@ def unmanaged(live: LiveCluster) -> list[str]:
 
 def _take_down(live: LiveCluster, stages: list[Stage], screen: Screen) -> list[str]:
     """The platform to empty, then what made the nodes; controllers outlive their objects. What is kept, and why."""
+    for stage in stages:  # an engine of a killed run may still create what is deleted here
+        stage.engine.recover_if_owner_dead()
     releases = ever_installed(live.kube, installed_releases(stages[-1]))
     drain(live.kube, stages[-1], screen)
     destroy_platform(live.kube, stages[-1], screen, nodes=live.lab is None)

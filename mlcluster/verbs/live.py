@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.programs import load
-from mlcluster.errors import MlclusterError
+from mlcluster.errors import InterruptedByUserError, MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.gates import Gates
 from mlcluster.kube.preflight import preflight
@@ -74,7 +74,7 @@ def open_cluster(reading: Reading, tools: Tools, progress: Progress, *, start: b
     Raises:
         MlclusterError: dead, refusing, forbidding, or not the cluster of this stack.
     """
-    lab, toolchain = lab_of(reading), tools.toolchain
+    lab = lab_of(reading)
     if lab is None:
         kubeconfig, context = _eks(reading, tools, progress) if is_eks(reading) else _existing(reading)
         if not kubeconfig:
@@ -83,15 +83,67 @@ def open_cluster(reading: Reading, tools: Tools, progress: Progress, *, start: b
         with Kube.from_kubeconfig(Path(kubeconfig), context) as kube:
             yield _checked(kubeconfig, context, kube, None, started=False)
         return
+    with _local(lab, reading, tools, progress, start=start) as live:
+        yield live
+
+
+@contextmanager
+def _local(
+    lab: "Lab", reading: Reading, tools: Tools, progress: Progress, *, start: bool
+) -> Iterator[LiveCluster | None]:
+    """The cluster of a lab. A command that may start the lab also keeps it complete for as long as it works."""
     running = lab.status().state == "running"
-    if not running and (not start or toolchain is None):
-        yield None
+    if not start or tools.toolchain is None:
+        if not running:
+            yield None
+            return
+        with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+            yield _checked(str(lab.kubeconfig), None, kube, lab, started=False)
         return
-    if start and toolchain is not None:  # a running lab is left alone, unless the spec wants it otherwise
-        tolerated = isinstance(reading.spec.target, LocalTarget) and reading.spec.target.extended_resource_toleration
-        lab.start(toolchain, progress, extended_resource_toleration=tolerated, started_by="up")
-    with Kube.from_kubeconfig(lab.kubeconfig) as kube:
-        yield _checked(str(lab.kubeconfig), None, kube, lab, started=not running)
+    forget_lost(lab, reading, progress)
+    tolerated = isinstance(reading.spec.target, LocalTarget) and reading.spec.target.extended_resource_toleration
+    with _kept(lab, progress):
+        # A running lab is left alone, unless the spec wants it otherwise.
+        lab.start(tools.toolchain, progress, extended_resource_toleration=tolerated, started_by="up")
+        with Kube.from_kubeconfig(lab.kubeconfig) as kube:
+            yield _checked(str(lab.kubeconfig), None, kube, lab, started=not running)
+
+
+@contextmanager
+def _kept(lab: "Lab", progress: Progress) -> Iterator[None]:
+    """Starts again what ends of a lab meanwhile; an error names what ended, because that is its likely cause."""
+    from mlcluster.lab.keeping import Keeper
+
+    with Keeper(lab, progress) as keeper:
+        try:
+            yield
+        except InterruptedByUserError:
+            raise
+        except MlclusterError as error:
+            ended = keeper.ended()
+            if not ended:
+                raise
+            happened = f"{error.happened} ({', '.join(ended)} of lab {lab.name} ended unexpectedly)"
+            hint = "run the same command again: it starts what has ended and continues"
+            raise MlclusterError(error.doing, happened, hint, exit_code=error.exit_code) from error
+
+
+def forget_lost(lab: "Lab", reading: Reading, progress: Progress) -> bool:
+    """Finishes a `down` that was killed after it had removed the stacks; whether there is nothing left to take down.
+
+    A stack that still holds something may belong to another lab, so it is kept.
+    """
+    if not lab.discard_if_never_ready(progress):
+        return False
+    home = home_of(reading)
+    recorded = home.settings()
+    if recorded is None:
+        return True
+    held = [home.checkpoint(f"mlcluster-{name}") for name in ("local", "platform")]
+    if not home.owns_backend or recorded.target != "local" or any(path is None or path.exists() for path in held):
+        return False
+    home.forget()
+    return True
 
 
 def _checked(kubeconfig: str, context: str | None, kube: Kube, lab: "Lab | None", *, started: bool) -> LiveCluster:

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.errors import ExitCode
 from mlcluster.report.screen import Screen
 from mlcluster.verbs.exclusive import exclusive
-from mlcluster.verbs.live import is_eks, open_cluster, stages_of
+from mlcluster.verbs.live import lab_of, open_cluster, stages_of
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read
-from mlcluster.verbs.stage import home_of
 from mlcluster.verbs.tools import tools_of
 
 
@@ -26,11 +25,12 @@ def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
 
 def _unlock(reading: Reading, screen: Screen, *, assume_dead: bool) -> ExitCode:
     tools = tools_of(reading, screen.progress)
-    with open_cluster(reading, tools, screen.progress, start=False) as live:
-        if live is None and not is_eks(reading):
-            raise MlclusterError(
-                "opening the cluster", "the lab does not run", f"Run `mlcluster up {home_of(reading).spec}`."
-            )
+    lab = lab_of(reading)
+    if lab is not None and lab.status().state == "absent":
+        screen.result("UnlockResult", "there is no lab, so nothing is locked", {"cleared": []})
+        return ExitCode.OK
+    # A killed run may have left a lab that does not run; whose objects these are is looked up on its API server.
+    with open_cluster(reading, tools, screen.progress, start=True) as live:
         cleared = []
         for stage in stages_of(reading, live, tools.pulumi, screen.progress):
             with screen.progress.task(f"looking at {stage.title}"):

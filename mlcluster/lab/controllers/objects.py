@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from mlcluster.errors import MlclusterError
@@ -12,21 +13,39 @@ from mlcluster.lab import pki
 from mlcluster.lab.controllers.arranging import Arranged, Manifest
 from mlcluster.lab.failures import NotReady
 from mlcluster.lab.running import READY_SECONDS
+from mlcluster.progress import Task
 
 _MANAGER = "mlcluster-lab"
 _AT_ONCE = 8
 _GONE_SECONDS = 180.0  # a namespace takes 6 to 50 s on an idle machine
 
 
-def apply(kube: Kube, arranged: Arranged, home: Path) -> None:
+@dataclass(frozen=True)
+class Waiting:
+    """How a wait reports.
+
+    Attributes:
+        task: shows the name of an object that is still there.
+        log: of the component that deletes namespaces.
+        check: called in every round; raises if a component that the wait depends on has ended.
+    """
+
+    task: Task
+    log: Path
+    check: Callable[[], None]
+
+
+def apply(kube: Kube, arranged: Arranged, home: Path, waiting: Waiting) -> None:
     """Apply in waves; what an earlier configuration brought and this one does not is deleted.
 
-    Everything is noted in `home` before anything is applied, so that an interrupted start can be taken down.
+    Everything is noted in `home` before anything is applied, so that an interrupted start can be taken down. Objects
+    whose deletion has begun are waited for first: the API server rejects everything new in such a namespace.
     """
     wanted = [_coordinates(item) for item in (*arranged.hooks, *arranged.first)]
     stale = [item for item in noted(home) if item not in wanted]
     _note(home, [*wanted, *stale])
     delete(kube, stale)
+    await_gone(kube, _being_deleted(kube, wanted), (), waiting)
     namespace, rest = arranged.first[0], arranged.first[1:]
     kube.apply(namespace, field_manager=_MANAGER)
     _each(kube, rest)
@@ -53,7 +72,7 @@ def all_there(kube: Kube, home: Path) -> bool:
     """Whether everything that was applied exists: a hundred questions take as long as to apply one definition."""
     items = noted(home)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return bool(items) and all(pool.map(lambda item: _exists(kube, item), items))
+        return bool(items) and all(pool.map(lambda item: _lives(kube, item), items))
 
 
 def is_hook(item: Manifest) -> bool:
@@ -78,19 +97,36 @@ def delete(kube: Kube, items: list[Manifest]) -> None:
         list(pool.map(one, items))
 
 
-def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], log: Path) -> None:
+def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], waiting: Waiting) -> None:
     """Return when none of the objects exists, nor the API services that come with definitions of these groups.
 
     Raises:
-        NotReady: some are still there after three minutes.
+        NotReady: some are still there after three minutes; names them, and what the first one waits for.
     """
     deadline = time.monotonic() + _GONE_SECONDS
     left = items
-    while left := [item for item in left if _exists(kube, item)] or _api_services(kube, groups):
+    while left := [item for item in left if _get(kube, item) is not None] or _api_services(kube, groups):
+        waiting.check()
         if time.monotonic() > deadline:
-            names = ", ".join(f"{item['kind']}/{item['metadata']['name']}" for item in left[:5])
-            raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, f"still there: {names}", log)
+            told = f"still there: {_named(left)}{_held_by(_get(kube, left[0]))}"
+            raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, told, waiting.log)
+        waiting.task.update(f"waiting for the deletion of {_named(left)}")
         time.sleep(0.1)
+
+
+def _named(items: list[Manifest]) -> str:
+    more = f" and {len(items) - 5} more" if len(items) > 5 else ""
+    return ", ".join(f"{item['kind']}/{item['metadata']['name']}" for item in items[:5]) + more
+
+
+def _held_by(live: Manifest | None) -> str:
+    """What keeps an object that is being deleted: its finalizers, and what the API server reports about it."""
+    if live is None:
+        return ""
+    finalizers = live["metadata"].get("finalizers") or (live.get("spec") or {}).get("finalizers") or []
+    conditions = (live.get("status") or {}).get("conditions") or []
+    told = [str(entry.get("message")) for entry in conditions if "Remaining" in str(entry.get("type"))]
+    return "".join(f"; {text}" for text in [*([f"finalizers: {', '.join(finalizers)}"] if finalizers else []), *told])
 
 
 def _each(kube: Kube, items: Iterable[Manifest]) -> None:
@@ -128,10 +164,25 @@ def _coordinates(item: Manifest) -> Manifest:
     return {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}
 
 
-def _exists(kube: Kube, item: Manifest) -> bool:
+def _being_deleted(kube: Kube, items: list[Manifest]) -> list[Manifest]:
+    """Those whose deletion has begun; all of them are looked up at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = list(pool.map(lambda item: _get(kube, item), items))
+    return [item for item, live in zip(items, found, strict=True) if live is not None and _is_going(live)]
+
+
+def _lives(kube: Kube, item: Manifest) -> bool:
+    live = _get(kube, item)
+    return live is not None and not _is_going(live)
+
+
+def _is_going(live: Manifest) -> bool:
+    return bool(live["metadata"].get("deletionTimestamp"))
+
+
+def _get(kube: Kube, item: Manifest) -> Manifest | None:
     metadata = item["metadata"]
-    found = kube.get_object(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"))
-    return found is not None
+    return kube.get_object(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"))
 
 
 def _api_services(kube: Kube, groups: tuple[str, ...]) -> list[Manifest]:

@@ -29,6 +29,12 @@ def provide(book: Book, wanted: ControllerRecord, kube: Kube, task: Task) -> Non
     _write_kubeconfig(book, kube, account, site)
 
 
+def waiting(book: Book, task: Task) -> objects.Waiting:
+    """Return how a wait for the deletion of objects reports, and which components it depends on."""
+    log = book.layout.log("kube-controller-manager")
+    return objects.Waiting(task, log, lambda: book.require("etcd", "kube-apiserver", "kube-controller-manager"))
+
+
 def withdraw(home: Path) -> None:
     """Nothing of the controller in `home` is applied any more."""
     objects.forget(home)
@@ -43,7 +49,7 @@ def _apply(book: Book, kube: Kube, wanted: ControllerRecord, files: Mapping[str,
     programs = Programs(book.record.binaries["helm"], book.record.binaries["kubectl"])
     rendered = found.render(programs, wanted.manifests, wanted.settings)
     task.update(f"applying the definitions and rights of {wanted.name}")
-    objects.apply(kube, found.arrange(rendered, site, files), site.home)
+    objects.apply(kube, found.arrange(rendered, site, files), site.home, waiting(book, task))
     account = _account(rendered)
     pki.write_private(_mark(site.home), json.dumps([_source(wanted, files), *account]).encode())
     return account

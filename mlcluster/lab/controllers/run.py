@@ -11,7 +11,7 @@ from mlcluster.lab import components, keys, pki
 from mlcluster.lab.controllers import objects
 from mlcluster.lab.controllers.arranging import Manifest
 from mlcluster.lab.controllers.known import controller
-from mlcluster.lab.controllers.providing import provide, withdraw
+from mlcluster.lab.controllers.providing import provide, waiting, withdraw
 from mlcluster.lab.failures import PortTaken
 from mlcluster.lab.ports import free_ports
 from mlcluster.lab.record import ControllerRecord
@@ -77,25 +77,27 @@ def in_use(book: Book, name: str) -> list[str]:
 def take_down(book: Book, names: Iterable[str], task: Task) -> None:
     """Stop controllers, the last started one first, and delete everything that their charts brought.
 
-    All together, because most of the time goes by waiting for the end of their namespaces.
+    All together, because most of the time goes by waiting for the end of their namespaces. The record names them as
+    being removed before the first change: a command after a kill continues the removal and starts none of them.
 
     Raises:
         ControllerInUse: there are still objects of the kinds of one of them; nothing was changed.
     """
     going = [known.name for known in reversed(book.record.controllers) if known.name in set(names)]
     for name in going:
-        if used := in_use(book, name):
+        if name not in book.record.removing and (used := in_use(book, name)):
             raise ControllerInUse(name, used)
+    for name in going:
+        book.write(book.record.with_controller(replace(_recorded(book, name), removing=True)))
     groups = tuple(group for name in going for group in controller(name).groups)
     with Kube.from_kubeconfig(book.layout.kubeconfig("admin")) as kube:
         rest = [item for name in going for item in _stop(book, name, kube, task)]
-        log = book.layout.log("kube-controller-manager")
         # Namespaces first: while definitions go, the controller that empties namespaces does not know what there is.
         for note, wave in (("namespaces", True), ("definitions and rights", False)):
             items = [item for item in rest if (item["kind"] == "Namespace") is wave]
             task.update(note)
             objects.delete(kube, items)
-            objects.await_gone(kube, items, () if wave else groups, log)
+            objects.await_gone(kube, items, () if wave else groups, waiting(book, task))
     for name in going:
         withdraw(_home(book, name))
         book.write(book.record.without_controller(name))
@@ -144,4 +146,9 @@ def _run(book: Book, wanted: ControllerRecord, kube: Kube) -> None:
     book.wait(component)
     running = book.record.process(wanted.name)
     if running is not None:
-        wait_until(lambda: found.trouble(kube, site), running, READY_SECONDS)
+
+        def trouble() -> str:
+            book.require("etcd", "kube-apiserver")
+            return found.trouble(kube, site)
+
+        wait_until(trouble, running, READY_SECONDS)

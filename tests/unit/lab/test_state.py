@@ -105,6 +105,64 @@ def test_a_start_that_goes_on_is_starting(tmp_path: Path) -> None:
     assert lab.status().state == "crashed"
 
 
+def test_a_controller_that_is_being_removed_is_recorded_and_not_expected_to_run(tmp_path: Path) -> None:
+    (kueue,) = recorded(tmp_path).controllers
+    removing = recorded(tmp_path, controllers=(dataclasses.replace(kueue, removing=True),))
+    record.save(Layout(tmp_path), removing)
+    assert record.load(Layout(tmp_path)) == removing
+    assert (removing.active, removing.removing) == ((), ("kueue",))
+    lab = lab_with(tmp_path / "one", controllers=removing.controllers)
+    assert "kueue" not in lab.status().note
+    assert lab.controllers() == ("kueue",)
+
+
+def test_a_record_of_an_older_version_removes_nothing(tmp_path: Path) -> None:
+    record.save(Layout(tmp_path), recorded(tmp_path))
+    path = Layout(tmp_path).record
+    path.write_text(path.read_text().replace('"removing": false', '"other": 1'))
+    found = record.load(Layout(tmp_path))
+    assert found is not None
+    assert found.removing == ()
+
+
+def test_a_lab_that_was_never_ready_is_discarded_and_any_other_is_kept(tmp_path: Path) -> None:
+    unborn = lab_with(tmp_path / "one", phase="starting", born=False)
+    (tmp_path / "one" / "pki").mkdir()
+    assert unborn.discard_if_never_ready(Silent())
+    assert unborn.status().state == "absent"
+    assert unborn.discard_if_never_ready(Silent())
+    kept = lab_with(tmp_path / "two")
+    assert not kept.discard_if_never_ready(Silent())
+    assert kept.status().state == "crashed"
+    (tmp_path / "three" / "etcd").mkdir(parents=True)
+    assert not Lab("three", tmp_path / "three").discard_if_never_ready(Silent())
+
+
+def test_a_reset_that_is_killed_leaves_a_lab_that_was_never_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = lab_with(tmp_path / "one")
+    (tmp_path / "one" / "etcd").mkdir()
+
+    def killed(path: Path, **_: Any) -> None:
+        raise SystemExit(str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mlcluster.lab.layout.shutil.rmtree", killed)
+        with pytest.raises(SystemExit):
+            lab.reset(Silent())
+    assert lab.discard_if_never_ready(Silent())
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_repair_leaves_a_lab_alone_that_another_command_works_on(tmp_path: Path) -> None:
+    lab = lab_with(tmp_path / "one")
+    assert lab.alive_and_ended() == ([], ["etcd"])
+    with lock.held("one", lab.layout, Silent()):
+        assert lab.repair(Silent()) == []
+    assert lab_with(tmp_path / "two", phase="stopped").repair(Silent()) == []
+
+
 def test_questions_to_a_lab_that_does_not_run(tmp_path: Path) -> None:
     lab = lab_with(tmp_path / "one", phase="stopped")
     for question in (lab.keys, lab.baseline_keys, lab.leftovers):

@@ -1,0 +1,195 @@
+"""After a kill in the middle of a removal or a start, the same command again is all that is needed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mlcluster.kube.client import Kube
+from mlcluster.lab.keeping import Keeper
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+from tests.lab.conftest import KUEUE_CONFIG
+from tests.lab.workloads import environment, wait_for
+
+pytestmark = pytest.mark.lab
+SPACE = "kueue-system"
+COMMAND_SECONDS = 600.0
+"""A whole `up` or `down`, which takes 20 s on an idle machine."""
+SPEC = """\
+apiVersion: mlcluster/v1alpha1
+kind: Cluster
+metadata: {name: killed}
+target: {kind: local}
+nodePools:
+  - {name: cpu, instanceType: m7i.2xlarge, maxSize: 1}
+teams: []
+"""
+START_KUEUE = """
+import json, sys
+from pathlib import Path
+from mlcluster.lab.lab import Lab
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.progress import Silent
+root, chart, *programs = map(Path, sys.argv[1:-1])
+toolchain = Toolchain({program.name: program for program in programs}, chart)
+Lab("other", root).start_kueue(json.loads(sys.argv[-1]), toolchain, Silent())
+"""
+
+
+class Killed:
+    """A cluster on a lab of its own, driven through the command line."""
+
+    def __init__(self, folder: Path) -> None:
+        self.spec = folder / "killed.yaml"
+        self.spec.write_text(SPEC, "utf-8")
+        self.log = folder / "log.txt"
+        self.environment = environment(folder / "state")
+        self.lab = Lab("killed", folder / "state" / "labs" / "killed")
+
+    def start(self, verb: str, *options: str) -> "subprocess.Popen[bytes]":
+        with self.log.open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "mlcluster", verb, str(self.spec), *options],
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+            )
+
+    def run(self, verb: str, *options: str) -> str:
+        """One command that must succeed; what it printed."""
+        code = self.start(verb, *options).wait(COMMAND_SECONDS)
+        assert code == 0, self.said()
+        return self.said()
+
+    def said(self) -> str:
+        return self.log.read_text("utf-8")
+
+    def wait_until_said(self, words: str, process: "subprocess.Popen[bytes]") -> None:
+        def look() -> bool:
+            assert process.poll() is None, self.said()
+            return words in self.said()
+
+        wait_for(words, look)
+
+    def kill_down_while_kueue_is_removed(self) -> None:
+        """SIGKILL of `down` while the namespace of Kueue is being deleted; the namespace stays as long as `hold`."""
+        with Kube.from_kubeconfig(self.lab.kubeconfig) as kube:
+            self.hold(kube)
+            down = self.start("down", "--yes")
+            wait_for("the deletion of Kueue's namespace", lambda: _is_going(kube) or down.poll() is not None)
+        children = psutil.Process(down.pid).children(recursive=True)
+        down.kill()
+        down.wait()
+        for child in children:
+            child.kill()
+
+    def hold(self, kube: Kube) -> None:
+        metadata = {"name": "hold", "namespace": SPACE, "finalizers": ["mlcluster.test/hold"]}
+        kube.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+
+    def release(self) -> None:
+        with Kube.from_kubeconfig(self.lab.kubeconfig) as kube:
+            kube.patch("v1", "ConfigMap", "hold", {"metadata": {"finalizers": None}}, SPACE)
+
+
+def _is_going(kube: Kube) -> bool:
+    found = kube.get_object("v1", "Namespace", SPACE) or {}
+    return bool(found.get("metadata", {}).get("deletionTimestamp"))
+
+
+def pids(lab: Lab) -> dict[str, int | None]:
+    return {found.name: found.pid for found in lab.status().processes}
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Iterator[Killed]:
+    """A cluster that is up; deleted in the end, whatever became of it."""
+    made = Killed(tmp_path)
+    try:
+        made.run("up", "--yes")
+        yield made
+    finally:
+        made.lab.reset(Silent())
+
+
+def test_a_removal_that_was_killed_is_continued_by_every_command(killed: Killed) -> None:
+    killed.kill_down_while_kueue_is_removed()
+    assert "nothing was locked" in killed.run("unlock", "--assume-dead")
+    up = killed.start("up", "--yes")
+    killed.wait_until_said(f"waiting for the deletion of Namespace/{SPACE}", up)
+    killed.release()
+    assert up.wait(COMMAND_SECONDS) == 0, killed.said()
+    assert killed.lab.status().state == "running"
+
+    killed.kill_down_while_kueue_is_removed()
+    down = killed.start("down", "--yes")
+    killed.wait_until_said(f"waiting for the deletion of Namespace/{SPACE}", down)
+    killed.release()
+    assert down.wait(COMMAND_SECONDS) == 0, killed.said()
+    assert killed.lab.status().state == "absent"
+    assert not killed.lab.layout.root.exists()
+    assert not (killed.lab.layout.root.parents[1] / "stacks" / "killed").exists()
+
+
+def test_a_database_that_ends_while_kueue_is_removed_is_named_and_started_by_the_same_command(killed: Killed) -> None:
+    with Kube.from_kubeconfig(killed.lab.kubeconfig) as kube:
+        killed.hold(kube)
+        down = killed.start("down", "--yes")
+        wait_for("the deletion of Kueue's namespace", lambda: _is_going(kube))
+    os.kill(pids(killed.lab)["etcd"] or 0, signal.SIGKILL)
+    assert down.wait(COMMAND_SECONDS) == 1, killed.said()
+    assert "etcd" in killed.said()
+    assert "ended unexpectedly" in killed.said()
+    assert "run the same command again" in killed.said()
+    again = killed.start("down", "--yes")
+    killed.wait_until_said(f"waiting for the deletion of Namespace/{SPACE}", again)
+    killed.release()
+    assert again.wait(COMMAND_SECONDS) == 0, killed.said()
+    assert killed.lab.status().state == "absent"
+
+
+@pytest.fixture
+def fresh(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
+    """A running lab without controllers; deleted after the test."""
+    lab = make_lab("half-started", tied=False)
+    lab.start(toolchain, Silent())
+    yield lab
+    lab.reset(Silent())
+
+
+def test_a_controller_whose_start_was_killed_comes_up_and_goes_without_a_trace(
+    fresh: Lab, toolchain: Toolchain
+) -> None:
+    import json
+
+    programs = [str(toolchain.path(name)) for name in toolchain.binaries]
+    argv = [sys.executable, "-c", START_KUEUE, str(fresh.layout.root), str(toolchain.chart), *programs]
+    with subprocess.Popen([*argv, json.dumps(KUEUE_CONFIG)], cwd=Path(__file__).parents[2]) as starter:
+        with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
+            wait_for("Kueue's namespace", lambda: kube.get_object("v1", "Namespace", SPACE), pause=0.01)
+        starter.kill()
+    assert fresh.status().state == "crashed"
+    fresh.start(toolchain, Silent())
+    assert fresh.status().state == "running"
+    fresh.stop_kueue(Silent())
+    assert fresh.leftovers() == frozenset()
+
+
+@pytest.mark.parametrize("component", ["etcd", "kube-apiserver", "kube-controller-manager"])
+def test_what_ends_while_a_command_works_is_started_again(fresh: Lab, component: str) -> None:
+    with Keeper(fresh, Silent()) as keeper:
+        before = pids(fresh)
+        os.kill(before[component] or 0, signal.SIGKILL)
+        wait_for("its start", lambda: (pids(fresh)[component] or before[component]) != before[component])
+        wait_for("the lab", lambda: fresh.status().state == "running")
+        assert keeper.ended() == [component]
+        with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
+            assert kube.version()
