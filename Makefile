@@ -11,7 +11,7 @@ TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); ended=0; { $(2); } || end
 	[ -z "$${TIER_LOG:-}" ] || printf 'tier %s %s %s\n' "$(1)" "$$took" "$$ended" >> "$$TIER_LOG"; exit $$ended
 
 .PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench eks-smoke clean
-.PHONY: soak soaktests
+.PHONY: soak soaktests kills
 
 install: .venv/.installed
 
@@ -62,10 +62,14 @@ labtests: toolchain
 test: check engine labtests
 
 # What takes long and repeats a claim of `make test` at more points: run it before a release.
-soak: soaktests
+soak: soaktests kills
 
 soaktests: toolchain
 	$(call TIER,soaktests,pytest -q -m soak -n 2 --dist loadfile tests)
+
+# Kills mlcluster, its engine and the servers of a lab at random moments of `up` and `down`: SOAK="--pairs 50 --workers 3".
+kills: toolchain
+	python -m tests.soak.run $(SOAK)
 
 bench: toolchain
 	python -m benchmarks.run
