@@ -67,9 +67,9 @@ soak: soaktests kills
 soaktests: toolchain
 	$(call TIER,soaktests,pytest -q -m soak -n 2 --dist loadfile tests)
 
-# Kills mlcluster, its engine and the servers of a lab at random moments of `up` and `down`: SOAK="--pairs 50 --workers 3".
+# Kills mlcluster, its engine and the servers of a lab at random moments of `up` and `down`: make kills KILLS="--seed 7".
 kills: toolchain
-	python -m tests.soak.run $(SOAK)
+	python -m tests.soak.run $(KILLS)
 
 bench: toolchain
 	python -m benchmarks.run
