@@ -12,7 +12,7 @@ from mlcluster.lab.layout import Layout
 from mlcluster.lab.process import Process
 from mlcluster.lab.record import Record
 
-READY_SECONDS = 120.0  # 3 s on an idle machine
+READY_SECONDS = 240.0  # 3 s on an idle machine; 120 s were not enough at a load of 55
 _TAKEN = re.compile(r"address already in use")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.2
 

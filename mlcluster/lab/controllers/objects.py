@@ -17,7 +17,7 @@ from mlcluster.progress import Task
 
 _MANAGER = "mlcluster-lab"
 _AT_ONCE = 8
-_GONE_SECONDS = 180.0  # a namespace takes 6 to 50 s on an idle machine
+_GONE_SECONDS = 300.0  # a namespace takes 6 to 50 s on an idle machine
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], waiti
     """Return when none of the objects exists, nor the API services that come with definitions of these groups.
 
     Raises:
-        NotReady: some are still there after three minutes; names them, and what the first one waits for.
+        NotReady: some are still there after five minutes; names them, and what the first one waits for.
     """
     deadline = time.monotonic() + _GONE_SECONDS
     left = items
