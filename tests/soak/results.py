@@ -72,7 +72,8 @@ def _totals(rows: list[Result]) -> str:
     told = [f"| {command} | {victim} | {passed[command, victim]} of {count} |" for (command, victim), count in
             sorted(every.items())]  # fmt: skip
     misses = sum(result.verdict != "pass" for result in rows)
-    counts = f"{len(rows)} cases, {misses} misses, commits {', '.join(sorted({result.commit for result in rows}))}."
+    commits = ", ".join(dict.fromkeys(result.commit for result in rows))
+    counts = f"{len(rows)} cases, {misses} misses, commits {commits}."
     return "\n".join([counts, "", "| command | victim | passed |", "|---|---|---|", *told])
 
 
