@@ -94,6 +94,8 @@ def test_efa_is_a_new_version_of_the_template_that_the_group_takes(cloud_engine_
     engine.up()
     assert cloud.one(TEMPLATE).outputs["latestVersion"] == 2
     assert cloud.one(GROUP).inputs["launchTemplate"]["version"] == 2
+    # With an unchanged release EKS takes its newest AMI (VER004); the next `up` goes back to the pinned release.
+    assert [(change.id, change.paths) for change in engine.up().changes.effective] == [(GROUP, ("releaseVersion",))]
     assert not engine.up().changes
 
 

@@ -132,9 +132,16 @@ def test_a_protected_control_plane_is_not_deleted(cloud_engine_of: EngineOf, clo
 
 
 def test_plugins_are_attached_from_the_callers_environment(
-    pulumi: Path, aws_port: int, eks_port: int, cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pulumi: Path,
+    aws_port: int,
+    eks_port: int,
+    kubernetes_port: int,
+    cloud: Cloud,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", f"aws:{aws_port},eks:{eks_port}")
+    attached = f"aws:{aws_port},eks:{eks_port},kubernetes:{kubernetes_port}"
+    monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", attached)
     assert cloud_engine(tmp_path / "atlas", {}, cloud_plan(), pulumi).preview()
     assert cloud.cancelled.is_set()
 
