@@ -29,7 +29,7 @@ the mirror.
 
 ## Plugins of the engine
 
-`local`, and `existing` with `kubernetesProvider: builtin`, need none. `mlcluster plugins list cluster.yaml` says which
+`local`, and `existing` with the default provider, need none. `mlcluster plugins list cluster.yaml` says which
 ones another cluster needs, in which versions. They are not in a package registry: fetch the archives of their releases
 (`pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`, under the releases of
 [pulumi-aws](https://github.com/pulumi/pulumi-aws/releases), [pulumi-eks](https://github.com/pulumi/pulumi-eks/releases)

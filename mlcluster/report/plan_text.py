@@ -188,7 +188,7 @@ def _bounds(console: Console, plan: Plan) -> None:
         (first, most), *others = ((_short(name), count) for name, count in pool.default_containers.items())
         rest = ", ".join(f"{name} {count:,}" for name, count in others)
         noun = "container" if most == 1 else "containers"
-        told = f"{first} bounds first, {most:,} default {noun} a node ({rest})"
+        told = f"{first} first, {most:,} default {noun} a node ({rest})"
         same.setdefault(told, []).append(pool.name)
     for told, pools in same.items():
         console.print(Text.assemble(("Bounds      ", "bold"), f"{', '.join(pools)}: {told}"))

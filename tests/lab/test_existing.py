@@ -68,7 +68,7 @@ def _narrowed_by_hand(kube: Kube, run: Callable[..., str]) -> None:
     assert path in run("preview")
     run("up", "--yes")
     assert kube.request("GET", kube.path_of(policy))["spec"] == policy["spec"]
-    assert json.loads(run("status", "-o", "json"))["state"] == "ready"
+    assert json.loads(run("status", "-o", "json"))["drifted"] == []
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,6 @@ def test_what_ends_while_a_command_works_is_started_again(fresh: Lab, component:
         os.kill(before[component] or 0, signal.SIGKILL)
         wait_for("its start", lambda: (pids(fresh)[component] or before[component]) != before[component])
         wait_for("the lab", lambda: fresh.status().state == "running")
-        assert keeper.ended() == [component]
+        wait_for("the keeper's word", lambda: keeper.ended() == [component])
         with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
             assert kube.version()

@@ -32,7 +32,7 @@ def test_disk_bounds_no_pool_of_the_examples_and_the_plan_says_what_does(path: P
         assert (written["firstBound"], written["defaultContainers"]) == (pool.first_bound, pool.default_containers)
         count = pool.default_containers[pool.first_bound]
         short = SHORT.get(pool.first_bound, pool.first_bound.removeprefix("nvidia.com/"))
-        told = rf"Bounds ([^:]*, )?{pool.name}(, [^:]*)?: {re.escape(short)} bounds first, {count:,} default containers"
+        told = rf"Bounds ([^:]*, )?{pool.name}(, [^:]*)?: {re.escape(short)} first, {count:,} default containers"
         assert re.search(told, text)
 
 
@@ -63,7 +63,7 @@ def test_a_pool_that_is_short_of_disk_says_so() -> None:
     shape = {"cpu": "64", "memory": "256Gi", "ephemeralStorage": "200Mi", "pods": 500}
     plan = planned({**SHAPE, "nodeShape": shape})
     assert plan.pools[0].first_bound == DISK
-    assert "own: disk bounds first, 12 default containers a node (cpu 128" in plan_text(plan)
+    assert "own: disk first, 12 default containers a node (cpu 128" in plan_text(plan)
 
 
 def test_gpu_pools_count_what_pods_request_of_gpus() -> None:
