@@ -114,8 +114,12 @@ def check_archive(archive: Archive, room: Callable[[], int]) -> None:
     if not programs:
         happened = f"{archive.path} has no executable file {program} at its top"
         raise MlclusterError(_DOING, happened, "Use the archive of the plugin's release, unchanged.")
-    if room() < size:
-        happened = f"{archive.path} unpacks to {size / 1e6:,.0f} MB, and {room() / 1e6:,.0f} MB are free"
+    try:
+        free = room()
+    except OSError as error:
+        raise MlclusterError(_DOING, str(error), "Set PULUMI_HOME to a directory that you can write to.") from error
+    if free < size:
+        happened = f"{archive.path} unpacks to {size / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free"
         raise MlclusterError(_DOING, happened, "Free some space, or set PULUMI_HOME to a directory on another disk.")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from mlcluster.engine.failures import scrub
 from mlcluster.engine.plugin_archives import archive_name
 from mlcluster.engine.plugin_pins import PluginPin
-from mlcluster.engine.plugins import folder_name, is_installed, is_partial, user_home
+from mlcluster.engine.plugins import folder_name, is_installed, is_partial, is_there, user_home
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Task
 
@@ -34,7 +34,7 @@ def install_plugin(binary: Path, pin: PluginPin, archive: Path | None, task: Tas
     """
     home = user_home()
     folder = home / "plugins" / folder_name(pin.name, pin.version)
-    broken = folder.exists() and not is_partial(folder)
+    broken = is_there(folder) and not is_partial(folder)
     argv = [str(binary), "--non-interactive", "plugin", "install", "resource", pin.name, f"v{pin.version}", "--exact"]
     argv += ["--reinstall"] if broken else []
     argv += ["--file", str(archive.absolute())] if archive else []
