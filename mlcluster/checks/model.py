@@ -56,7 +56,7 @@ class Question:
 
     Attributes:
         name: what is looked at, for progress, and for the check that stands for all when there is no answer.
-        answer: looks; an MlclusterError of it becomes a problem.
+        answer: looks; an MlclusterError or OSError of it becomes a problem.
         seconds: how long it may take.
     """
 
@@ -87,6 +87,11 @@ def _silent(question: Question) -> Check:
     return problem(question.name, f"no answer within {question.seconds:g} s", fix)
 
 
+def _refused(question: Question, error: OSError) -> Check:
+    place = error.filename or "that file or directory"
+    return problem(question.name, str(error), f"Check that {place} exists and that you may read it.")
+
+
 def _answered(question: Question) -> Sequence[Check] | None:
     """The checks of one question; None when it takes too long. A bug in it is raised here."""
     answers: SimpleQueue[Sequence[Check] | Exception] = SimpleQueue()
@@ -96,6 +101,8 @@ def _answered(question: Question) -> Sequence[Check] | None:
             answers.put(question.answer())
         except MlclusterError as error:
             answers.put([problem(question.name, error.happened, error.hint)])
+        except OSError as error:
+            answers.put([_refused(question, error)])
         except Exception as error:  # noqa: BLE001 -- raised again in the caller's thread
             answers.put(error)
 

@@ -16,10 +16,16 @@ Writable = Callable[[Path], bool]
 
 
 def may_write(place: Path) -> bool:
-    """Return whether a directory, or the nearest one above it that exists, can be written to."""
-    while not place.exists():
-        place = place.parent
-    return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    """Return whether a directory, or the nearest one above it that exists, can be written to.
+
+    What lies below a directory that this user may not enter cannot be looked at (PermissionError), nor written to.
+    """
+    try:
+        while not place.exists():
+            place = place.parent
+        return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    except OSError:
+        return False
 
 
 def directory_check(  # noqa: PLR0913 - the facts of a directory, by name

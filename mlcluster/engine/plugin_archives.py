@@ -104,21 +104,34 @@ def check_archive(archive: Archive, room: Callable[[], int]) -> None:
     program = f"pulumi-resource-{archive.name}"
     try:
         with gzip.open(archive.path) as stream:
-            programs, size = _read(stream, program)
+            programs, others, size = _read(stream, program)
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         happened = f"{archive.path} cannot be read as a gzipped archive ({error})"
         raise MlclusterError(_DOING, happened, "Fetch the archive again and compare its checksum.") from error
+    if others:
+        happened = f"{archive.path} holds {others[0]}, which is neither a file nor a directory"
+        raise MlclusterError(_DOING, happened, "Use the archive of the plugin's release, which has no links.")
     if not programs:
         happened = f"{archive.path} has no executable file {program} at its top"
         raise MlclusterError(_DOING, happened, "Use the archive of the plugin's release, unchanged.")
-    if room() < size:
-        happened = f"{archive.path} unpacks to {size / 1e6:,.0f} MB, and {room() / 1e6:,.0f} MB are free"
+    try:
+        free = room()
+    except OSError as error:
+        raise MlclusterError(_DOING, str(error), "Set PULUMI_HOME to a directory that you can write to.") from error
+    if free < size:
+        happened = f"{archive.path} unpacks to {size / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free"
         raise MlclusterError(_DOING, happened, "Free some space, or set PULUMI_HOME to a directory on another disk.")
 
 
-def _read(stream: "IO[bytes] | gzip.GzipFile", program: str) -> tuple[list[str], int]:
-    """The executable files called `program`, and the bytes of all files; raises TarError for a name that leads out."""
-    programs, size = [], 0
+def _read(stream: "IO[bytes] | gzip.GzipFile", program: str) -> tuple[list[str], list[str], int]:
+    """The executable files called `program`, what is neither file nor directory, and the bytes of all files.
+
+    The engine creates links as the archive says, and writes later members through them, wherever they lead.
+
+    Raises:
+        tarfile.TarError: a name leads out of the archive.
+    """
+    programs, others, size = [], [], 0
     with tarfile.open(fileobj=stream, mode="r|") as members:
         for member in members:
             path = PurePosixPath(member.name)
@@ -126,8 +139,10 @@ def _read(stream: "IO[bytes] | gzip.GzipFile", program: str) -> tuple[list[str],
                 message = f"{member.name} leads out of the archive"
                 raise tarfile.TarError(message)
             size += member.size
+            if not (member.isfile() or member.isdir()):
+                others.append(member.name)
             if member.isfile() and str(path) == program and member.mode & 0o100:
                 programs.append(member.name)
     while stream.read(_CHUNK):  # to the checksum at the end
         pass
-    return programs, size
+    return programs, others, size

@@ -4,12 +4,13 @@ import os
 import re
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from mlcluster.engine.failures import scrub
 from mlcluster.engine.plugin_archives import archive_name
 from mlcluster.engine.plugin_pins import PluginPin
-from mlcluster.engine.plugins import folder_name, is_installed, is_partial, user_home
+from mlcluster.engine.plugins import folder_name, is_installed, is_partial, is_there, user_home
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Task
 
@@ -17,6 +18,8 @@ KEPT_VARIABLE = "PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES"
 """Pulumi's own: where to download from instead, e.g. a mirror. No other PULUMI_ variable of the caller is passed on."""
 
 _LOOK_EVERY = 1.0  # seconds
+_END_SECONDS = 5.0
+"""How long the engine has to end when it is told to."""
 _ATTEMPT = re.compile(r"Error downloading plugin: (.+)")
 
 
@@ -34,7 +37,7 @@ def install_plugin(binary: Path, pin: PluginPin, archive: Path | None, task: Tas
     """
     home = user_home()
     folder = home / "plugins" / folder_name(pin.name, pin.version)
-    broken = folder.exists() and not is_partial(folder)
+    broken = is_there(folder) and not is_partial(folder)
     argv = [str(binary), "--non-interactive", "plugin", "install", "resource", pin.name, f"v{pin.version}", "--exact"]
     argv += ["--reinstall"] if broken else []
     argv += ["--file", str(archive.absolute())] if archive else []
@@ -55,15 +58,34 @@ def _run(argv: list[str], output: int, folder: Path, task: Task) -> int:
             argv, env=_environment(), cwd=empty, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         ) as child,
     ):
-        while True:
-            try:
-                return child.wait(_LOOK_EVERY)
-            except subprocess.TimeoutExpired:
-                there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        try:
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    return child.wait(_LOOK_EVERY)
+                there = _bytes_in(folder)
                 task.update(f"{there / 1e6:,.0f} MB unpacked" if there else "downloading")
-            except BaseException:
-                child.terminate()
-                raise
+        except BaseException:  # Ctrl-C too
+            _end(child)
+            raise
+
+
+def _bytes_in(folder: Path) -> int:
+    """What was counted until a file was renamed or removed by the engine."""
+    there = 0
+    with suppress(OSError):
+        for file in folder.rglob("*"):
+            if file.is_file():
+                there += file.stat().st_size
+    return there
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(_END_SECONDS)
+    finally:
+        child.kill()  # nothing happens when it has ended
 
 
 def _environment() -> dict[str, str]:

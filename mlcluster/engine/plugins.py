@@ -42,10 +42,16 @@ def folder_name(name: str, version: str) -> str:
 
 
 def is_installed(home: Path, name: str, version: str) -> bool:
-    """Return whether a plugin is complete in `home`: its program is there and no installation is under way."""
+    """Return whether a plugin is complete in `home`: its program is there and no installation is under way.
+
+    One in a directory that this user may not enter is not installed.
+    """
     folder = home / "plugins" / folder_name(name, version)
     program = folder / f"pulumi-resource-{name}"
-    return not is_partial(folder) and program.is_file() and os.access(program, os.X_OK)
+    try:
+        return not is_partial(folder) and program.is_file() and os.access(program, os.X_OK)
+    except OSError:
+        return False
 
 
 def link_installed(plugin_home: Path, *, without: str = "") -> None:
@@ -89,7 +95,15 @@ def _complete(installed: Path) -> Iterator[Path]:
 
 def is_partial(folder: Path) -> bool:
     """Return whether the engine installs this plugin now, or was stopped while it did (its `PartialFilePath`)."""
-    return folder.with_name(f"{folder.name}.partial").exists()
+    return is_there(folder.with_name(f"{folder.name}.partial"))
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file or directory exists and this user may look at it."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _link(source: Path | None, folder: Path) -> None:

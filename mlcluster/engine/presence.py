@@ -15,6 +15,8 @@ from mlcluster.kubernetes_provider.ownership import belongs_to, describe, identi
 
 Object = Mapping[str, Any]
 
+_IDENTIFYING = frozenset({"name", "namespace", "uid", "labels"})
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -70,16 +72,21 @@ def sort_missing(found: Iterable[tuple[Planned, dict[str, Any]]], cluster: str) 
 
 
 def _adopted(planned: Planned, live: dict[str, Any]) -> Adopted:
-    inputs, outputs = _without_secrets(planned.manifest), _without_secrets(live)
-    metadata = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
-    outputs = {**outputs, "metadata": metadata}
+    inputs = planned.manifest
+    outputs = live | {"metadata": {key: value for key, value in live["metadata"].items() if key != "managedFields"}}
+    if planned.manifest["kind"] == "Secret":
+        inputs = {key: value for key, value in inputs.items() if key not in {"data", "stringData"}}
+        outputs = _bare(live)
     return Adopted(planned.id, type_token(planned.manifest), identity(live), inputs, outputs, planned.needs)
 
 
-def _without_secrets(manifest: Object) -> dict[str, Any]:
-    """The state gets the contents of a Secret from the provider, which has the engine encrypt them."""
-    left_out = {"data", "stringData"} if manifest["kind"] == "Secret" else set()
-    return {key: value for key, value in manifest.items() if key not in left_out}
+def _bare(secret: Object) -> dict[str, Any]:
+    """What identifies a Secret and nothing else: `kubectl apply` repeats the data in an annotation.
+
+    The state gets the contents from the provider, which has the engine encrypt them.
+    """
+    metadata = {key: value for key, value in secret["metadata"].items() if key in _IDENTIFYING}
+    return {key: secret[key] for key in ("apiVersion", "kind") if key in secret} | {"metadata": metadata}
 
 
 def replaced(found: Iterable[tuple[Held, dict[str, Any]]], cluster: str) -> list[Foreign]:

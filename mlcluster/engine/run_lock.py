@@ -107,7 +107,8 @@ def run_lock(home: StackHome, verb: str, patience: float = NAMELESS_SECONDS) -> 
         yield True
     finally:
         with suppress(OSError):
-            path.unlink()  # while the lock is held: a later command finds another file, or none
+            if _is_at(descriptor, path):  # else it is the lock of another run, e.g. after the file was removed by hand
+                path.unlink()  # while the lock is held: a later command finds another file, or none
         os.close(descriptor)
 
 

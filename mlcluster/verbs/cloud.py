@@ -89,8 +89,10 @@ def with_profile(config: Mapping[str, Any], profile: str | None) -> dict[str, An
 
 
 def _without_profile(arguments: list[str]) -> list[str]:
-    """Return the arguments without `--profile NAME`."""
-    if "--profile" not in arguments:
-        return arguments
-    place = arguments.index("--profile")
-    return [*arguments[:place], *arguments[place + 2 :]]
+    """Return the arguments without `--profile NAME` and `--profile=NAME`."""
+    names = [place + 1 for place, argument in enumerate(arguments) if argument == "--profile"]
+    return [
+        argument
+        for place, argument in enumerate(arguments)
+        if place not in names and argument != "--profile" and not argument.startswith("--profile=")
+    ]

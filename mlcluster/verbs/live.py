@@ -120,10 +120,10 @@ def _kept(lab: "Lab", progress: Progress) -> Iterator[None]:
         except InterruptedByUserError:
             raise
         except MlclusterError as error:
-            ended = keeper.ended()
-            if not ended:
+            account = keeper.account()
+            if not account:
                 raise
-            happened = f"{error.happened} ({', '.join(ended)} of lab {lab.name} ended unexpectedly)"
+            happened = f"{error.happened} ({account})"
             hint = "run the same command again: it starts what has ended and continues"
             raise MlclusterError(error.doing, happened, hint, exit_code=error.exit_code) from error
 

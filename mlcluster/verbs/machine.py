@@ -87,7 +87,9 @@ def _directories(target: str | None) -> list[Check]:
         ("state directory", state_directory(), STATE_VARIABLE, 0),
         ("cache directory", cache_directory(), CACHE_VARIABLE, DISK_BYTES if building else 0),
     )
-    return [
-        directory_check(name, place, variable, free_bytes(place), writable=may_write(place), needed=needed)
-        for name, place, variable, needed in places
-    ]
+    checks = []
+    for name, place, variable, needed in places:
+        writable = may_write(place)
+        free = free_bytes(place) if writable else 0
+        checks.append(directory_check(name, place, variable, free, writable=writable, needed=needed))
+    return checks

@@ -1,5 +1,6 @@
 """Each check on facts that are handed in: what it finds, how bad that is, and what to do about it."""
 
+import errno
 import json
 import threading
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ from mlcluster.progress import Silent
 from mlcluster.report.checks_text import checks_text, doctor_document
 
 pytestmark = pytest.mark.unit
+
+UNREADABLE = "x" * 300
+"""Looking for a file of this name raises an OSError, as below a directory of another user; root may enter those."""
 
 PATH, BUILT = Path("/usr/bin/pulumi"), Path("/cache/bin/pulumi")
 WANTED = "3.259.0 up to below 3.280.0"
@@ -141,6 +145,7 @@ class TestDirectories:
         assert may_write(tmp_path / "later" / "deeper")
         (tmp_path / "file").touch()
         assert not may_write(tmp_path / "file" / "below")
+        assert not may_write(tmp_path / UNREADABLE / "below")
 
 
 class TestBackends:
@@ -197,6 +202,15 @@ class TestRunning:
         checks, given_up = run([Question("a", lambda: [ok("a", "x")]), Question("b", fails)], Silent())
         assert checks == [ok("a", "x"), problem("b", "it is broken", "Repair it.")]
         assert not given_up
+
+    def test_what_may_not_be_looked_at_is_a_problem(self) -> None:
+        def fails() -> list[Check]:
+            raise PermissionError(errno.EACCES, "Permission denied", "/home/jo/state")
+
+        (found,), _ = run([Question("state", fails)], Silent())
+        assert (found.name, found.state) == ("state", State.PROBLEM)
+        assert found.found == "[Errno 13] Permission denied: '/home/jo/state'"
+        assert "/home/jo/state" in found.fix
 
     def test_one_that_never_answers_is_given_up_and_the_next_one_runs(self) -> None:
         release = threading.Event()

@@ -80,10 +80,16 @@ def test_missing_objects_are_adopted_by_their_labels_and_others_are_named() -> N
 
 def test_the_contents_of_an_adopted_secret_do_not_enter_the_state_in_plain_text() -> None:
     secret = _manifest("s") | {"kind": "Secret", "stringData": {"k": "hidden"}}
-    live = _live("s", "u1", OWNED) | {"kind": "Secret", "data": {"k": "aGlkZGVu"}}
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":{"k":"aGlkZGVu"}}'}
+    live = _live("s", "u1", OWNED, annotations=applied) | {"kind": "Secret", "data": {"k": "aGlkZGVu"}}
     ((one,), _) = sort_missing([(Planned("s", secret), live)], "atlas")
     assert "hidden" not in str(one)
     assert "aGlkZGVu" not in str(one)
+    assert one.outputs == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "a", "uid": "u1", "labels": OWNED},
+    }
 
 
 @pytest.mark.parametrize(

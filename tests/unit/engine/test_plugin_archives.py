@@ -1,5 +1,7 @@
 """Archives of plugins: found by name, read to their end before anything is unpacked."""
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,20 @@ def test_a_program_that_may_not_be_executed(tmp_path: Path) -> None:
 def test_names_that_lead_out(tmp_path: Path, member: str) -> None:
     made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": b"x", member: b"x"})
     assert "leads out of the archive" in _refused(made).happened
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices(tmp_path: Path, kind: bytes) -> None:
+    """A member `s/t/evil` after the link `s/t` to `../..` would be written beside the plugin's directory."""
+    made = make_archive(tmp_path, "aws", "7.51.1")
+    program, other, through = (tarfile.TarInfo(name) for name in ("pulumi-resource-aws", "s/t", "s/t/evil"))
+    program.mode, other.type, other.linkname = 0o755, kind, "../.."
+    with tarfile.open(made, "w:gz") as tar:
+        for member in (program, other, through):
+            tar.addfile(member, io.BytesIO())
+    refused = _refused(made)
+    assert refused.happened == f"{made} holds s/t, which is neither a file nor a directory"
+    assert "has no links" in refused.hint
 
 
 def test_an_archive_that_does_not_fit(tmp_path: Path) -> None:

@@ -206,3 +206,10 @@ def test_a_missing_plugin_is_named_with_what_to_do() -> None:
 def test_what_a_provider_says_of_itself_is_told_without_credentials() -> None:
     error = explain("previewing", Failed("atlas", 1, "", errors=["no login", "proxy https://jo:pass@proxy/ refused"]))
     assert error.happened == "no login\n  proxy https://***@proxy/ refused"
+
+
+def test_a_home_that_may_not_be_entered_has_no_plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A name that is too long raises an OSError, as a directory of another user does; root may enter those."""
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / ("x" * 300)))
+    assert not plugins.is_installed(plugins.user_home(), "aws", "7.51.1")
+    assert not plugins.is_partial(plugins.user_home() / "plugins" / plugins.folder_name("aws", "7.51.1"))

@@ -85,6 +85,16 @@ def test_it_ends_with_its_process(home: StackHome) -> None:
     assert not run_lock_path(home).exists()
 
 
+def test_the_file_of_another_run_stays(home: StackHome) -> None:
+    """A user removes the file of a run that seems to hang, and starts the next one."""
+    with run_lock(home, "up"):
+        run_lock_path(home).unlink()
+        with another_run(home) as second:
+            held = run_lock_path(home).stat().st_ino
+    assert run_lock_path(home).stat().st_ino == held
+    assert second.returncode == -signal.SIGKILL
+
+
 def test_a_child_does_not_keep_it(home: StackHome) -> None:
     with run_lock(home, "up"):
         child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)

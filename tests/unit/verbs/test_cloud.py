@@ -109,6 +109,15 @@ def test_the_profile_of_the_spec_reaches_the_credential_plugin(exported: str | N
     assert _arguments(path) == [*TOKEN, "--profile", "team-a"]
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--profile=x", *TOKEN], ["--profile", "x", *TOKEN, "--profile=y"], [*TOKEN, "--profile", "x"]]
+)
+def test_the_profile_of_the_spec_is_the_only_one(arguments: list[str]) -> None:
+    config = {"users": [{"name": "a", "user": {"exec": {"command": "aws", "args": arguments}}}]}
+    (user,) = cloud.with_profile(config, "team-a")["users"]
+    assert user["user"]["exec"]["args"] == [*TOKEN, "--profile", "team-a"]
+
+
 def test_without_a_profile_the_environment_decides(reading: Reading, root: Path) -> None:
     told = kubeconfig("https://api", "Q0E=", "us-west-2", "atlas")
     assert root.is_dir()
