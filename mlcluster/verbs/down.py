@@ -60,8 +60,9 @@ def down(options: DownOptions) -> ExitCode:
 def _down(options: DownOptions, reading: Reading, screen: Screen) -> ExitCode:
     name = reading.spec.metadata.name
     lab = lab_of(reading)
+    absent = {"cluster": name, "left": [], "unmanaged": []}
     if lab is not None and not options.plan and forget_lost(lab, reading, screen.progress):
-        screen.result("DownResult", f"{name} is not there: nothing to take down", {"cluster": name, "left": []})
+        screen.result("DownResult", f"{name} is not there: nothing to take down", absent)
         return ExitCode.OK
     if not options.plan:
         require_answers(yes=options.yes)
