@@ -1,7 +1,5 @@
 """The engine that installs a plugin ends with the command, and what it does meanwhile disturbs nothing."""
 
-import os
-import signal
 import time
 from pathlib import Path
 
@@ -44,7 +42,7 @@ class Interrupting(SilentTask):
         del note, done, total
         while not (self._pid.is_file() and self._pid.read_text()):
             time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("obeys", [True, False])
