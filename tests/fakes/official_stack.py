@@ -19,7 +19,7 @@ class Scene:
         self.kube, self.port, self.root, self.pulumi = kube, port, root, pulumi
 
     def engine(self, plan: SmallPlan) -> Engine:
-        return small_engine(self.root, self.port, plan, self.pulumi)
+        return small_engine(self.root, self.port, _whole(plan), self.pulumi)
 
     def take_over(self, plan: SmallPlan) -> None:
         take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
