@@ -12,7 +12,8 @@ components in `CHECKED_VERSIONS`, and in `GatewayClassSpec` of the Gateway API (
 
 The table leaves out:
 
-- PersistentVolume, PersistentVolumeClaim and CustomResourceDefinition: their replacement deletes data.
+- PersistentVolume, PersistentVolumeClaim and CustomResourceDefinition: their replacement deletes data. The official
+  provider itself replaces the first two for most fields of their `spec`; `up` asks for each by name.
 - optional fields with the rule `self == oldSelf`, which accepts that the field is added or removed: all of those of
   ClusterTrainingRuntime (`successPolicy`, `startupPolicy`, `failurePolicy`, `network`, `volumeClaimPolicies`,
   `dependsOn`). The API server rejects another value, and the run fails with its message.
