@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
-from mlcluster.plan.immutable import immutable_fields
 from mlcluster.plan.secrecy import secret_overrides
 from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
@@ -96,14 +95,14 @@ def type_token(manifest: Mapping[str, Any]) -> str:
     return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
 
-def object_entry(item: KubernetesObject, find: Find) -> Entry:
+def object_entry(item: KubernetesObject, find: Find, immutable: tuple[str, ...] = ()) -> Entry:
     """How a Kubernetes object is registered; the contents of a Secret are encrypted in the state."""
     inputs = dict(sent(item.manifest, find))
     if inputs["kind"] == "Secret":
         inputs |= {str(key): pulumi.Output.secret(inputs[key]) for key in ("data", "stringData") if key in inputs}
     slow = inputs["kind"] == "Namespace"
     timeouts = pulumi.CustomTimeouts(delete=NAMESPACE_TIMEOUT) if slow else None
-    return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts, immutable_fields(inputs))
+    return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts, immutable)
 
 
 def release_entry(item: Release, find: Find) -> Entry:
@@ -128,7 +127,10 @@ def release_entry(item: Release, find: Find) -> Entry:
 
 
 def platform_entries(
-    objects: Iterable[KubernetesObject], releases: Iterable[Release], values: Values | None = None
+    objects: Iterable[KubernetesObject],
+    releases: Iterable[Release],
+    values: Values | None = None,
+    immutable: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[list[Entry], set[str]]:
     """The entries of a plan, and the ids of what somebody else realises: a host process, the target, another stack.
 
@@ -136,15 +138,17 @@ def platform_entries(
         objects: of the plan.
         releases: of the plan.
         values: of the references in them; None where the target has no stack of the cloud.
+        immutable: object ids -> paths whose change replaces the object.
 
     Raises:
         ValueError: a reference is not among the values, and this is no preview.
     """
-    known, values = list(releases), values or {}
+    known, values, immutable = list(releases), values or {}, immutable or {}
     find = exported(values)
     ours = [release_entry(release, find) for release in known if release.realisation == "helm"]
     elsewhere = {release.id for release in known if release.realisation != "helm"}
-    return [*ours, *(object_entry(item, find) for item in objects)], elsewhere | values.keys()
+    others = [object_entry(item, find, immutable.get(item.id, ())) for item in objects]
+    return [*ours, *others], elsewhere | values.keys()
 
 
 def gated_releases(releases: Iterable[Release], ready: Ready | None) -> Gated:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mlcluster.findings import Finding
+from mlcluster.plan.immutable import immutable_fields
 
 Amounts = Mapping[str, int]
 Manifest = dict[str, Any]
@@ -308,6 +309,16 @@ class Plan:
     def registered_releases(self) -> tuple[PlanRelease, ...]:
         """The releases that a stack registers: neither processes nor stand-ins of the lab, nor present already."""
         return tuple(release for release in self.releases if release.realisation == "helm")
+
+    @property
+    def immutable(self) -> dict[str, tuple[str, ...]]:
+        """Object ids -> paths of the fields whose change replaces the object.
+
+        Empty with the built-in provider, which asks the API server instead.
+        """
+        if self.cluster.kubernetes_provider == "builtin":
+            return {}
+        return {item.id: paths for item in self.objects if (paths := immutable_fields(item.manifest))}
 
     @property
     def registered(self) -> frozenset[str]:

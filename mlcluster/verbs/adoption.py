@@ -12,11 +12,9 @@ from mlcluster.engine.engine import Engine
 from mlcluster.engine.presence import Foreign, Planned, replaced, sort_missing
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
-from mlcluster.kube.errors import ApiError
-from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Progress
-from mlcluster.verbs import found_before, ownership
+from mlcluster.verbs import found_before
 from mlcluster.verbs.helm_records import records_of, remove_pending
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.stage import Stage
@@ -28,10 +26,6 @@ RELEASE_TYPE = "kubernetes:helm.sh/v3:Release"
 _REQUESTS = 8
 """Requests at a time: fewer than the API server's limit for one user, enough for a distant one."""
 _SHOWN = 10
-_OWN_RECORDS = {(ownership.NAMESPACE, ownership.NAME), (found_before.NAMESPACE, found_before.NAME)}
-"""ConfigMaps that carry the labels of the cluster and that no stack holds."""
-_LAST = {"Namespace": 1, "CustomResourceDefinition": 2}
-"""Kinds that take other objects along, deleted after them."""
 
 
 def take_over(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress, *, write: bool = True) -> None:
@@ -79,7 +73,6 @@ def take_over_rest(plan: Plan, live: LiveCluster, stages: list[Stage], progress:
         for one in foreign:
             progress.say(f"Left alone: {one.text}. It is not the object that mlcluster created.")
     _adopt(engine, live, [*_releases(plan, live.kube, engine), *missing], progress)
-    _delete_unplanned(plan, live.kube, engine, progress)
 
 
 def restart_releases(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> bool:
@@ -166,44 +159,6 @@ def _adopt(engine: Engine, live: LiveCluster, adopted: list[Adopted], progress: 
     progress.say(f"An interrupted run left {_counted(adopted)}. Adding to the state: {_names(adopted)}.")
     settings = {"kubeconfig": live.kubeconfig, "clusterIdentifier": live.uid}
     engine.adopt(adopted, settings if live.context is None else {**settings, "context": live.context})
-
-
-def _delete_unplanned(plan: Plan, kube: Kube, engine: Engine, progress: Progress) -> None:
-    """Deletes the objects with the labels of the cluster that neither the plan nor the state knows."""
-    held = engine.held_objects()
-    kinds = {(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects}
-    kinds |= {(one.api_version, one.kind) for one in held}
-    known = {(one.kind, one.namespace, one.name) for one in held}
-    for api_version, kind in sorted(kinds, key=lambda entry: (_LAST.get(entry[1], 0), entry)):
-        for item in _labelled(kube, api_version, kind, plan.cluster.name):
-            metadata = item["metadata"]
-            place = (metadata.get("namespace", ""), metadata["name"])
-            if (kind, *place) not in known and place not in _OWN_RECORDS and not metadata.get("ownerReferences"):
-                _delete(kube, item, progress)
-
-
-def _labelled(kube: Kube, api_version: str, kind: str, cluster: str) -> list[Object]:
-    selector = ",".join(f"{key}={value}" for key, value in names.owned(cluster).items())
-    try:
-        return kube.list(api_version, kind, None, selector)
-    except ApiError as error:
-        if error.status == 404:
-            return []
-        raise
-
-
-def _delete(kube: Kube, item: Object, progress: Progress) -> None:
-    metadata = item["metadata"]
-    if metadata.get("deletionTimestamp"):
-        return
-    try:
-        kube.delete(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"), uid=metadata["uid"])
-    except ApiError as error:
-        if error.status != 409:  # another object has its name by now
-            raise
-        return
-    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-    progress.say(f"Deleted {item['kind']} {place}{metadata['name']}: it has the labels of the cluster.")
 
 
 def _refusal(foreign: list[Foreign]) -> MlclusterError:

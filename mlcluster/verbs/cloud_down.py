@@ -24,6 +24,7 @@ from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import Stage, home_of
 from mlcluster.verbs.teardown import destroy, destroy_platform, drain, show
 from mlcluster.verbs.tools import tools_of
+from mlcluster.verbs.unplanned import Unplanned, delete_unplanned, show_unplanned, unplanned
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,10 @@ def take_down(wanted: CloudDown, found: Found, screen: Screen, looked: Callable[
     kept = kept_by(reading, cloud_stage, wanted.delete_retained)
     vpc_id = vpc_of(reading, cloud_stage)
     show(screen, None if found.live is None else found.live.kube, found.stages)
+    rest = Unplanned()
+    if found.live is not None:
+        rest = unplanned(reading.plan, found.live, found.stages)
+        show_unplanned(screen, found.live.kube, rest)
     for entry in kept:
         screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
     if wanted.plan:
@@ -100,7 +105,7 @@ def take_down(wanted: CloudDown, found: Found, screen: Screen, looked: Callable[
     if not agreed_to_destroy(name, yes=wanted.yes):
         screen.say("nothing was changed")
         return ExitCode.DECLINED
-    _delete(wanted, found.live, found.stages, screen)
+    _delete(wanted, found, rest, screen)
     found.platform.abandon()
     kept_ids = [entry.id for entry in kept]
     ends = f"{name} is down." + (f" Kept: {', '.join(kept_ids)}." if kept else "")
@@ -145,9 +150,11 @@ def refuse_protected(reading: Reading, outputs: Mapping[str, Any]) -> None:
         )
 
 
-def _delete(wanted: CloudDown, live: LiveCluster | None, stages: list[Stage], screen: Screen) -> None:
+def _delete(wanted: CloudDown, found: Found, rest: Unplanned, screen: Screen) -> None:
+    live, stages = found.live, found.stages
     if live is not None:
         take_over_rest(wanted.reading.plan, live, stages, screen.progress)
+        delete_unplanned(live.kube, rest, screen.progress)
         drain(live.kube, stages[-1], screen)
         delete_load_balancers(live.kube, screen.progress)
         destroy_platform(live.kube, stages[-1], screen, nodes=False)

@@ -28,6 +28,7 @@ from mlcluster.verbs.starting import show_stopped
 from mlcluster.verbs.teardown import destroy, destroy_platform, drain, show
 from mlcluster.verbs.tools import Tools, tools_of
 from mlcluster.verbs.uninstalled import clean_up, ever_installed
+from mlcluster.verbs.unplanned import delete_unplanned, show_unplanned, unplanned
 
 if TYPE_CHECKING:
     from mlcluster.lab.lab import Lab
@@ -99,9 +100,12 @@ def _open_and_delete(options: DownOptions, reading: Reading, tools: Tools, scree
         ownership.check_owner(live.kube, name, home_of(reading))
         stages = stages_of(reading, live, tools.pulumi, screen.progress)
         show(screen, live.kube, stages)
+        rest = unplanned(reading.plan, live, stages)
+        show_unplanned(screen, live.kube, rest)
         if (end := _ask(options, name, screen)) is not None:
             return end
         take_over_rest(reading.plan, live, stages, screen.progress)
+        delete_unplanned(live.kube, rest, screen.progress)
         kept = _take_down(live, stages, screen)
         ended = Ended(leftovers(reading.plan, live), kept, unmanaged(live))
     return _conclude(reading, live, ended, screen)

@@ -1,6 +1,6 @@
 """The Kubernetes half of a cluster, the same for every target: what the plan holds, registered."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import pulumi
@@ -24,6 +24,8 @@ class Plan(Protocol):
     def objects(self) -> Iterable[KubernetesObject]: ...
     @property
     def releases(self) -> Iterable[Release]: ...
+    @property
+    def immutable(self) -> Mapping[str, tuple[str, ...]]: ...
 
 
 def program(  # noqa: PLR0913 - which cluster, and what is known of it
@@ -48,6 +50,6 @@ def program(  # noqa: PLR0913 - which cluster, and what is known of it
         ready: returns when a release answers; what needs the release is registered then. None: as soon as it is there.
     """
     provider = cluster_provider(kubeconfig=kubeconfig, context=context, cluster_uid=cluster_uid)
-    entries, elsewhere = platform_entries(plan.objects, plan.releases, values)
+    entries, elsewhere = platform_entries(plan.objects, plan.releases, values, plan.immutable)
     register(entries, provider, elsewhere, gated_releases(plan.releases, ready))
     pulumi.export("clusterUid", cluster_uid)

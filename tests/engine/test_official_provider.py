@@ -73,10 +73,15 @@ def test_down_deletes_what_ctrl_c_orphaned(scene: Scene, official: OfficialWorld
     _interrupted(scene, official)
     labels = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
     unplanned: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old"}}
-    server.put({**unplanned, "metadata": {"name": "old", "namespace": "default", "labels": labels}})
+    old = {**unplanned, "metadata": {"name": "old", "namespace": "default", "labels": labels}}
+    scene.kube.create(old, field_manager="pulumi-kubernetes")
     server.put({**unplanned, "metadata": {"name": "other", "namespace": "default"}})
     plan = small_plan(COUNT)
+    found = scene.unplanned(plan)
+    assert [item["metadata"]["name"] for item in found.deleted] == ["old"]
     scene.take_over_rest(plan)
+    assert server.get("ConfigMap", "old", "default") is not None
+    scene.delete_unplanned(found)
     scene.engine(plan).destroy()
     assert server.get("Namespace", "a") is None
     assert server.get("ConfigMap", "old", "default") is None

@@ -9,6 +9,7 @@ from mlcluster.progress import Silent
 from mlcluster.verbs.adoption import take_over, take_over_rest
 from mlcluster.verbs.live import LiveCluster
 from mlcluster.verbs.stage import Stage
+from mlcluster.verbs.unplanned import Unplanned, delete_unplanned, unplanned
 from tests.fakes.small_stack import SmallPlan, small_engine
 
 
@@ -19,7 +20,7 @@ class Scene:
         self.kube, self.port, self.root, self.pulumi = kube, port, root, pulumi
 
     def engine(self, plan: SmallPlan) -> Engine:
-        return small_engine(self.root, self.port, plan, self.pulumi)
+        return small_engine(self.root, self.port, _whole(plan), self.pulumi)
 
     def take_over(self, plan: SmallPlan) -> None:
         take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
@@ -29,6 +30,12 @@ class Scene:
 
     def take_over_rest(self, plan: SmallPlan) -> None:
         take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+
+    def unplanned(self, plan: SmallPlan) -> Unplanned:
+        return unplanned(_whole(plan), self._live(), [Stage("platform", self.engine(plan))])
+
+    def delete_unplanned(self, found: Unplanned) -> None:
+        delete_unplanned(self.kube, found, Silent())
 
     def _live(self) -> LiveCluster:
         return LiveCluster("/absent", None, self.kube, "uid-1", None, started=False)

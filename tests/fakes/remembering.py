@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from mlcluster.engine.adopting import Held
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.state import Resource
 from mlcluster.errors import MlclusterError
@@ -39,6 +40,12 @@ class RememberingEngine:
 
     def resources(self) -> list[Resource]:
         return list(self.held)
+
+    def held_objects(self) -> list[Held]:
+        return []
+
+    def recover_if_owner_dead(self) -> None:
+        pass
 
     def outputs(self) -> dict[str, Any]:
         return self.told

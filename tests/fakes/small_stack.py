@@ -7,8 +7,8 @@ prints a line when the operation begins and a JSON line at its end.
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import MlclusterError
+from mlcluster.plan.model import Plan
 
 SETTINGS = StackSettings(cluster_uid="uid-1", provider="builtin", target="local", spec_name="atlas")
 
@@ -37,6 +38,7 @@ class SmallPlan:
 
     objects: tuple[Thing, ...]
     releases: tuple[Any, ...] = ()
+    immutable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def small_plan(count: int, **fields: Any) -> SmallPlan:
@@ -62,7 +64,13 @@ def small_plan(count: int, **fields: Any) -> SmallPlan:
 
 
 def small_engine(
-    root: Path, port: int, plan: SmallPlan, binary: Path, *, settings: StackSettings = SETTINGS, told: Any = None
+    root: Path,
+    port: int,
+    plan: SmallPlan | Plan,
+    binary: Path,
+    *,
+    settings: StackSettings = SETTINGS,
+    told: Any = None,
 ) -> Engine:
     """An engine whose stack lives in `root` and whose provider listens on `port`."""
     program = partial(

@@ -1,6 +1,6 @@
 """Node readiness controller: taints that follow node conditions (kubernetes-sigs/node-readiness-controller v0.5.0).
 
-Its rules never change (the CRD makes every field immutable), so each pool has its own.
+Its rules never change (the CRD makes every field but `dryRun` immutable), so each pool has its own.
 """
 
 from collections.abc import Iterator

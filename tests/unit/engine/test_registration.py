@@ -142,6 +142,14 @@ def test_namespaces_get_time_to_go() -> None:
     assert entry.timeouts.delete == "5m"
 
 
+def test_the_plan_says_which_fields_replace_an_object() -> None:
+    manifest = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1}
+    entries, _ = registration.platform_entries(
+        [Thing("A", (), manifest), Thing("B", (), manifest)], [], None, {"A": ("value",)}
+    )
+    assert {entry.id: entry.immutable for entry in entries} == {"A": ("value",), "B": ()}
+
+
 def test_programs_are_loaded_from_a_wheels_data_directory_too(tmp_path: Path) -> None:
     (tmp_path / "platform").mkdir()
     (tmp_path / "registration.py").write_text("WHERE = 'wheel'\n")

@@ -12,6 +12,8 @@ import pytest
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.plan import names
+from mlcluster.plan.objects import KUEUE_API
 from mlcluster.report.screen import Screen
 from mlcluster.verbs import ownership
 from mlcluster.verbs.cloud_down import CloudDown, Found, Kept, cloud_down, kept_by, refuse_protected, take_down, vpc_of
@@ -230,6 +232,23 @@ class TestAgreement:
             "AWS: 4 to delete",
             "  kept: FileSystem/data (fs-1); --delete-retained FileSystem/data deletes it too",
         ]
+
+    def test_unplanned_objects_are_shown_first_and_deleted_only_then(
+        self, scene: Scene, server: FakeApiServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        scene.reading = reading_of(teams=TEAMS, target={"kubernetesProvider": "official"})
+        written = [{"manager": "pulumi-kubernetes"}]
+        for version, kind, name in ((KUEUE_API, "WorkloadPriorityClass", "old"), ("v1", "Namespace", "stale")):
+            metadata = {"name": name, "labels": names.owned("atlas"), "managedFields": written}
+            server.put({"apiVersion": version, "kind": kind, "metadata": metadata})
+        scene.down(plan=True)
+        said = capsys.readouterr().err
+        assert "  - WorkloadPriorityClass old\n" in said
+        assert "  left: Namespace stale: " in said
+        assert scene.log == []
+        scene.down()
+        assert "DELETE old" in scene.log
+        assert "DELETE stale" not in scene.log
 
     def test_deletion_protection_is_lifted_by_hand(self, scene: Scene) -> None:
         scene.cloud.told = {"deletionProtection": True}
