@@ -32,7 +32,9 @@ def test_disk_bounds_no_pool_of_the_examples_and_the_plan_says_what_does(path: P
         assert (written["firstBound"], written["defaultContainers"]) == (pool.first_bound, pool.default_containers)
         count = pool.default_containers[pool.first_bound]
         short = SHORT.get(pool.first_bound, pool.first_bound.removeprefix("nvidia.com/"))
-        told = rf"Bounds ([^:]*, )?{pool.name}(, [^:]*)?: {re.escape(short)} first, {count:,} default containers"
+        told = (
+            rf"Bounds ([^:]*, )?{pool.name}(, [^:]*)?: {re.escape(short)} first, {count:,} default containers? a node"
+        )
         assert re.search(told, text)
 
 
