@@ -1,4 +1,4 @@
-"""What a cluster costs by list prices: its nodes, what AWS bills beside them, and by name what nobody can count."""
+"""List prices of a cluster: its nodes, the other resources that AWS bills, and by name what nobody can count."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
