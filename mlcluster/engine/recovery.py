@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mlcluster.engine import locks
+from mlcluster.engine.events import plan_id
 from mlcluster.engine.failures import lock_conflict
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
@@ -109,7 +110,19 @@ def _clear(engine: Recoverable, held: Sequence[Lock]) -> Recovered:
     if pending:
         engine.say(f"A killed run left open: {', '.join(item.text for item in pending)}. Looking what is there.")
         engine.take_over()
+        _say_what_was_not_looked_up(engine, pending)
     return Recovered(tuple(lock.owner for lock in held), tuple(item.text for item in pending))
+
+
+def _say_what_was_not_looked_up(engine: Recoverable, pending: Iterable[Pending]) -> None:
+    """Name the creations without a predictable ID: AWS may have finished them, and the next `up` creates them again."""
+    nameless = [item for item in pending if item.operation == "creating" and not item.id]
+    if nameless:
+        engine.say(
+            f"AWS chooses the IDs of {', '.join(plan_id(item.urn) for item in nameless)}, so it was not looked up. If "
+            "AWS had created it, it stays beside the new one: find it by the tag mlcluster.dev/cluster and delete it. "
+            "`down` also lists it at its end."
+        )
 
 
 def _end_orphans(engine: Recoverable) -> list[Lock]:
