@@ -1,16 +1,21 @@
 """After a kill in the middle of a removal or a start, the same command again is all that is needed."""
 
+import base64
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from mlcluster.kube.client import Kube
+from mlcluster.lab import probe
+from mlcluster.lab.controllers.definitions import await_established
 from mlcluster.lab.keeping import Keeper
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
@@ -168,8 +173,6 @@ def fresh(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
 def test_a_controller_whose_start_was_killed_comes_up_and_goes_without_a_trace(
     fresh: Lab, toolchain: Toolchain
 ) -> None:
-    import json
-
     programs = [str(toolchain.path(name)) for name in toolchain.binaries]
     argv = [sys.executable, "-c", START_KUEUE, str(fresh.layout.root), str(toolchain.chart), *programs]
     with subprocess.Popen([*argv, json.dumps(KUEUE_CONFIG)], cwd=Path(__file__).parents[2]) as starter:
@@ -193,3 +196,75 @@ def test_what_ends_while_a_command_works_is_started_again(fresh: Lab, component:
         wait_for("the keeper's word", lambda: keeper.ended() == [component])
         with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
             assert kube.version()
+
+
+def test_a_definition_that_a_killed_api_server_had_not_established_is_established(
+    fresh: Lab, toolchain: Toolchain
+) -> None:
+    """Seed 5 of the soak: etcd is killed between the two writes by which the API server establishes a definition."""
+    name = "halves.test.mlcluster.dev"
+    with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
+        kube.apply(_definition(name))
+        await_established(kube, [name])
+    os.kill(pids(fresh)["kube-apiserver"] or 0, signal.SIGKILL)
+    _rewrite(fresh, f"/registry/apiextensions.k8s.io/customresourcedefinitions/{name}", _without_establishment)
+    fresh.start(toolchain, Silent())
+    with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
+        kube.apply(_definition(name))
+        assert not _is_established(kube, name)
+        await_established(kube, [name], 60)
+        assert _is_established(kube, name)
+        found = kube.get_object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name) or {}
+        assert "annotations" not in found["metadata"]
+
+
+def _definition(name: str) -> dict[str, Any]:
+    plural, _, group = name.partition(".")
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": name},
+        "spec": {
+            "group": group,
+            "scope": "Cluster",
+            "names": {"plural": plural, "kind": plural.title()},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def _rewrite(lab: Lab, key: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change an object in etcd, past the API server."""
+    port = next(component.port for component in lab.status().processes if component.name == "etcd")
+    encoded = base64.b64encode(key.encode()).decode()
+
+    def ask(verb: str, body: dict[str, Any]) -> dict[str, Any]:
+        path = f"/v3/kv/{verb}"
+        status, content = probe.https(lab.layout, port, path, user="etcd-client", body={"key": encoded, **body})
+        assert status == 200, content
+        found: dict[str, Any] = json.loads(content)
+        return found
+
+    (entry,) = ask("range", {})["kvs"]
+    before = base64.b64decode(entry["value"]).decode()
+    value = json.loads(before)
+    assert _as_stored(value) == before, "the API server would write the object again only to format it"
+    change(value)
+    ask("put", {"value": base64.b64encode(_as_stored(value).encode()).decode()})
+
+
+def _as_stored(value: dict[str, Any]) -> str:
+    """As the API server writes JSON."""
+    return json.dumps(value, separators=(",", ":")) + "\n"
+
+
+def _without_establishment(definition: dict[str, Any]) -> None:
+    """As between the two writes: the names are accepted, and the second controller has not looked yet."""
+    (established,) = [entry for entry in definition["status"]["conditions"] if entry["type"] == "Established"]
+    established.update(status="False", reason="Installing", message="the initial names have been accepted")
+
+
+def _is_established(kube: Kube, name: str) -> bool:
+    found = kube.get_object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name) or {}
+    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in found["status"]["conditions"])

@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.lab import pki
 from mlcluster.lab.controllers.arranging import Arranged, Manifest
+from mlcluster.lab.controllers.definitions import await_established
 from mlcluster.lab.failures import NotReady
-from mlcluster.lab.running import READY_SECONDS
 from mlcluster.progress import Task
 
 _MANAGER = "mlcluster-lab"
@@ -49,7 +48,7 @@ def apply(kube: Kube, arranged: Arranged, home: Path, waiting: Waiting) -> None:
     namespace, rest = arranged.first[0], arranged.first[1:]
     kube.apply(namespace, field_manager=_MANAGER)
     _each(kube, rest)
-    _await_established(kube, arranged.definitions)
+    await_established(kube, arranged.definitions)
     _each(kube, arranged.hooks)
     _note(home, wanted)
 
@@ -132,23 +131,6 @@ def _held_by(live: Manifest | None) -> str:
 def _each(kube: Kube, items: Iterable[Manifest]) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda item: kube.apply(item, field_manager=_MANAGER), items))
-
-
-def _await_established(kube: Kube, names: list[str]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    waiting = set(names)
-    while waiting:
-        found = kube.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-        waiting -= {item["metadata"]["name"] for item in found if _is_established(item)}
-        if waiting and time.monotonic() > deadline:
-            message = f"not established after {READY_SECONDS:.0f} s: {', '.join(sorted(waiting))}"
-            raise MlclusterError("applying a controller's definitions", message)
-        time.sleep(0.05 if waiting else 0)
-
-
-def _is_established(definition: Manifest) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or []
-    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 def _note(home: Path, items: list[Manifest]) -> None:
