@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
@@ -29,20 +28,12 @@ from mlcluster.kubernetes_provider import FOLDER
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain, find
 from mlcluster.plan import build
-from mlcluster.plan.model import PlanObject
+from mlcluster.plan.model import Plan
 from mlcluster.progress import Silent
 from mlcluster.spec.load import parse
 
 OBJECTS = 51
 _SERVED_BY_OTHERS = ("kueue.x-k8s.io", "monitoring.coreos.com")
-
-
-@dataclass(frozen=True)
-class Objects:
-    """What the program of a stack needs of a plan."""
-
-    objects: tuple[PlanObject, ...]
-    releases: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,8 +44,8 @@ class Cost:
     cpu: float
 
 
-def objects_of(mark: str) -> Objects:
-    """`OBJECTS` objects of the platform of a spec whose names hold `mark`; each round has its own."""
+def objects_of(mark: str) -> Plan:
+    """Return a plan of `OBJECTS` objects, the platform of a spec whose names hold `mark`; each round has its own."""
     teams = "\n".join(
         f"  - {{name: {mark}-{n}, guarantee: {{cpu: {{nodes: 1}}}}, members: {{edit: {{groups: [g{n}]}}}}}}"
         for n in range(11)
@@ -72,7 +63,7 @@ def objects_of(mark: str) -> Objects:
     kept = sorted(fit, key=lambda one: one.manifest["kind"] != "Namespace")[:OBJECTS]
     ids = {one.id for one in kept}
     bare = [replace(one, needs=tuple(need for need in one.needs if need in ids)) for one in kept]
-    return Objects(tuple(bare))
+    return replace(plan, objects=tuple(bare), releases=())
 
 
 @contextmanager
@@ -96,7 +87,7 @@ class Bench:
     official: Path | None
 
 
-def engine_of(bench: Bench, provider: Provider, home: Path, plan: Objects) -> Engine:
+def engine_of(bench: Bench, provider: Provider, home: Path, plan: Plan) -> Engine:
     """A stack of its own for one round."""
     module = load("platform")
     with Kube.from_kubeconfig(bench.lab.kubeconfig) as kube:

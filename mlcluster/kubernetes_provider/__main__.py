@@ -1,5 +1,6 @@
 """`python -m mlcluster.kubernetes_provider`: prints its port, serves until the engine ends."""
 
+import gc
 import logging
 import os
 import signal
@@ -14,6 +15,7 @@ _CLOSE_SECONDS = 0.2
 
 def main() -> None:
     """Serve one provider instance."""
+    gc.disable()  # imports make nothing that is garbage: a tenth of the time to start
     import_lean()
     from mlcluster.kubernetes_provider.faults import Faults
     from mlcluster.kubernetes_provider.server import serve
@@ -28,6 +30,8 @@ def main() -> None:
     parent = os.getppid()
     provider = Provider()
     server, port = serve(provider, Faults.from_environment())
+    gc.freeze()
+    gc.enable()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     while not ended.wait(_PARENT_SECONDS) and os.getppid() == parent:

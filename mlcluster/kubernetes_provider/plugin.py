@@ -1,9 +1,7 @@
 """Puts the provider where the Pulumi engine looks for plugins."""
 
 import os
-import shlex
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +20,9 @@ def install(pulumi_home: Path) -> None:
     `-P` keeps a folder `mlcluster` in the engine's working directory from being imported instead of us.
     A link to the official plugin in its place is replaced, never followed.
     """
+    import shlex  # here: every start of the provider imports this module, and none calls this function
+    import tempfile
+
     folder = pulumi_home / "plugins" / FOLDER
     if folder.is_symlink():
         with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # another run was quicker
