@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -30,13 +31,14 @@ _LAST_UPDATE = [
 
 @cache
 def _version(binary: str) -> VersionInfo:
-    told = subprocess.run(
-        [binary, "version"],
-        env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as home:  # the engine writes a log of each run into its home
+        told = subprocess.run(
+            [binary, "version"],
+            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_HOME": home},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     text = told.stdout.strip().removeprefix("v")
     if told.returncode or not VersionInfo.is_valid(text):
         raise InvalidVersionError(f"{binary} does not tell its version")

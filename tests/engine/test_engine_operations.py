@@ -1,6 +1,7 @@
 """The engine's verbs against the real Pulumi CLI, with a provider in memory."""
 
 import os
+import pwd
 import runpy
 import stat
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mlcluster.engine import programs
+from mlcluster.engine.command import _version
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.events import Event, ResourceFailed, ResourceFinished, ResourceStarted, Summary
 from mlcluster.engine.home import StackHome
@@ -267,3 +269,12 @@ def test_a_stack_is_a_plain_pulumi_project_too(
     expected = [item.id for item in (plan.resources if stack == "local" else plan.objects)]
     assert expected
     assert [change.id for change in engine.preview().items] == sorted(expected)
+
+
+def test_asking_the_engine_for_its_version_leaves_no_log_in_the_users_home(engine_of: EngineOf) -> None:
+    """Every command of the engine writes a log into its home; the default is that of the user database, not $HOME."""
+    logs = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".pulumi" / "logs"
+    before = set(logs.glob("*-version.log"))
+    _version.cache_clear()
+    engine_of(small_plan(1)).preview()
+    assert set(logs.glob("*-version.log")) - before == set()
