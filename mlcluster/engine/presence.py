@@ -35,11 +35,13 @@ class Foreign:
         name: kind and name.
         manager: who seems to manage it.
         urn: of the resource in the state that it stands for, "" if the state has none.
+        namespace: of the object, "" for one of the whole cluster.
     """
 
     name: str
     manager: str
     urn: str = ""
+    namespace: str = ""
 
     @property
     def text(self) -> str:
@@ -99,7 +101,7 @@ def replaced(found: Iterable[tuple[Held, dict[str, Any]]], cluster: str) -> list
         cluster: name of the cluster, as its label says it.
     """
     return [
-        Foreign(describe(live), belongs_to(live), held.urn)
+        Foreign(describe(live), belongs_to(live), held.urn, held.namespace)
         for held, live in found
         if live["metadata"].get("uid") != held.uid and not ours(live, cluster)
     ]

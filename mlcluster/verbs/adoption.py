@@ -60,7 +60,10 @@ def take_over(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Prog
 
 
 def take_over_rest(plan: Plan, live: LiveCluster, stages: list[Stage], progress: Progress) -> None:
-    """Before `down`: the same, but other parties' objects leave the state and stay in the cluster."""
+    """Before `down`: the same, but other parties' objects leave the state, so the engine does not delete them.
+
+    One in a namespace of the plan goes with that namespace all the same, and the message says so.
+    """
     if not _concerns(plan):
         return
     engine = stages[-1].engine
@@ -70,8 +73,10 @@ def take_over_rest(plan: Plan, live: LiveCluster, stages: list[Stage], progress:
         foreign = _replaced(plan, live.kube, engine)
     if foreign:
         engine.forget({one.urn for one in foreign})
+        spaces = {item.manifest["metadata"]["name"] for item in plan.objects if item.manifest["kind"] == "Namespace"}
         for one in foreign:
-            progress.say(f"Left alone: {one.text}. It is not the object that mlcluster created.")
+            goes = f"but goes with the namespace {one.namespace}" if one.namespace in spaces else "and stays"
+            progress.say(f"{one.text}, is not the object that mlcluster created, {goes}.")
     _adopt(engine, live, [*_releases(plan, live.kube, engine), *missing], progress)
 
 

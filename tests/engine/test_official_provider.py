@@ -107,21 +107,31 @@ def test_up_refuses_an_existing_object_of_another_manager(scene: Scene, server: 
         scene.take_over(small_plan(COUNT))
 
 
-def test_an_object_that_took_a_managed_name_is_refused_by_up_and_left_by_down(
-    scene: Scene, server: FakeApiServer
+@pytest.mark.parametrize(
+    ("kind", "name", "space", "plan_id", "left"),
+    [("ConfigMap", "m0", "a", "ConfigMap/a/0", False), ("Namespace", "a", "", "Namespace/a", True)],
+)
+def test_an_object_that_took_a_managed_name_is_refused_by_up_and_not_deleted_by_down(
+    scene: Scene, server: FakeApiServer, kind: str, name: str, space: str, plan_id: str, *, left: bool
 ) -> None:
+    """Only the namespace that mlcluster made takes what is in it along."""
     plan = small_plan(COUNT)
     engine = scene.engine(plan)
     engine.up()
-    scene.kube.delete("v1", "ConfigMap", "m0", "a")
-    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0", "namespace": "a"}, "data": {"k": "v"}}
-    scene.kube.create(other, field_manager="kubectl-create")
-    with pytest.raises(MlclusterError, match="ConfigMap a/m0, managed by the field manager kubectl-create"):
+    scene.kube.delete("v1", kind, name, space or None)
+    metadata = {"name": name, **({"namespace": space} if space else {})}
+    scene.kube.create({"apiVersion": "v1", "kind": kind, "metadata": metadata}, field_manager="kubectl-create")
+    with pytest.raises(MlclusterError, match=rf"{kind} .*{name}, managed by the field manager kubectl-create"):
         scene.take_over(plan)
     scene.take_over_rest(plan)
-    assert _held(scene.engine(plan)) == ["ConfigMap/a/1", "ConfigMap/a/2", "Namespace/a"]
+    assert plan_id not in _held(scene.engine(plan))
+    told = f"{kind} {space}/{name}" if space else f"{kind} {name}"
+    ending = "and stays" if left else f"but goes with the namespace {space}"
+    assert scene.said.texts == [
+        f"{told}, managed by the field manager kubectl-create, is not the object that mlcluster created, {ending}."
+    ]
     engine.destroy()
-    assert (server.get("ConfigMap", "m0", "a") or {}).get("data") == {"k": "v"}
+    assert (server.get(kind, name, space) is not None) is left
 
 
 def test_an_object_keeps_its_owner_when_its_labels_are_taken_off(scene: Scene, server: FakeApiServer) -> None:

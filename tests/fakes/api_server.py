@@ -351,6 +351,9 @@ class FakeApiServer:
             live["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
             return copy.deepcopy(live)
         del self.objects[target.key]
+        if live["kind"] == "Namespace":
+            for key in [key for key in self.objects if key[2] == target.name]:
+                del self.objects[key]
         for owner in [owner for owner in self._applied if owner[0] == target.key]:
             del self._applied[owner]
         return {"kind": "Status", "status": "Success"}

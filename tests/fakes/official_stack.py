@@ -13,11 +13,22 @@ from mlcluster.verbs.unplanned import Unplanned, delete_unplanned, unplanned
 from tests.fakes.small_stack import SmallPlan, small_engine
 
 
+class Said(Silent):
+    """Keeps the facts that are told."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.texts.append(text)
+
+
 class Scene:
     """One stack on the stand-in, and the calls that the verbs make around it."""
 
     def __init__(self, kube: Kube, port: int, root: Path, pulumi: Path) -> None:
         self.kube, self.port, self.root, self.pulumi = kube, port, root, pulumi
+        self.said = Said()
 
     def engine(self, plan: SmallPlan) -> Engine:
         return small_engine(self.root, self.port, _whole(plan), self.pulumi)
@@ -29,7 +40,7 @@ class Scene:
         take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent(), write=False)
 
     def take_over_rest(self, plan: SmallPlan) -> None:
-        take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+        take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], self.said)
 
     def unplanned(self, plan: SmallPlan) -> Unplanned:
         return unplanned(_whole(plan), self._live(), [Stage("platform", self.engine(plan))])

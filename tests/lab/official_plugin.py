@@ -25,7 +25,7 @@ from tests.lab.workloads import environment, wait_for
 pytestmark = pytest.mark.lab
 __all__ = ["foreign"]
 COMMAND_SECONDS = 300.0
-NETWORKING, RBAC = "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"
+NETWORKING = "networking.k8s.io/v1"
 
 
 class Cluster:
@@ -112,16 +112,14 @@ def test_up_again_drift_replacement_and_down(cluster: Cluster, kube: Kube) -> No
 def test_an_unlabelled_object_under_a_managed_name_is_neither_overwritten_nor_deleted(
     cluster: Cluster, kube: Kube
 ) -> None:
+    api, kind, name = "scheduling.k8s.io/v1", "PriorityClass", "best-effort-experiment"
     cluster.run("up", "--yes")
-    ours = kube.get_object(RBAC, "RoleBinding", "mlcluster:edit", "vision") or {}
-    kube.delete(RBAC, "RoleBinding", "mlcluster:edit", "vision")
-    theirs = {key: ours[key] for key in ("apiVersion", "kind", "roleRef")}
-    kube.create({**theirs, "metadata": {"name": "mlcluster:edit", "namespace": "vision"}})
-    for verb in ("up", "down"):
-        assert "mlcluster:edit" in cluster.run(verb, "--yes", code=1)
-        found = kube.get_object(RBAC, "RoleBinding", "mlcluster:edit", "vision") or {}
-        assert "labels" not in found["metadata"]
-    kube.delete(RBAC, "RoleBinding", "mlcluster:edit", "vision")
+    kube.delete(api, kind, name)
+    kube.create({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "value": 7})
+    assert name in cluster.run("up", "--yes", code=1)
+    assert f"{kind} {name}" in cluster.run("down", "--yes")
+    assert (kube.get_object(api, kind, name) or {})["value"] == 7
+    kube.delete(api, kind, name)
     cluster.run("up", "--yes")
     cluster.down()
 
@@ -157,9 +155,7 @@ def test_the_same_command_again_after_an_interruption(
         cluster.down()
 
 
-def _interrupted(
-    cluster: Cluster, kube: Kube, end: Callable[["subprocess.Popen[str]"], None], count: int
-) -> None:
+def _interrupted(cluster: Cluster, kube: Kube, end: Callable[["subprocess.Popen[str]"], None], count: int) -> None:
     up = cluster.start("up", "--yes")
     wait_for("some objects", lambda: up.poll() is not None or len(_ours(kube)) >= count, pause=0.01)
     end(up)
@@ -167,7 +163,7 @@ def _interrupted(
 
 
 def _ours(kube: Kube) -> list[str]:
-    listed = [("v1", "Namespace"), (RBAC, "RoleBinding"), ("scheduling.k8s.io/v1", "PriorityClass")]
+    listed = [("v1", "Namespace"), ("scheduling.k8s.io/v1", "PriorityClass")]
     listed += [("admissionregistration.k8s.io/v1", f"ValidatingAdmissionPolicy{suffix}") for suffix in ("", "Binding")]
     found = [one for each in listed for one in kube.list(*each, label_selector="mlcluster.dev/cluster=shared")]
     return [one["metadata"]["name"] for one in found]
