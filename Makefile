@@ -11,7 +11,7 @@ TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); ended=0; { $(2); } || end
 	[ -z "$${TIER_LOG:-}" ] || printf 'tier %s %s %s\n' "$(1)" "$$took" "$$ended" >> "$$TIER_LOG"; exit $$ended
 
 .PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench eks-smoke clean
-.PHONY: soak soaktests kills
+.PHONY: soak soaktests kills official
 
 install: .venv/.installed
 
@@ -70,6 +70,10 @@ soaktests: toolchain
 # Kills mlcluster, its engine and the servers of a lab at random moments of `up` and `down`: make kills KILLS="--seed 7".
 kills: toolchain
 	python -m tests.soak.run $(KILLS)
+
+# `existing` with the real official Kubernetes plugin, which no package registry carries: make official PLUGIN=path.
+official: toolchain
+	OFFICIAL_PLUGIN="$(PLUGIN)" pytest -q tests/lab/official_plugin.py
 
 bench: toolchain
 	python -m benchmarks.run
