@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.aws.refusals import CredentialsError
 from mlcluster.checks.model import Check, Question, State, ok
 from mlcluster.engine.home import StackHome
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.progress import Silent
 from mlcluster.verbs.doctor import diagnose, doctor
 from mlcluster.verbs.machine import machine_questions
+from mlcluster.verbs.preflight import preflight_of
 from mlcluster.verbs.prerequisites import prerequisites, require
 from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.surroundings import cluster_questions
@@ -108,6 +110,13 @@ class TestSpec:
         assert f"mlcluster plugins install {path}" in found["plugin eks v4.4.0"].fix
         assert found["locks"].state is found["cluster"].state is State.OK
         assert "fix: Install AWS CLI 2.7" in capsys.readouterr().out
+
+    def test_missing_credentials_read_as_in_preflight(self, spec: Callable[..., Path]) -> None:
+        reading = read(spec(EKS))
+        found = _by_name(diagnose(reading.path, Silent()))["AWS credentials"]
+        with pytest.raises(CredentialsError) as caught:
+            preflight_of(reading, "json", Silent(), machine=lambda _reading: [])
+        assert (found.found, found.fix) == (caught.value.happened, caught.value.hint)
 
     def test_existing(self, spec: Callable[..., Path]) -> None:
         found = _by_name(diagnose(spec(EXISTING), Silent()))

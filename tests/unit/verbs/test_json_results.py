@@ -60,7 +60,7 @@ def test_preflight_without_credentials(spec: Callable[[Data], Path]) -> None:
     assert states["plugin eks v4.4.0"] == states["AWS CLI"] == "problem"
     error = document["error"]
     assert error["doing"] == "looking for AWS credentials"
-    assert "there are none" in error["happened"]
+    assert "found no AWS credentials" in error["happened"]
     assert "target.profile" in error["hint"]
     assert error["exitCode"] == ExitCode.INVALID
     assert f"error: looking for AWS credentials: {error['happened']}" in result.stderr
