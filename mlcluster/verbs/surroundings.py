@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from mlcluster.aws.session import open_account, require_credentials
-from mlcluster.checks.model import Check, Question, ok, problem, warning
+from mlcluster.checks.model import Check, Question, ok, warning
 from mlcluster.checks.stacks import BACKEND, file_backend_check, lock_checks, remote_backend_check
 from mlcluster.engine.locks import read_locks
 from mlcluster.kube.client import Kube

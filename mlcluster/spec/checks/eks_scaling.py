@@ -41,9 +41,7 @@ def _known_by_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pro
 @as_far_as_known
 def _never_grown(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
-        message = (
-            f"quotas count {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
-        )
+        message = f"quotas count {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
         hint = f"set minSize: {pool.max_size}, or choose an autoscaler"
         yield Problem((*here, "maxSize"), message, hint)
 

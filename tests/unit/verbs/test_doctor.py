@@ -71,9 +71,14 @@ class TestMachine:
         assert (document["kind"], document["spec"], document["healthy"]) == ("DoctorReport", None, True)
         states = {entry["check"]: entry["state"] for entry in document["checks"]}
         assert states["engine"] == "warning"
-        assert states["AWS CLI"] == "ok"
+        assert states["AWS CLI"] == states["lab programs"] == states["plugin eks v4.4.0"] == "notNeeded"
+        assert {name for name, state in states.items() if state == "ok"} == {
+            "helm",
+            "state directory",
+            "cache directory",
+        }
         assert {"state directory", "cache directory", "lab programs", "plugin eks v4.4.0"} <= states.keys()
-        assert all(entry["fix"] for entry in document["checks"] if entry["state"] != "ok")
+        assert all(entry["fix"] for entry in document["checks"] if entry["state"] in {"warning", "problem"})
 
     def test_programs_on_path(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.260.0")
@@ -82,7 +87,7 @@ class TestMachine:
         found = _by_name(diagnose(None, Silent()))
         assert found["engine"].found == f"pulumi 3.260.0 ({programs / 'pulumi'})"
         assert found["helm"].found == f"helm 3.18.0 ({programs / 'helm'})"
-        assert "2.6.0, too old; only target eks needs it" in found["AWS CLI"].found
+        assert "2.6.0, too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
 
     def test_an_engine_that_does_not_fit(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.100.0")
