@@ -71,10 +71,10 @@ class TargetKind(StrEnum):
 
 SpecFile = Annotated[Path, typer.Argument(metavar="FILE", help="the spec; - is standard input", show_default=True)]
 DEFAULT_SPEC = Path("cluster.yaml")
-AnySpec = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="a spec; default: check this machine only")]
+AnySpec = Annotated[Path | None, typer.Argument(metavar="FILE", help="a spec; default: check this machine only")]
 PluginSpec = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help="a spec; default: the plugins of an eks spec with default settings"),
+    typer.Argument(metavar="FILE", help="a spec; default: the plugins of an eks spec with default settings"),
 ]
 Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
 Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
@@ -109,7 +109,7 @@ def _options(
 @app.command()
 def init(
     file: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="where to write it; - is standard output")
+        Path, typer.Argument(metavar="FILE", help="where to write it; - is standard output")
     ] = DEFAULT_SPEC,
     target: Annotated[TargetKind, typer.Option(help="where the cluster will come from")] = TargetKind.LOCAL,
     name: Annotated[str, typer.Option(help="name of the cluster")] = "atlas",

@@ -97,7 +97,7 @@ def lab_check(missing: Sequence[str], go: str, building: str, *, needed: bool) -
         needed: whether the spec is for the lab.
     """
     if not missing:
-        return ok(LAB, "all are there")
+        return ok(LAB, "all are built")
     names = ", ".join(missing)
     if not needed:
         return not_needed(LAB, f"not built: {names}; needed only for `target.kind: local`")

@@ -88,7 +88,7 @@ def _cluster(reading: Reading) -> list[Check]:
             return [warning(CLUSTER, f"lab {lab.name} is {status.state}: {status.note}", fix)]
     found = kubeconfig_of(reading)
     if found is None:
-        return [ok(CLUSTER, f"none runs yet; `mlcluster up {reading.path}` makes it")]
+        return [ok(CLUSTER, f"there is no cluster yet; `mlcluster up {reading.path}` creates it")]
     kubeconfig, context = found
     with Kube.from_kubeconfig(Path(kubeconfig), context) as kube:
         preflight(kube, permissions=PERMISSIONS)

@@ -194,7 +194,7 @@ class TestLocks:
         return found
 
     def test_none(self) -> None:
-        assert lock_checks([("mlcluster-platform", [])], "a.yaml") == [ok("locks", "none is held")]
+        assert lock_checks([("mlcluster-platform", [])], "a.yaml") == [ok("locks", "no lock is held")]
 
     def test_a_holder_that_runs(self) -> None:
         found = self._one(alive=True)

@@ -102,7 +102,16 @@ class TestSpec:
         checks = diagnose(broken, Silent(), lambda _reading: [Question("a", lambda: [ok("a", "x")])], _quiet)
         assert [(check.name, check.state) for check in checks] == [("spec", State.PROBLEM), ("a", State.OK)]
         assert "mlcluster validate" in checks[0].fix
-        assert diagnose(tmp_path / "gone.yaml", Silent(), _quiet, _quiet)[0].state is State.PROBLEM
+
+    def test_a_spec_that_does_not_exist(self, spec: Callable[..., Path]) -> None:
+        path = spec(LOCAL)
+        (check,) = diagnose(path.with_name("clutser.yaml"), Silent(), _quiet, _quiet)
+        assert (check.state, check.found) == (State.PROBLEM, f"{path.with_name('clutser.yaml')}: there is no such file")
+        assert check.fix == f"Did you mean {path}?"
+
+    def test_an_error_finding_is_named(self, spec: Callable[..., Path]) -> None:
+        (check,) = diagnose(spec(EKS), Silent(), _quiet, _quiet)
+        assert check.found.endswith("cluster.yaml has errors that stop `up`: NET002")
 
     def test_eks(self, programs: Path, spec: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
         _program(programs, "aws", "aws-cli/1.23.0 Python/3.8")
