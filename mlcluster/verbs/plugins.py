@@ -82,9 +82,9 @@ def _chosen(missing: Sequence[PluginPin], found: Sequence[Presence], source: Pat
     """The archive for each missing plugin that `source` has."""
     archives = archives_at(source)
     if not source.is_dir() and not any(archives[0].holds(one.pin) for one in found):
-        known = ", ".join(one.pin.title for one in found) or "no plugin at all"
-        happened = f"{source} is {archives[0].name} v{archives[0].version}, and what is needed is {known}"
-        raise MlclusterError(_DOING, happened, "See `mlcluster plugins list`.")
+        known = ", ".join(one.pin.title for one in found) or "none"
+        happened = f"{source} is {archives[0].name} v{archives[0].version}; the plugins to install are {known}"
+        raise MlclusterError(_DOING, happened, "Give an archive of one of these plugins, in this version.")
     return {pin: archive for pin in missing if (archive := archive_of(pin, archives))}
 
 
