@@ -23,7 +23,7 @@ app = typer.Typer(
 
 
 plugins_app = typer.Typer(
-    help="The provider plugins of the engine: for target eks, and for kubernetesProvider official.",
+    help="The provider plugins of the engine: for target eks, and for kubernetesProvider: official.",
     no_args_is_help=True,
 )
 app.add_typer(lab.app, name="lab")
@@ -71,7 +71,11 @@ class TargetKind(StrEnum):
 
 SpecFile = Annotated[Path, typer.Argument(metavar="FILE", help="the spec; - is standard input", show_default=True)]
 DEFAULT_SPEC = Path("cluster.yaml")
-AnySpec = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="a spec; without it, what any target needs")]
+AnySpec = Annotated[Path | None, typer.Argument(metavar="FILE", help="a spec; default: check this machine only")]
+PluginSpec = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="a spec; default: the plugins of an eks spec with default settings"),
+]
 Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
 Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
@@ -105,7 +109,7 @@ def _options(
 @app.command()
 def init(
     file: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="where to write it; - is standard output")
+        Path, typer.Argument(metavar="FILE", help="where to write it; - is standard output")
     ] = DEFAULT_SPEC,
     target: Annotated[TargetKind, typer.Option(help="where the cluster will come from")] = TargetKind.LOCAL,
     name: Annotated[str, typer.Option(help="name of the cluster")] = "atlas",
@@ -241,7 +245,7 @@ def doctor(file: AnySpec = None, output: Format = Reading.TEXT) -> None:
 
 
 @plugins_app.command("list")
-def plugins_list(file: AnySpec = None, output: Format = Reading.TEXT) -> None:
+def plugins_list(file: PluginSpec = None, output: Format = Reading.TEXT) -> None:
     """Show which plugins are needed, in which version, by what, and where each is."""
     from mlcluster.verbs import plugins as verb
 
@@ -250,7 +254,7 @@ def plugins_list(file: AnySpec = None, output: Format = Reading.TEXT) -> None:
 
 @plugins_app.command("install")
 def plugins_install(
-    file: AnySpec = None,
+    file: PluginSpec = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", metavar="DIR|ARCHIVE", help="directory of release archives, or one; default: download"),

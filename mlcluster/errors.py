@@ -1,6 +1,8 @@
 """Errors that a user can act on. Nothing here prints; `cli` does, in one place."""
 
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -23,7 +25,12 @@ class MlclusterError(Exception):
         happened: what went wrong, as the user should read it; never a secret.
         hint: what to try next, or "" when the message says it already.
         exit_code: what the process ends with.
+
+    Attributes:
+        document: what `-o json` prints where the verb has more to report than this error; None for the error alone.
     """
+
+    document: Mapping[str, Any] | None = None
 
     def __init__(self, doing: str, happened: str, hint: str = "", *, exit_code: ExitCode = ExitCode.INVALID) -> None:
         super().__init__(f"{doing}: {happened}")
@@ -31,6 +38,15 @@ class MlclusterError(Exception):
         self.happened = happened
         self.hint = hint
         self.exit_code = exit_code
+
+    def as_data(self) -> dict[str, Any]:
+        """Return `{doing, happened, hint, exitCode}`."""
+        parts = {"doing": self.doing, "happened": self.happened, "hint": self.hint}
+        return {**parts, "exitCode": int(self.exit_code)}
+
+    def as_document(self) -> dict[str, Any]:
+        """Return `{apiVersion, kind: Error, doing, happened, hint, exitCode}`."""
+        return {"apiVersion": "mlcluster/v1alpha1", "kind": "Error", **self.as_data()}
 
 
 class InterruptedByUserError(MlclusterError):

@@ -15,7 +15,8 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
     """Prints `error` for its reader and answers with the exit code.
 
     Args:
-        output: the format that the verb was asked for: problems of a spec are data for `json`.
+        output: the format that the verb was asked for. `json` gets its one document on standard output for a
+            failure too, and `jsonl` its last line.
     """
     from mlcluster.spec.problems import SpecInvalidError
 
@@ -23,16 +24,17 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
         _report_problems(error, output)
         return error.exit_code
     if isinstance(error, MlclusterError):
-        if output == "jsonl":
-            _emit(error)
+        _emit(error, output)
         _say(f"error: {error.doing}: {error.happened}", red=True)
         if error.hint:
             _say(f"hint:  {error.hint}")
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
-        _say("interrupted: run the same command again to go on, or `mlcluster down` to take everything away")
+        hint = "run the same command again to go on, or `mlcluster down` to take everything away"
+        _emit(MlclusterError("running mlcluster", "interrupted", hint, exit_code=ExitCode.INTERRUPTED), output)
+        _say(f"interrupted: {hint}")
         return ExitCode.INTERRUPTED
-    return _report_bug(error)
+    return _report_bug(error, output)
 
 
 def _report_problems(error: MlclusterError, output: str) -> None:
@@ -49,24 +51,29 @@ def _report_problems(error: MlclusterError, output: str) -> None:
         sys.stderr.write(problems_text(error, color=use_color(error=True)))
 
 
-def _emit(error: MlclusterError) -> None:
-    """The last line of a stream of events is its result, a failure too."""
+def _emit(error: MlclusterError, output: str) -> None:
+    """Print an error as data: the one document of `json`, or the last line of `jsonl`; nothing for other formats."""
     import json
 
-    parts = {"doing": error.doing, "happened": error.happened, "hint": error.hint, "exitCode": int(error.exit_code)}
-    sys.stdout.write(json.dumps({"apiVersion": "mlcluster/v1alpha1", "kind": "Error", **parts}) + "\n")
+    if output not in {"json", "jsonl"}:
+        return
+    document = error.as_document() if error.document is None or output == "jsonl" else error.document
+    sys.stdout.write(json.dumps(document, indent=2 if output == "json" else None) + "\n")
     sys.stdout.flush()
 
 
-def _report_bug(error: BaseException) -> ExitCode:
-    _say(f"error: this is a bug in mlcluster: {type(error).__name__}", red=True)
+def _report_bug(error: BaseException, output: str) -> ExitCode:
+    happened = f"this is a bug in mlcluster: {type(error).__name__}"
+    written = True
     try:
-        log = _bug_log(error)
+        hint = f"please report it with {_bug_log(error)}"
     except OSError as problem:
-        _say(f"hint:  the details could not be written ({problem})")
+        hint, written = f"the details could not be written ({problem})", False
+    _emit(MlclusterError("running mlcluster", happened, hint, exit_code=ExitCode.BUG), output)
+    _say(f"error: {happened}", red=True)
+    _say(f"hint:  {hint}")
+    if not written:
         traceback.print_exception(error)
-    else:
-        _say(f"hint:  please report it with {log}")
     return ExitCode.BUG
 
 

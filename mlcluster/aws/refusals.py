@@ -122,11 +122,17 @@ class Source:
                 return "see that the role exists and trusts this machine: `aws sts get-caller-identity`"
             case "":
                 return (
-                    f"run `aws configure sso{flag}` or `aws login{flag}`, or name a profile that has credentials "
-                    "(target.profile, or AWS_PROFILE)"
+                    f"Run `aws configure sso{flag}` or `aws login{flag}`, or set `target.profile` or AWS_PROFILE to a "
+                    "profile that has credentials."
                 )
             case _:
                 return f"renew what the profile uses; `aws sts get-caller-identity{flag}` shows the same error"
+
+
+def missing_credentials(doing: str, source: Source) -> CredentialsError:
+    """Return the error for an environment without AWS credentials, the same for every verb."""
+    happened = f"found no AWS credentials in the environment, in {source} or in the metadata service"
+    return CredentialsError(doing, happened, source.renewal)
 
 
 _THROUGH_BOTOCORE = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError)
@@ -221,7 +227,7 @@ def _answered(  # noqa: PLR0911 -- one return for each kind
         hint = "set the clock of this machine; AWS takes requests that are at most five minutes off"
         return CredentialsError(doing, f"AWS finds the request too old or too new ({code})", hint, code=code)
     if code in _UNKNOWN_KEY:
-        hint = f"{source.renewal}; if {region} is a region that accounts opt in to, enable it there"
+        hint = f"{source.renewal.rstrip('.')}; if {region} is a region that accounts opt in to, enable it there"
         return CredentialsError(doing, f"AWS does not accept the credentials of {source} ({code})", hint, code=code)
     if code == "OptInRequired":
         hint = "sign up for the service, or enable the region, in the AWS console"
@@ -251,7 +257,7 @@ def without_answer(  # noqa: PLR0911 -- one return for each kind
         case raised.ConfigParseError() | raised.InvalidConfigError():
             return CredentialsError(doing, f"the AWS configuration is unreadable: {masked(str(error))}", "correct it")
         case raised.NoCredentialsError():
-            return CredentialsError(doing, f"no AWS credentials were found (looked at {source})", source.renewal)
+            return missing_credentials(doing, source)
         case raised.PartialCredentialsError():
             hint = "give both the key id and the secret, or neither"
             return CredentialsError(doing, f"half of the credentials of {source} is missing", hint)

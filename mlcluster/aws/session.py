@@ -15,6 +15,7 @@ from mlcluster.aws.refusals import (
     CredentialsError,
     NotAllowedError,
     Source,
+    missing_credentials,
     raised_by_botocore,
     refusal,
     reject_web_page,
@@ -161,6 +162,17 @@ def has_credentials(region: str, profile: str | None = None) -> bool:
     return False
 
 
+def require_credentials(region: str, profile: str | None = None) -> None:
+    """Raise the error of missing credentials, if there are none to try; see `has_credentials`.
+
+    Raises:
+        CredentialsError: there are none, the profile does not exist, or the configuration is unreadable.
+    """
+    if not has_credentials(region, profile):
+        session = _session(region, profile)
+        raise missing_credentials(_LOOKING, Source(profile or session.profile_name, _configured_method(session)))
+
+
 def _session(region: str, profile: str | None) -> Any:
     import boto3
 
@@ -182,11 +194,7 @@ def _source(session: Any, profile: str | None, region: str) -> Source:
     except raised_by_botocore() as error:
         raise without_answer(error, _LOOKING, region, guessed) from None
     if found is None:
-        raise CredentialsError(
-            _LOOKING,
-            f"there are none (looked at {guessed}, the environment and the metadata service)",
-            guessed.renewal,
-        )
+        raise missing_credentials(_LOOKING, guessed)
     return Source(name, str(found.method or ""))
 
 
@@ -246,4 +254,13 @@ def _on_ec2() -> bool:
     return False
 
 
-__all__ = ["Account", "AwsError", "CredentialsError", "NotAllowedError", "Source", "has_credentials", "open_account"]
+__all__ = [
+    "Account",
+    "AwsError",
+    "CredentialsError",
+    "NotAllowedError",
+    "Source",
+    "has_credentials",
+    "open_account",
+    "require_credentials",
+]

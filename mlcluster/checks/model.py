@@ -14,6 +14,7 @@ class State(StrEnum):
     """How a check ended."""
 
     OK = "ok"
+    NOT_NEEDED = "notNeeded"
     WARNING = "warning"
     PROBLEM = "problem"
 
@@ -24,7 +25,7 @@ class Check:
 
     Attributes:
         name: what was looked at, e.g. "plugin aws".
-        state: fine, worth knowing, or in the way.
+        state: fine, missing but not needed so far, worth knowing, or in the way.
         found: what is there, with names and numbers.
         fix: what to do; "" when nothing is to be done.
     """
@@ -38,6 +39,11 @@ class Check:
 def ok(name: str, found: str) -> Check:
     """Return a check that found nothing wrong."""
     return Check(name, State.OK, found)
+
+
+def not_needed(name: str, found: str) -> Check:
+    """Return a check that found something missing that only some specs need."""
+    return Check(name, State.NOT_NEEDED, found)
 
 
 def warning(name: str, found: str, fix: str) -> Check:

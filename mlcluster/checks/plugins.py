@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mlcluster.checks.model import Check, ok, problem
+from mlcluster.checks.model import Check, not_needed, ok, problem
 from mlcluster.engine.plugin_pins import Presence
 
 
@@ -11,8 +11,7 @@ def plugin_checks(found: Sequence[Presence], spec: str) -> list[Check]:
 
     Args:
         found: where each is.
-        spec: path of the spec that needs them, for the fix; "" when they are those of every target, so that none is
-            missed yet.
+        spec: path of the spec that needs them, for the fix; "" without a spec, when no plugin is known to be needed.
     """
     return [_check(one, spec) for one in found]
 
@@ -21,7 +20,8 @@ def _check(one: Presence, spec: str) -> Check:
     name = f"plugin {one.pin.title}"
     if one.usable:
         return ok(name, f"{one.state.value} ({one.where})")
-    why = f"needed by {', '.join(one.pin.needed_by)}"
     if not spec:
-        return ok(name, f"{one.state.value}; {why}")
+        setting = "kubernetesProvider: official" if one.pin.optional else "target.kind: eks"
+        return not_needed(name, f"{one.state.value}; needed only for `{setting}`")
+    why = f"needed by {', '.join(one.pin.needed_by)}"
     return problem(name, f"{one.state.value}; {why}", f"Run `mlcluster plugins install {spec}`.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcluster.aws.cli import FIX, AwsCli, spell
-from mlcluster.checks.model import Check, ok, problem, warning
+from mlcluster.checks.model import Check, not_needed, ok, problem, warning
 
 Version = tuple[int, int, int]
 
@@ -97,10 +97,10 @@ def lab_check(missing: Sequence[str], go: str, building: str, *, needed: bool) -
         needed: whether the spec is for the lab.
     """
     if not missing:
-        return ok(LAB, "all are there")
+        return ok(LAB, "all are built")
     names = ", ".join(missing)
     if not needed:
-        return ok(LAB, f"not built: {names}; only target local needs them")
+        return not_needed(LAB, f"not built: {names}; needed only for `target.kind: local`")
     source = f"with {go}" if go else "with Go from its wheel, because no Go that is new enough is on PATH"
     return warning(LAB, f"not built: {names}", f"Nothing, if you can wait: `up` builds them {source}; {building}.")
 
@@ -110,5 +110,5 @@ def aws_cli_check(cli: AwsCli, *, needed: bool) -> Check:
     if not cli.problem and cli.version:
         return ok(AWS_CLI, f"aws {spell(cli.version)} ({cli.path})")
     if not needed:
-        return ok(AWS_CLI, f"{cli.problem}; only target eks needs it")
+        return not_needed(AWS_CLI, f"{cli.problem}; needed only for `target.kind: eks`")
     return problem(AWS_CLI, f"{cli.problem}; the eks component and the kubeconfig call it", FIX)

@@ -56,7 +56,7 @@ def lock_checks(
         alive: whether the holder of a lock runs; None when that cannot be known on this host.
     """
     checks = [_lock(f"lock of {project}", lock, spec, alive(lock)) for project, locks in held for lock in locks]
-    return checks or [ok("locks", "none is held")]
+    return checks or [ok("locks", "no lock is held")]
 
 
 def _lock(name: str, lock: Lock, spec: str, alive: bool | None) -> Check:  # noqa: FBT001 - three answers, not a flag

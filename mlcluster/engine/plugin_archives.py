@@ -59,7 +59,7 @@ def archives_at(source: Path) -> list[Archive]:
         MlclusterError: there is nothing, it cannot be read, or the name of the one archive does not say what it is.
     """
     if not source.exists():
-        raise MlclusterError(_DOING, f"there is no {source}", "Give --from a directory or an archive that exists.")
+        raise MlclusterError(_DOING, f"{source} does not exist", "Give --from a directory or an archive that exists.")
     try:
         files = sorted(source.iterdir()) if source.is_dir() else [source]
     except OSError as error:

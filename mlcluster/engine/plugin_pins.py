@@ -5,7 +5,7 @@ The version of a plugin is that of the Python SDK whose resources the programs r
 
 import shutil
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.metadata import version as version_of_package
 from pathlib import Path
@@ -40,11 +40,13 @@ class PluginPin:
         name: the package, e.g. aws.
         version: without "v".
         needed_by: what asks for it, in words.
+        optional: whether no target with default settings asks for it.
     """
 
     name: str
     version: str
     needed_by: tuple[str, ...]
+    optional: bool = False
 
     @property
     def title(self) -> str:
@@ -89,8 +91,9 @@ def needed_plugins(target: str, provider: Provider, attached: Collection[str] = 
 
 
 def all_plugins() -> tuple[PluginPin, ...]:
-    """Return every plugin that any target and provider asks for."""
-    return needed_plugins("eks", "official")
+    """Return every plugin that any target and provider asks for; those that only the official provider needs last."""
+    default = {pin.title for pin in needed_plugins("eks", "builtin")}
+    return tuple(replace(pin, optional=pin.title not in default) for pin in needed_plugins("eks", "official"))
 
 
 def look_for(

@@ -1,4 +1,4 @@
-"""List prices of a cluster: its nodes, the other resources that AWS bills, and by name what nobody can count."""
+"""List prices of a cluster: its nodes, other resources with an hourly price, and the names of usage-based costs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ _ELSEWHERE = ("the control plane", "volumes", "load balancers", "data transfer")
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A kind of resource that AWS bills by the hour, whatever runs on the cluster.
+    """A kind of resource that AWS bills by the hour, independent of the workloads.
 
     Attributes:
-        usd_per_hour: of all `count` of them, list price in us-east-1.
+        usd_per_hour: list price in us-east-1 of all `count` resources together.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """USD per hour.
+    """The costs of a cluster in USD per hour.
 
     Attributes:
-        nodes_usd_per_hour_at_min: every pool of known price at its minimum size.
-        nodes_usd_per_hour_at_max: likewise at its maximum size.
-        unpriced_pools: names of pools that both totals leave out.
-        beside_nodes: what the plan makes that has a fixed price.
-        not_counted: what else is billed, by name.
+        nodes_usd_per_hour_at_min: all pools of known price at minimum size.
+        nodes_usd_per_hour_at_max: all pools of known price at maximum size.
+        unpriced_pools: names of the pools that both totals leave out.
+        beside_nodes: planned resources with a fixed hourly price.
+        not_counted: names of other costs that AWS bills by usage.
     """
 
     nodes_usd_per_hour_at_min: float
@@ -54,12 +54,12 @@ class Costs:
 
     @property
     def beside_usd_per_hour(self) -> float:
-        """The sum of what has a fixed price."""
+        """Return the sum of the fixed hourly prices."""
         return sum(one.usd_per_hour for one in self.beside_nodes)
 
 
 def costs(plan: Plan) -> Costs:
-    """Return what the plan costs; nothing is paid on `local`, where only the nodes have prices."""
+    """Return the costs of a plan; on `local` only the simulated nodes have prices, and nothing is billed."""
     return Costs(
         round(sum(pool.usd_per_hour_at_min or 0 for pool in plan.pools), 2),
         round(sum(pool.usd_per_hour_at_max or 0 for pool in plan.pools), 2),
@@ -82,7 +82,7 @@ def _beside(plan: Plan) -> tuple[Fixed, ...]:
 
 
 def _priced(resource: PlanResource) -> Iterator[tuple[str, int, float]]:
-    """Name, count and price of what a resource adds to the fixed costs; nothing for most."""
+    """Yield name, count and hourly price for a resource with a fixed price."""
     if resource.type in _UNIT:
         name, usd = _UNIT[resource.type]
         yield name, 1, usd

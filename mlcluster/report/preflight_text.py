@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mlcluster.aws.preflight.report import Report, Result, Status
+from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding
 from mlcluster.report.problems import problem_json, problem_text
 from mlcluster.spec.document import Document, Problem
@@ -75,13 +76,14 @@ def _closing(report: Report) -> str:
 
 
 def preflight_document(report: Report, document: Document) -> dict[str, Any]:
-    """`{apiVersion, kind: PreflightReport, target, account, region, caller, credentials, results: [...]}`."""
+    """Return `{apiVersion, kind: PreflightReport, target, account, region, caller, credentials, error, results}`."""
     return {
         **_head("eks"),
         "account": report.account_id,
         "region": report.region,
         "caller": report.caller,
         "credentials": report.source,
+        "error": None,
         "results": [
             {
                 "check": result.check,
@@ -95,9 +97,16 @@ def preflight_document(report: Report, document: Document) -> dict[str, Any]:
     }
 
 
-def nothing_to_ask(target: str) -> dict[str, Any]:
-    """The same document for a target without an AWS account: no results."""
-    return {**_head(target), "account": None, "region": None, "caller": None, "credentials": None, "results": []}
+def without_results(target: str, region: str | None = None, error: MlclusterError | None = None) -> dict[str, Any]:
+    """Return the same document where no account answered.
+
+    Args:
+        target: kind of the target.
+        region: of the account; None for a target without one.
+        error: why the account did not answer; None for a target without one.
+    """
+    nothing = {"account": None, "region": region, "caller": None, "credentials": None}
+    return {**_head(target), **nothing, "error": None if error is None else error.as_data(), "results": []}
 
 
 def _head(target: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""Money: list prices of a region on a date, never more than that."""
+"""Rules on money: list prices of a region on a date against the budget."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from mlcluster.catalog.prices import LOWEST_BOUGHT, LOWEST_REGION
+from mlcluster.catalog.prices import HIGHEST_REGION, LOWEST_BOUGHT, LOWEST_REGION, PRICE_REGION
 from mlcluster.findings import Finding, found
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, Pool
@@ -11,59 +12,96 @@ from mlcluster.plan.places import place
 _WHERE = ("budget", "maxHourlyUsd")
 
 
-def budget(plan: Plan) -> Iterator[Finding]:
-    """CST001, CST002: all pools at their maximum size and what stands beside them against the budget, USD per hour.
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """USD per hour of a pool at maximum size, or of all resources beside the nodes.
 
-    List prices of us-east-1 stand in for those of other regions and other ways to buy. Above the budget even at the
-    lowest share of them that `catalog.prices` knows, they are as certain as exact prices.
+    Attributes:
+        name: the pool, or the names of the resources.
+        usd: the list price.
+        least: the lowest possible price; the same as `usd` if the price is exact.
+        most: the highest possible price.
     """
-    most = plan.cluster.budget_usd_per_hour
-    if most is None:
+
+    name: str
+    usd: float
+    least: float
+    most: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the price cannot differ from the list price."""
+        return self.least == self.most
+
+    def __str__(self) -> str:
+        return f"{self.name} {'' if self.exact else '≈ '}${self.usd:,.2f}"
+
+
+def budget(plan: Plan) -> Iterator[Finding]:
+    """CST001, CST002: compare the budget with the cost of all pools at maximum size and of the resources beside them.
+
+    List prices of us-east-1 stand in for those of other regions and other ways to buy. `catalog.prices` bounds by how
+    much they can differ: a cost above the budget at the lowest bound is an error, one within the budget at the highest
+    bound is no finding.
+    """
+    limit = plan.cluster.budget_usd_per_hour
+    if limit is None:
         return
-    priced = [pool for pool in plan.pools if pool.price is not None]
-    beside = costs(plan).beside_usd_per_hour
-    total = sum(pool.usd_per_hour_at_max or 0 for pool in priced) + beside
-    exact = all(pool.price is not None and pool.price.exact for pool in priced)
-    certain = exact and len(priced) == len(plan.pools)
-    least = sum(_least(plan, pool) for pool in priced) + beside * (1 if exact else LOWEST_REGION)
-    figures = " + ".join(
-        [*(f"{pool.name} ${pool.usd_per_hour_at_max:,.2f}" for pool in priced), *_beside(plan, beside)]
-    )
-    if total > most:
-        over = certain or least > most
-        bound = "" if certain or not over else f"; even at the lowest prices that AWS may ask it is ${least:,.2f}"
-        yield found(
-            "CST001" if over else "CST002",
-            _WHERE,
-            f"at maximum size the nodes cost {'' if certain else '≈ '}${total:,.2f} an hour ({figures}), "
-            f"the budget is ${most:,.2f}{bound}{_left_out(plan)}",
-            "Lower maxSize or raise the budget.",
-        )
-    elif not certain:
-        yield found(
-            "CST002",
-            _WHERE,
-            f"the budget of ${most:,.2f} cannot be proven: "
-            + (f"prices are unknown or another region's ({figures})" if priced else "no price is known")
-            + _left_out(plan),
-            "compare with your own prices",
-        )
+    figures = [_of_pool(plan, pool) for pool in plan.pools if pool.price is not None] + _beside(plan)
+    least, total, most = (sum(getattr(one, name) for one in figures) for name in ("least", "usd", "most"))
+    unpriced = costs(plan).unpriced_pools
+    if not figures:
+        message = f"{_no_price(unpriced)}, so the budget of ${limit:,.2f} cannot be checked{_left_out(plan)}"
+        yield found("CST002", _WHERE, message, "Compare the budget with your own prices.")
+    elif total > limit:
+        bound = "" if least == most else f"; the lowest possible price is ${least:,.2f}"
+        message = f"{_cost(plan, figures)}, above the budget of ${limit:,.2f}{_notes(plan, figures, bound)}"
+        yield found("CST001" if least > limit else "CST002", _WHERE, message, "Lower `maxSize`, or raise the budget.")
+    elif most > limit or unpriced:
+        bound = f"; the highest possible price is ${most:,.2f}" if most > limit and not unpriced else ""
+        message = f"{_cost(plan, figures)}, within the budget of ${limit:,.2f}{_notes(plan, figures, bound)}"
+        yield found("CST002", _WHERE, message, "Compare the figures with your own prices.")
 
 
-def _least(plan: Plan, pool: Pool) -> float:
-    """Return the least that a pool may cost at its maximum size; on `existing` its nodes may be bought in any way."""
+def _of_pool(plan: Plan, pool: Pool) -> _Figure:
+    """Return the figure of a pool that has a price; on `existing` its nodes may be bought in any way."""
     cost = pool.usd_per_hour_at_max or 0
     if pool.price is None or pool.price.exact:
-        return cost
+        return _Figure(pool.name, cost, cost, cost)
     bought = min(LOWEST_BOUGHT.values()) if plan.cluster.target == "existing" else LOWEST_BOUGHT[pool.capacity_type]
-    here = 1 if plan.cluster.region == pool.price.region else LOWEST_REGION
-    return cost * bought * here
+    here = plan.cluster.region == pool.price.region
+    least, most = (1.0, 1.0) if here else (LOWEST_REGION, HIGHEST_REGION)
+    return _Figure(pool.name, cost, cost * bought * least, cost * most)
 
 
-def _beside(plan: Plan, usd: float) -> list[str]:
-    """Return the figure for what the plan makes beside nodes, e.g. "control plane and network $0.15"."""
-    names = [one.name for one in costs(plan).beside_nodes]
-    return [f"{', '.join(names)} ${usd:,.2f}"] if usd else []
+def _beside(plan: Plan) -> list[_Figure]:
+    """Return the figure of the resources beside the nodes, e.g. "EKS control plane, NAT gateway $0.15"."""
+    cost = costs(plan)
+    if not cost.beside_nodes:
+        return []
+    usd = cost.beside_usd_per_hour
+    least, most = (1.0, 1.0) if plan.cluster.region == PRICE_REGION else (LOWEST_REGION, HIGHEST_REGION)
+    return [_Figure(", ".join(one.name for one in cost.beside_nodes), usd, usd * least, usd * most)]
+
+
+def _cost(plan: Plan, figures: list[_Figure]) -> str:
+    """Return the total and its parts, as a clause."""
+    what = "the cluster costs" if costs(plan).beside_nodes else "the nodes cost"
+    at_least = "at least " if costs(plan).unpriced_pools else ""
+    about = "" if all(one.exact for one in figures) else "≈ "
+    total = sum(one.usd for one in figures)
+    return f"at maximum size {what} {at_least}{about}${total:,.2f} an hour ({' + '.join(map(str, figures))})"
+
+
+def _notes(plan: Plan, figures: list[_Figure], bound: str) -> str:
+    """Return what the figures stand for and leave out; "" or clauses that begin with a semicolon."""
+    about = "" if all(one.exact for one in figures) else f"; ≈ marks on-demand list prices of {PRICE_REGION}"
+    unpriced = costs(plan).unpriced_pools
+    return f"{about}{bound}{f'; {_no_price(unpriced)}' if unpriced else ''}{_left_out(plan)}"
+
+
+def _no_price(pools: tuple[str, ...]) -> str:
+    return f"no price is known for pool{'' if len(pools) == 1 else 's'} {', '.join(pools)}"
 
 
 def _left_out(plan: Plan) -> str:
@@ -72,7 +110,7 @@ def _left_out(plan: Plan) -> str:
 
 
 def unknown_prices(plan: Plan) -> Iterator[Finding]:
-    """CST003: a pool whose price nobody knows."""
+    """CST003: neither the catalog nor the spec has a price for the pool."""
     for pool in plan.pools:
         if pool.price is None and plan.cluster.target != "existing":
             yield found(

@@ -110,9 +110,9 @@ def _unknown_key(error: _Error) -> Problem:
         kind for kind in KINDS if holder == ("target",) and key in known_keys(holder, {"target": {"kind": kind}})
     ]
     if of_other:
-        return Problem(
-            error.loc, f"unknown key on target {data['target']['kind']}", f"it is for {of_other[0]}", key=True
-        )
+        noun = "target has" if len(of_other) == 1 else "targets have"
+        hint = f"remove it; only the {' and '.join(of_other)} {noun} this key"
+        return Problem(error.loc, f"unknown key on target {data['target']['kind']}", hint, key=True)
     if inside:
         return Problem(error.loc, "unknown key", f"it belongs under {inside}", key=True)
     hint = did_you_mean(key, known, otherwise=f"known here: {listed(known, 20)}")

@@ -31,7 +31,7 @@ def ask_account(reading: Reading, screen: Screen) -> None:
 
     found = preflight_findings(reading, screen.progress)
     if found is None:
-        screen.say("the AWS account was not asked: there are no credentials in the environment")
+        screen.say("skipped the AWS preflight: found no AWS credentials")
     else:
         tell(reading, found, screen)
 

@@ -54,13 +54,18 @@ def _spec(path: Path) -> tuple[Reading | None, list[Check]]:
     try:
         reading = read(path)
     except SpecInvalidError as error:
+        first = error.problems[0]
+        if first.line is None and not first.path:  # the file cannot be read at all
+            fix = first.hint[:1].upper() + first.hint[1:] or hint
+            return None, [problem(SPEC, f"{path}: {first.message}", fix)]
         count = len(error.problems) + error.more
         return None, [problem(SPEC, f"{path} has {count} problem{'' if count == 1 else 's'}", hint)]
     except MlclusterError as error:
         return None, [problem(SPEC, error.happened, error.hint)]
     blocking = [finding for finding in reading.findings if finding.blocks]
     if blocking:
-        return reading, [problem(SPEC, f"{path}: {', '.join(dict.fromkeys(one.id for one in blocking))}", hint)]
+        identifiers = ", ".join(dict.fromkeys(one.id for one in blocking))
+        return reading, [problem(SPEC, f"{path} has errors that stop `up`: {identifiers}", hint)]
     return reading, [ok(SPEC, f"{path} is valid")]
 
 

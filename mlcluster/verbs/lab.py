@@ -70,7 +70,12 @@ def status(
     """Show the processes of a lab and what they answer."""
     from mlcluster.lab.lab import list_labs
 
-    found = list_labs() if every else [_lab(_chosen(name)).status()]
+    try:
+        found = list_labs() if every else [_lab(_chosen(name)).status()]
+    except MlclusterError as error:
+        if output is Output.JSON:
+            typer.echo(json.dumps(error.as_document(), indent=2))
+        raise
     if output is Output.TEXT:
         typer.echo("\n\n".join(status_text(one) for one in found) if found else "no labs")
     elif every:

@@ -124,7 +124,7 @@ def _kept(lab: "Lab", progress: Progress) -> Iterator[None]:
             if not account:
                 raise
             happened = f"{error.happened} ({account})"
-            hint = "run the same command again: it starts what has ended and continues"
+            hint = "Run the same command again: it starts the processes that ended, and continues."
             raise MlclusterError(error.doing, happened, hint, exit_code=error.exit_code) from error
 
 
@@ -171,7 +171,8 @@ def _existing(reading: Reading) -> tuple[str, str | None]:
     if target.kubeconfig and not path.is_absolute():
         path = reading.path.parent / path
     if not path.is_file():
-        raise MlclusterError("opening the cluster", f"there is no kubeconfig {path}", "set target.kubeconfig")
+        hint = "Set `target.kubeconfig`, or KUBECONFIG."
+        raise MlclusterError("opening the cluster", f"there is no kubeconfig {path}", hint)
     return str(path.absolute()), target.context
 
 

@@ -23,12 +23,12 @@ _DOING = "installing plugins"
 
 
 def list_plugins(path: Path | None, output: str) -> ExitCode:
-    """Print which plugins a spec needs, or which there are for any, and where each is."""
+    """Print where each plugin is that a spec needs; without a spec those of `eks`, and the optional ones."""
     found = presences(None if path is None else read(path))
     if output == "json":
         print_result(json.dumps(plugins_document(found, str(plugins.user_home())), indent=2))
     else:
-        print_result(plugins_text(found, color=use_color()))
+        print_result(plugins_text(found, _spelled(path), color=use_color()))
     return ExitCode.OK
 
 
@@ -37,8 +37,10 @@ def install_plugins(
 ) -> ExitCode:
     """Install the plugins that are missing, from `source` or from the network.
 
+    An optional plugin is installed only from `source`.
+
     Args:
-        path: the spec whose plugins are wanted; None for those of every target.
+        path: the spec whose plugins are wanted; None for those of an `eks` spec with default settings.
         source: a directory with archives, or one archive; None to download.
         output: text or jsonl.
         engine: finds the pulumi executable.
@@ -49,20 +51,21 @@ def install_plugins(
     screen = Screen(output, color=use_color())
     found = presences(None if path is None else read(path))
     missing = [one.pin for one in found if not one.usable]
+    needed = [pin for pin in missing if not pin.optional]
     chosen = None if source is None else _chosen(missing, found, source)
-    wanted = missing if chosen is None else [pin for pin in missing if pin in chosen]
+    wanted = needed if chosen is None else [pin for pin in missing if pin in chosen]
     if wanted:
         _install(wanted, chosen, engine(screen.progress), screen.progress)
-    _refuse_missing([pin for pin in missing if pin not in wanted], source)
+    _refuse_missing([pin for pin in needed if pin not in wanted], source)
     now = presences(None if path is None else read(path))
-    text = plugins_text(now, color=use_color()).rstrip("\n")
+    text = plugins_text(now, _spelled(path), color=use_color()).rstrip("\n")
     done = {"installed": [{"name": pin.name, "version": pin.version} for pin in wanted]}
     screen.result("PluginsInstalled", text, {**done, "home": str(plugins.user_home())})
     return ExitCode.OK
 
 
 def presences(reading: Reading | None) -> list[Presence]:
-    """Return where each plugin is that this spec, or any spec, needs."""
+    """Return where each plugin is that this spec needs; without a spec each that any spec may need."""
     attached = plugins.attached()
     if reading is None:
         return look_for(all_plugins(), "builtin", {})
@@ -71,13 +74,17 @@ def presences(reading: Reading | None) -> list[Presence]:
     return look_for(pins, cluster.kubernetes_provider, attached)
 
 
+def _spelled(path: Path | None) -> str:
+    return "" if path is None else str(path)
+
+
 def _chosen(missing: Sequence[PluginPin], found: Sequence[Presence], source: Path) -> dict[PluginPin, Archive]:
     """The archive for each missing plugin that `source` has."""
     archives = archives_at(source)
     if not source.is_dir() and not any(archives[0].holds(one.pin) for one in found):
-        known = ", ".join(one.pin.title for one in found) or "no plugin at all"
-        happened = f"{source} is {archives[0].name} v{archives[0].version}, and what is needed is {known}"
-        raise MlclusterError(_DOING, happened, "See `mlcluster plugins list`.")
+        known = ", ".join(one.pin.title for one in found) or "none"
+        happened = f"{source} is {archives[0].name} v{archives[0].version}; the plugins to install are {known}"
+        raise MlclusterError(_DOING, happened, "Give an archive of one of these plugins, in this version.")
     return {pin: archive for pin in missing if (archive := archive_of(pin, archives))}
 
 

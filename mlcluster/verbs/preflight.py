@@ -11,11 +11,11 @@ from pathlib import Path
 from mlcluster.aws.preflight import Report, check
 from mlcluster.aws.session import Account, has_credentials, open_account
 from mlcluster.checks.model import Check, State
-from mlcluster.errors import ExitCode
+from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.findings import Finding
 from mlcluster.progress import Progress
 from mlcluster.report.checks_text import checks_json, checks_text
-from mlcluster.report.preflight_text import nothing_to_ask, preflight_document, preflight_text
+from mlcluster.report.preflight_text import preflight_document, preflight_text, without_results
 from mlcluster.report.progress import for_terminal
 from mlcluster.spec.eks import EksTarget
 from mlcluster.verbs.output import print_result, use_color
@@ -74,10 +74,14 @@ def _account_blocks(
             f"{reading.path}: preflight asks an AWS account, and a target of kind {target.kind} has none; "
             f"`mlcluster preview {reading.path}` checks the cluster"
         )
-        document = {**nothing_to_ask(target.kind), "machine": checks_json(checks)}
+        document = {**without_results(target.kind), "machine": checks_json(checks)}
         print_result(json.dumps(document, indent=2) if output == "json" else said)
         return False
-    report = _ask(reading, target, progress, opened)
+    try:
+        report = _ask(reading, target, progress, opened)
+    except MlclusterError as error:
+        error.document = {**without_results(target.kind, target.region, error), "machine": checks_json(checks)}
+        raise
     if output == "json":
         document = {**preflight_document(report, reading.document), "machine": checks_json(checks)}
         print_result(json.dumps(document, indent=2))

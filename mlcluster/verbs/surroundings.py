@@ -5,8 +5,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from mlcluster.aws.session import has_credentials, open_account
-from mlcluster.checks.model import Check, Question, ok, problem, warning
+from mlcluster.aws.session import open_account, require_credentials
+from mlcluster.checks.model import Check, Question, ok, warning
 from mlcluster.checks.stacks import BACKEND, file_backend_check, lock_checks, remote_backend_check
 from mlcluster.engine.locks import read_locks
 from mlcluster.kube.client import Kube
@@ -74,9 +74,7 @@ def _credentials(reading: Reading) -> list[Check]:
     target = reading.spec.target
     if not isinstance(target, EksTarget):
         return []
-    if not has_credentials(target.region, target.profile):
-        fix = "Set AWS_PROFILE or `target.profile`, or log in, e.g. with `aws sso login`."
-        return [problem(CREDENTIALS, "there are none in the environment or the AWS configuration", fix)]
+    require_credentials(target.region, target.profile)
     account = open_account(target.region, target.profile, target.account_id)
     return [ok(CREDENTIALS, f"account {account.account_id} as {account.caller} ({account.source})")]
 
@@ -90,7 +88,7 @@ def _cluster(reading: Reading) -> list[Check]:
             return [warning(CLUSTER, f"lab {lab.name} is {status.state}: {status.note}", fix)]
     found = kubeconfig_of(reading)
     if found is None:
-        return [ok(CLUSTER, f"none runs yet; `mlcluster up {reading.path}` makes it")]
+        return [ok(CLUSTER, f"there is no cluster yet; `mlcluster up {reading.path}` creates it")]
     kubeconfig, context = found
     with Kube.from_kubeconfig(Path(kubeconfig), context) as kube:
         preflight(kube, permissions=PERMISSIONS)

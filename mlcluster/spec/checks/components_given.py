@@ -1,4 +1,4 @@
-"""What is written under a component and would be passed over, or mean nothing to what it is handed to."""
+"""Checks of settings under `components` that mlcluster or the chart would ignore."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _LONGEST = 366 * 24 * 3600
 
 
 def components_given_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Components that are empty, values for what is not installed, times and sizes of nothing."""
+    """Yield the problems of empty components, of values for a component that is not installed, and of zero amounts."""
     for name in sorted(spec.components.model_fields_set):
         yield from _component(spec, name)
     yield from _times(spec)
@@ -40,13 +40,13 @@ def _component(spec: ClusterSpec, name: str) -> Iterator[Problem]:
 @as_far_as_known
 def _values(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
     if not settings.install and settings.values and here[-2] not in WITHOUT_CHARTS:
-        message = "it is there already, and mlcluster changes nothing of it: nobody would read these"
-        yield Problem(here, message, "remove them, or install: false", key=True)
+        message = "mlcluster does not install this component (install: false), so these values would have no effect"
+        yield Problem(here, message, "remove them, or remove install: false", key=True)
 
 
 @as_far_as_known
 def _dotted(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
-    """`a.b: 1`, as `helm --set` has it, is to Helm a value of that very name, which no chart reads."""
+    """Yield a problem for each name with dots: `a.b: 1` nests only in `helm --set`, in values it is one name."""
     for name in settings.values:
         parts = name.split(".")
         if len(parts) > 1:

@@ -1,4 +1,4 @@
-"""What the autoscaler of an `eks` cluster cannot know of a pool, or cannot be told.
+"""Checks of node pools on `eks` against the limits of the cluster's autoscaler.
 
 Sources: AWS Auto Scaling quotas (50 tags a group, keys of 128 characters).
 """
@@ -15,12 +15,12 @@ from mlcluster.spec.pools import NodePool
 _TAG_PREFIX = "k8s.io/cluster-autoscaler/node-template/label/"
 _LONGEST_TAG = 128
 _MOST_TAGS = 50
-_OUR_TAGS = 20
-"""Discovery, resources, scale-down settings and what EKS itself puts on a group, at most."""
+_OTHER_TAGS = 20
+"""At most this many tags for discovery, resources and scale-down settings, those of EKS included."""
 
 
 def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Pools that their autoscaler would never grow, or whose group has no room for what it must know."""
+    """Yield the problems of pools that the autoscaler never grows, or whose labels do not fit the group's tags."""
     target = spec.target
     if target.kind != "eks":
         return
@@ -41,8 +41,9 @@ def _known_by_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pro
 @as_far_as_known
 def _never_grown(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
-        message = f"quotas count {pool.max_size} nodes, and with autoscaler none nobody starts more than minSize"
-        yield Problem((*here, "maxSize"), message, f"minSize: {pool.max_size}, or an autoscaler")
+        message = f"quotas count {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
+        hint = f"set minSize: {pool.max_size}, or choose an autoscaler"
+        yield Problem((*here, "maxSize"), message, hint)
 
 
 @as_far_as_known
@@ -71,7 +72,7 @@ def _provisioned(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Probl
 
 
 def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """Before a node exists Karpenter knows its GPUs and EFA interfaces by number, and nothing else of it."""
+    """Yield problems for a growing pool: before a node exists, Karpenter counts only its GPUs and EFA interfaces."""
     unknown: dict[tuple[str, ...], bool] = {
         ("hugepages2Mi",): bool(pool.hugepages_2mi),
         ("network", "efa"): pool.network.efa,
@@ -83,21 +84,21 @@ def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for path, given in unknown.items():
         if given:
             what = why.get(path[-1], "shares of a GPU")
-            message = f"Karpenter does not know {what} before a node is there, and starts none for them"
+            message = f"Karpenter does not know {what} before a node exists, and starts no node for them"
             hint = f"minSize: {pool.max_size} for a fixed size, or autoscaler: clusterAutoscaler"
             yield Problem((*here, *path), message, hint, key=path[-1] != "efa")
 
 
 @as_far_as_known
 def _tags(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """Labels and taints become tags of the Auto Scaling group, so that a pool is known while it has no nodes."""
+    """Yield problems for labels and taints that do not fit the group's tags, which describe a pool without nodes."""
     longest = _LONGEST_TAG - len(_TAG_PREFIX)
     keys = [((*here, "labels", key), key, True) for key in pool.labels]
     keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
     for loc, key, about in keys:
         if len(key) > longest:
-            message = f"a key of {len(key)} characters does not fit the tag by which the autoscaler knows it"
+            message = f"a key of {len(key)} characters does not fit the tag that the autoscaler reads it from"
             yield Problem(loc, message, f"at most {longest} characters", key=about)
-    if len(keys) + _OUR_TAGS > _MOST_TAGS:
+    if len(keys) + _OTHER_TAGS > _MOST_TAGS:
         message = f"{len(keys)} labels and taints do not fit the {_MOST_TAGS} tags of an Auto Scaling group"
-        yield Problem((*here, "labels"), message, f"at most {_MOST_TAGS - _OUR_TAGS} of both", key=True)
+        yield Problem((*here, "labels"), message, f"at most {_MOST_TAGS - _OTHER_TAGS} of both", key=True)

@@ -112,7 +112,7 @@ def test_another_account_than_expected(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_credentials_at_all(config: Any) -> None:
     config()
     assert not has_credentials(REGION)
-    with pytest.raises(CredentialsError, match="there are none") as caught:
+    with pytest.raises(CredentialsError, match="found no AWS credentials") as caught:
         open_account(REGION)
     assert "aws configure sso" in caught.value.hint
 

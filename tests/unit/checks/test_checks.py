@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcluster.aws.cli import AwsCli
-from mlcluster.checks.model import Check, Question, State, ok, problem, run, warning
+from mlcluster.checks.model import Check, Question, State, not_needed, ok, problem, run, warning
 from mlcluster.checks.plugins import plugin_checks
 from mlcluster.checks.programs import Program, aws_cli_check, engine_check, helm_check, lab_check
 from mlcluster.checks.stacks import file_backend_check, lock_checks, remote_backend_check
@@ -88,7 +88,7 @@ class TestHelm:
 
 def test_programs_of_the_lab() -> None:
     assert lab_check([], "", "", needed=True).state is State.OK
-    assert lab_check(["etcd"], "", "", needed=False).state is State.OK
+    assert lab_check(["etcd"], "", "", needed=False).state is State.NOT_NEEDED
     with_go = lab_check(["etcd", "kueue"], "Go 1.26.6 (/usr/bin/go)", "ten minutes", needed=True)
     assert (with_go.state, with_go.found) == (State.WARNING, "not built: etcd, kueue")
     assert "with Go 1.26.6" in with_go.fix
@@ -99,7 +99,7 @@ def test_the_aws_cli() -> None:
     fitting = AwsCli(Path("/usr/bin/aws"), (2, 7, 0), "")
     missing = AwsCli(None, None, "the AWS CLI (`aws`) is not on PATH")
     assert aws_cli_check(fitting, needed=True) == ok("AWS CLI", "aws 2.7.0 (/usr/bin/aws)")
-    assert aws_cli_check(missing, needed=False).state is State.OK
+    assert aws_cli_check(missing, needed=False).state is State.NOT_NEEDED
     needed = aws_cli_check(missing, needed=True)
     assert needed.state is State.PROBLEM
     assert needed.fix.startswith("Install AWS CLI 2.7 or newer")
@@ -117,7 +117,24 @@ def test_plugins() -> None:
             "Run `mlcluster plugins install a.yaml`.",
         )
     ]
-    assert plugin_checks([missing], "")[0].state is State.OK
+    assert plugin_checks([there], "") == plugin_checks([there], "a.yaml")
+    assert plugin_checks([missing], "") == [
+        not_needed("plugin eks v4.4.0", "not finished; needed only for `target.kind: eks`")
+    ]
+    optional = PluginPin("kubernetes", "4.34.2", ("x",), optional=True)
+    (found,) = plugin_checks([Presence(optional, PluginState.MISSING, "/home/plugins/y")], "")
+    assert found.found == "not installed; needed only for `kubernetesProvider: official`"
+
+
+def test_a_check_that_is_not_needed_counts_neither_as_ok_nor_as_a_problem() -> None:
+    checks = [ok("disk", "fine"), not_needed("plugin eks v4.4.0", "not installed")]
+    assert checks_text(checks, color=False).splitlines() == [
+        "ok          disk               fine",
+        "not needed  plugin eks v4.4.0  not installed",
+        "1 ok, 1 not needed",
+    ]
+    document = doctor_document(checks, None)
+    assert (document["healthy"], document["checks"][1]["state"]) == (True, "notNeeded")
 
 
 class TestDirectories:
@@ -177,7 +194,7 @@ class TestLocks:
         return found
 
     def test_none(self) -> None:
-        assert lock_checks([("mlcluster-platform", [])], "a.yaml") == [ok("locks", "none is held")]
+        assert lock_checks([("mlcluster-platform", [])], "a.yaml") == [ok("locks", "no lock is held")]
 
     def test_a_holder_that_runs(self) -> None:
         found = self._one(alive=True)

@@ -56,7 +56,7 @@ def test_only_archives_for_another_platform(tmp_path: Path) -> None:
 
 
 def test_no_such_place_and_a_name_that_says_nothing(tmp_path: Path) -> None:
-    with pytest.raises(MlclusterError, match="there is no"):
+    with pytest.raises(MlclusterError, match="does not exist"):
         archives_at(tmp_path / "gone")
     renamed = make_archive(tmp_path, "aws", "7.51.1").rename(tmp_path / "aws.tgz")
     with pytest.raises(MlclusterError, match="does not say which plugin"):

@@ -47,6 +47,11 @@ def test_versions_are_those_that_the_programs_register() -> None:
     assert kubernetes_provider.VERSION == SDK_VERSION
 
 
+def test_only_the_official_provider_is_optional() -> None:
+    assert [pin.title for pin in all_plugins() if pin.optional] == [f"kubernetes v{SDK_VERSION}"]
+    assert not all_plugins()[-1].needed_by[1:]
+
+
 @pytest.mark.parametrize("name", ["aws", "eks", "kubernetes"])
 def test_the_version_of_a_package_is_the_one_of_its_plugin(name: str) -> None:
     path = distribution(f"pulumi-{name}").locate_file(f"pulumi_{name}/pulumi-plugin.json")

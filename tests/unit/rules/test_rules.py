@@ -9,8 +9,9 @@ from mlcluster.findings import Finding, Severity
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
 from mlcluster.rules import findings
+from mlcluster.rules.cost import budget
 from mlcluster.spec.cluster import ClusterSpec
-from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, cluster
+from tests.specs import EXISTING, LOCAL, SHAPE, SHARED, SYSTEM, TRAIN, Data, cluster
 
 pytestmark = pytest.mark.unit
 
@@ -92,9 +93,9 @@ class TestCST001:
         assert finding.severity is Severity.ERROR
         assert finding.place == ("budget", "maxHourlyUsd")
         beside = "EKS control plane, public IPv4 address, KMS key, NAT gateway $0.15"
-        assert f"the nodes cost $442.08 an hour (train $440.32 + system $1.61 + {beside})" in finding.message
+        assert f"the cluster costs $442.08 an hour (train $440.32 + system $1.61 + {beside})" in finding.message
         beyond = "EBS volumes, load balancers, data transfer, CloudWatch logs"
-        assert f", the budget is $400.50; not counted: {beyond}" in finding.message
+        assert f"), above the budget of $400.50; not counted: {beyond}" in finding.message
         assert finding.blocks
 
     def test_exactly_the_budget(self) -> None:
@@ -108,7 +109,7 @@ class TestCST001:
         """Twenty times over the budget by the prices of us-east-1 is over it everywhere."""
         (finding,) = of_kind("CST001", TRAIN, target={**EKS, "region": region}, budget={"maxHourlyUsd": 22.0})
         assert finding.blocks
-        assert "even at the lowest prices that AWS may ask it is $220." in finding.message
+        assert "; the lowest possible price is $220." in finding.message
 
     def test_a_region_may_be_cheap_enough(self) -> None:
         assert not of_kind("CST001", TRAIN, target={**EKS, "region": "us-west-2"}, budget={"maxHourlyUsd": 230.0})
@@ -118,7 +119,8 @@ class TestCST001:
         bought = {"type": kind, **({"reservationId": "cr-0abc"} if kind == "reservation" else {})}
         pool = {**SYSTEM, "maxSize": 40, "capacity": bought}
         (finding,) = of_kind("CST002", pool, target=EKS, budget={"maxHourlyUsd": budget})
-        assert "the nodes cost ≈ $" in finding.message
+        assert "the cluster costs ≈ $" in finding.message
+        assert "; the lowest possible price is $" in finding.message
         assert of_kind("CST001", pool, target=EKS, budget={"maxHourlyUsd": budget / 2})
 
     def test_nodes_of_an_existing_cluster_may_be_bought_in_any_way(self) -> None:
@@ -126,26 +128,62 @@ class TestCST001:
         assert of_kind("CST001", TRAIN, target=EXISTING, budget={"maxHourlyUsd": 21.0})
 
 
+def _without_prices(region: str) -> Plan:
+    """A plan whose resources beside the nodes cost more than its budget, and whose pools have no price."""
+    plan = build(spec_of(SYSTEM, target={**EKS, "region": region}, budget={"maxHourlyUsd": 0.1}))
+    return replace(plan, pools=tuple(replace(pool, price=None) for pool in plan.pools))
+
+
 class TestCST002:
     def test_another_regions_prices_above_the_budget(self) -> None:
         (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 400.0})
         assert finding.severity is Severity.WARNING
-        assert "cost ≈ $440.32 an hour (train $440.32), the budget is $400.00" in finding.message
+        assert finding.message == (
+            "at maximum size the nodes cost ≈ $440.32 an hour (train ≈ $440.32), above the budget of $400.00; "
+            "≈ marks on-demand list prices of us-east-1; the lowest possible price is $220.16"
+        )
+        assert finding.hint == "Lower `maxSize`, or raise the budget."
 
-    def test_another_regions_prices_within_the_budget_prove_nothing(self) -> None:
+    def test_another_regions_prices_may_be_above_the_budget(self) -> None:
         (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 1000.0})
-        assert "cannot be proven: prices are unknown or another region's (train $440.32)" in finding.message
+        assert finding.message == (
+            "at maximum size the nodes cost ≈ $440.32 an hour (train ≈ $440.32), within the budget of $1,000.00; "
+            "≈ marks on-demand list prices of us-east-1; the highest possible price is $1,320.96"
+        )
+
+    @pytest.mark.parametrize("target", [LOCAL, EXISTING, {**EKS, "region": "us-west-2"}])
+    def test_a_budget_that_every_region_keeps(self, target: Data) -> None:
+        assert not of_kind("CST002", TRAIN, target=target, budget={"maxHourlyUsd": 1400.0})
 
     def test_no_price_at_all(self) -> None:
         (finding,) = of_kind("CST002", priced(None), budget={"maxHourlyUsd": 1.0})
-        assert finding.message == "the budget of $1.00 cannot be proven: no price is known"
+        assert finding.message == "no price is known for pool own, so the budget of $1.00 cannot be checked"
+
+    def test_a_pool_without_a_price_makes_the_total_a_lower_bound(self) -> None:
+        (finding,) = of_kind("CST002", priced(None), TRAIN, budget={"maxHourlyUsd": 5000.0})
+        assert "the nodes cost at least ≈ $440.32 an hour" in finding.message
+        assert "; no price is known for pool own" in finding.message
+        assert "possible price" not in finding.message
+
+    def test_exact_and_estimated_figures_are_told_apart(self) -> None:
+        (finding,) = of_kind("CST002", priced(10.0), TRAIN, budget={"maxHourlyUsd": 1000.0})
+        assert "(own $20.00 + train ≈ $440.32)" in finding.message
+
+    def test_resources_beside_the_nodes_are_estimated_in_another_region(self) -> None:
+        """Their prices are those of us-east-1, also where no pool has a price."""
+        (finding,) = budget(_without_prices("us-west-2"))
+        assert finding.id == "CST002"
+        assert "the cluster costs at least ≈ $0.15 an hour (EKS control plane, " in finding.message
+        assert [finding.id for finding in budget(_without_prices("us-east-1"))] == ["CST001"]
 
     def test_certain_prices_within_the_budget(self) -> None:
         assert not of_kind("CST002", SYSTEM, target=EKS, budget={"maxHourlyUsd": 2.0})
 
     def test_spot_is_not_the_list_price(self) -> None:
+        """It can be lower, and is not higher: within the budget by the list price is within the budget."""
         spot = {**SYSTEM, "capacity": {"type": "spot"}}
-        assert of_kind("CST002", spot, target=EKS, budget={"maxHourlyUsd": 2.0})
+        assert not of_kind("CST002", spot, target=EKS, budget={"maxHourlyUsd": 2.0})
+        assert of_kind("CST002", spot, target=EKS, budget={"maxHourlyUsd": 1.7})
 
 
 class TestCST003:

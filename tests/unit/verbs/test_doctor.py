@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.aws.refusals import CredentialsError
 from mlcluster.checks.model import Check, Question, State, ok
 from mlcluster.engine.home import StackHome
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.progress import Silent
 from mlcluster.verbs.doctor import diagnose, doctor
 from mlcluster.verbs.machine import machine_questions
+from mlcluster.verbs.preflight import preflight_of
 from mlcluster.verbs.prerequisites import prerequisites, require
 from mlcluster.verbs.reading import Reading, read
 from mlcluster.verbs.surroundings import cluster_questions
@@ -69,9 +71,14 @@ class TestMachine:
         assert (document["kind"], document["spec"], document["healthy"]) == ("DoctorReport", None, True)
         states = {entry["check"]: entry["state"] for entry in document["checks"]}
         assert states["engine"] == "warning"
-        assert states["AWS CLI"] == "ok"
+        assert states["AWS CLI"] == states["lab programs"] == states["plugin eks v4.4.0"] == "notNeeded"
+        assert {name for name, state in states.items() if state == "ok"} == {
+            "helm",
+            "state directory",
+            "cache directory",
+        }
         assert {"state directory", "cache directory", "lab programs", "plugin eks v4.4.0"} <= states.keys()
-        assert all(entry["fix"] for entry in document["checks"] if entry["state"] != "ok")
+        assert all(entry["fix"] for entry in document["checks"] if entry["state"] in {"warning", "problem"})
 
     def test_programs_on_path(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.260.0")
@@ -80,7 +87,7 @@ class TestMachine:
         found = _by_name(diagnose(None, Silent()))
         assert found["engine"].found == f"pulumi 3.260.0 ({programs / 'pulumi'})"
         assert found["helm"].found == f"helm 3.18.0 ({programs / 'helm'})"
-        assert "2.6.0, too old; only target eks needs it" in found["AWS CLI"].found
+        assert "2.6.0, too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
 
     def test_an_engine_that_does_not_fit(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.100.0")
@@ -95,7 +102,16 @@ class TestSpec:
         checks = diagnose(broken, Silent(), lambda _reading: [Question("a", lambda: [ok("a", "x")])], _quiet)
         assert [(check.name, check.state) for check in checks] == [("spec", State.PROBLEM), ("a", State.OK)]
         assert "mlcluster validate" in checks[0].fix
-        assert diagnose(tmp_path / "gone.yaml", Silent(), _quiet, _quiet)[0].state is State.PROBLEM
+
+    def test_a_spec_that_does_not_exist(self, spec: Callable[..., Path]) -> None:
+        path = spec(LOCAL)
+        (check,) = diagnose(path.with_name("clutser.yaml"), Silent(), _quiet, _quiet)
+        assert (check.state, check.found) == (State.PROBLEM, f"{path.with_name('clutser.yaml')}: there is no such file")
+        assert check.fix == f"Did you mean {path}?"
+
+    def test_an_error_finding_is_named(self, spec: Callable[..., Path]) -> None:
+        (check,) = diagnose(spec(EKS), Silent(), _quiet, _quiet)
+        assert check.found.endswith("cluster.yaml has errors that stop `up`: NET002")
 
     def test_eks(self, programs: Path, spec: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
         _program(programs, "aws", "aws-cli/1.23.0 Python/3.8")
@@ -108,6 +124,13 @@ class TestSpec:
         assert f"mlcluster plugins install {path}" in found["plugin eks v4.4.0"].fix
         assert found["locks"].state is found["cluster"].state is State.OK
         assert "fix: Install AWS CLI 2.7" in capsys.readouterr().out
+
+    def test_missing_credentials_read_as_in_preflight(self, spec: Callable[..., Path]) -> None:
+        reading = read(spec(EKS))
+        found = _by_name(diagnose(reading.path, Silent()))["AWS credentials"]
+        with pytest.raises(CredentialsError) as caught:
+            preflight_of(reading, "json", Silent(), machine=lambda _reading: [])
+        assert (found.found, found.fix) == (caught.value.happened, caught.value.hint)
 
     def test_existing(self, spec: Callable[..., Path]) -> None:
         found = _by_name(diagnose(spec(EXISTING), Silent()))

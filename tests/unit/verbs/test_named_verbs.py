@@ -18,6 +18,15 @@ def _verbs() -> dict[str, set[str]]:
     return {name: set(getattr(command, "commands", ())) for name, command in getattr(root, "commands", {}).items()}
 
 
+def test_an_optional_argument_has_one_pair_of_brackets() -> None:
+    root = typer.main.get_command(app)
+    commands = [*root.commands.values(), *root.commands["plugins"].commands.values()]  # type: ignore[attr-defined]
+    with typer.Context(root) as context:
+        usages = [" ".join(command.collect_usage_pieces(context)) for command in commands]
+    assert any("[FILE]" in usage for usage in usages)
+    assert not any("[[" in usage for usage in usages)
+
+
 @pytest.mark.parametrize("where", ["mlcluster", "docs", "templates", "README.md"])
 def test_named_verbs_exist(where: str, project_root: Path) -> None:
     place = project_root / where

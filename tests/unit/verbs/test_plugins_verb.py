@@ -35,6 +35,10 @@ FULL = (
 )
 CUT = "error: installing [resource plugin kubernetes-4.34.2] from cut.tar.gz: extracting: unexpected EOF\n"
 DENIED = "error: open /x/plugins/resource-kubernetes-v4.34.2.lock: permission denied\n"
+OPTIONAL = (
+    "kubernetes v4.34.2 is optional: only for `kubernetesProvider: official`; "
+    "`mlcluster plugins install FILE` installs it for a spec with this setting"
+)
 OFFICIAL = {**EXISTING, "kubernetesProvider": "official"}
 
 
@@ -67,6 +71,23 @@ def _engine(directory: Path, words: str, code: int) -> Callable[[Progress], Path
     return lambda _progress: program
 
 
+def _installing(directory: Path) -> Callable[[Progress], Path]:
+    """A program that installs an empty plugin of the name and version that it is asked for."""
+    program = directory / "pulumi"
+    program.write_text(
+        '#!/bin/sh\nfolder="$PULUMI_HOME/plugins/resource-$5-$6"\nmkdir -p "$folder"\n'
+        'touch "$folder/pulumi-resource-$5"\nchmod +x "$folder/pulumi-resource-$5"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return lambda _progress: program
+
+
+def _installed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    done = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return [f"{one['name']} v{one['version']}" for one in done["installed"]]
+
+
 def _none(_progress: Progress) -> Path:
     raise AssertionError("no engine is needed")
 
@@ -74,14 +95,28 @@ def _none(_progress: Progress) -> Path:
 class TestList:
     def test_without_a_spec_everything_is_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert list_plugins(None, "text") is ExitCode.OK
-        said = capsys.readouterr().out
-        assert [line.split()[:2] for line in said.splitlines()[1:-1]] == [
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[:2] for line in lines[1:-2]] == [
             ["aws", "7.51.1"],
             ["eks", "4.4.0"],
             ["kubernetes", "4.19.0"],
             ["kubernetes", "4.34.2"],
         ]
-        assert said.splitlines()[-1] == "4 of 4 missing: run `mlcluster plugins install`"
+        assert lines[-2:] == ["3 of 3 missing: run `mlcluster plugins install`", OPTIONAL]
+
+    def test_without_a_spec_the_official_provider_is_optional(self, capsys: pytest.CaptureFixture[str]) -> None:
+        list_plugins(None, "json")
+        plugins = json.loads(capsys.readouterr().out)["plugins"]
+        optional = {(one["name"], one["version"]) for one in plugins if one["optional"]}
+        assert optional == {("kubernetes", "4.34.2")}
+
+    def test_the_hint_repeats_the_file(self, spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str]) -> None:
+        path = spec(OFFICIAL)
+        list_plugins(path, "text")
+        assert capsys.readouterr().out.splitlines()[-1] == f"1 of 1 missing: run `mlcluster plugins install {path}`"
+        other = path.rename(path.with_name("my cluster.yaml"))
+        list_plugins(other, "text")
+        assert capsys.readouterr().out.endswith(f"run `mlcluster plugins install '{other}'`\n")
 
     def test_of_a_spec(self, home: Path, spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str]) -> None:
         folder = install_dummy(home, "kubernetes", "4.34.2")
@@ -94,6 +129,7 @@ class TestList:
                 "name": "kubernetes",
                 "version": "4.34.2",
                 "neededBy": ["kubernetesProvider: official"],
+                "optional": False,
                 "state": "installed",
                 "usable": True,
                 "where": str(folder),
@@ -105,13 +141,37 @@ class TestList:
         assert "no plugin is needed" in capsys.readouterr().out
 
 
+class TestInstallWithoutASpec:
+    def test_only_what_eks_needs_by_default(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert install_plugins(None, None, "jsonl", _installing(tmp_path)) is ExitCode.OK
+        assert _installed(capsys) == ["aws v7.51.1", "eks v4.4.0", "kubernetes v4.19.0"]
+        assert install_plugins(None, None, "text", _none) is ExitCode.OK
+        assert capsys.readouterr().out.splitlines()[-2:] == ["no plugin is missing", OPTIONAL]
+
+    def test_a_directory_needs_no_archive_of_the_optional_plugin(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        archives = tmp_path / "archives"
+        for name, version in (("aws", "7.51.1"), ("eks", "4.4.0"), ("kubernetes", "4.19.0")):
+            make_archive(archives, name, version)
+        assert install_plugins(None, archives, "jsonl", _installing(tmp_path)) is ExitCode.OK
+        assert len(_installed(capsys)) == 3
+
+    def test_an_archive_of_the_optional_plugin_is_installed(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        archive = make_archive(tmp_path, "kubernetes", "4.34.2")
+        assert install_plugins(None, archive, "jsonl", _installing(tmp_path)) is ExitCode.OK
+        assert _installed(capsys) == ["kubernetes v4.34.2"]
+
+
 class TestInstall:
     def test_nothing_to_do_starts_no_engine(
         self, home: Path, spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str]
     ) -> None:
         install_dummy(home, "kubernetes", "4.34.2")
         assert install_plugins(spec(OFFICIAL), None, "text", _none) is ExitCode.OK
-        assert capsys.readouterr().out.splitlines()[-1] == "all there"
+        assert capsys.readouterr().out.splitlines()[-1] == "no plugin is missing"
 
     @pytest.mark.parametrize(
         ("words", "happened", "hint"),
@@ -158,5 +218,5 @@ class TestInstall:
 
     def test_an_archive_of_another_plugin(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
         archive = make_archive(tmp_path, "random", "4.0.0")
-        with pytest.raises(MlclusterError, match=r"is random v4\.0\.0, and what is needed is kubernetes v4\.34\.2"):
+        with pytest.raises(MlclusterError, match=r"is random v4\.0\.0; the plugins to install are kubernetes"):
             install_plugins(spec(OFFICIAL), archive, "text", _none)

@@ -158,7 +158,7 @@ def test_other_targets_have_nothing_to_ask(target: Data, tmp_path: Path, capsys:
 
 
 def test_no_credentials_are_an_error_of_the_verb(tmp_path: Path) -> None:
-    with pytest.raises(CredentialsError, match="there are none") as caught:
+    with pytest.raises(CredentialsError, match="found no AWS credentials") as caught:
         preflight(reading_of(tmp_path).path, "text")
     assert caught.value.exit_code is ExitCode.INVALID
 

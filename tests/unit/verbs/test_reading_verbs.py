@@ -18,7 +18,7 @@ from tests.specs import EXISTING, SHAPE, SYSTEM, Data, cluster
 pytestmark = pytest.mark.unit
 
 DEAR: Data = {**SHAPE, "nodeShape": {**SHAPE["nodeShape"], "hourlyUsd": 100}}
-BUDGET: Data = {"maxHourlyUsd": 10}
+BUDGET: Data = {"maxHourlyUsd": 3}
 REASON = "this is paid for already"
 
 
