@@ -27,13 +27,6 @@ The lowest that was seen is 0.71: m8g in ap-south-1 at $0.06416 for $0.08976 (Sk
 catalogs/v8/aws/vms.csv at e385a0d3). The rest is margin, because no source lists every type in every region.
 """
 
-HIGHEST_REGION = 3.0
-"""The share of a us-east-1 list price that no region goes above.
-
-Of the types that were compared, the highest is 1.45: g6e.12xlarge in ap-northeast-1 at $15.21742 for $10.49264 (the
-same catalog at 00148f2a). The rest is margin.
-"""
-
 LOWEST_BOUGHT: Mapping[str, float] = {"onDemand": 1.0, "spot": 0.1, "reservation": 0.28, "capacityBlock": 0.28}
 """The share of the list price that a capacity type can cost: spot up to 90 % less (aws.amazon.com/ec2/spot/pricing),
 commitments up to 72 % less (aws.amazon.com/savingsplans/compute-pricing)."""

@@ -1,15 +1,18 @@
 """Rules on money: list prices of a region on a date against the budget."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mlcluster.catalog.prices import HIGHEST_REGION, LOWEST_BOUGHT, LOWEST_REGION, PRICE_REGION
+from mlcluster.catalog.prices import LOWEST_BOUGHT, LOWEST_REGION, PRICE_REGION
 from mlcluster.findings import Finding, found
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, Pool
 from mlcluster.plan.places import place
 
 _WHERE = ("budget", "maxHourlyUsd")
+_UNBOUNDED = math.inf
+"""No source bounds from above what AWS asks in another region, so a budget there is never proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class _Figure:
         name: the pool, or the names of the resources.
         usd: the list price.
         least: the lowest possible price; the same as `usd` if the price is exact.
-        most: the highest possible price.
+        most: the highest possible price, infinite where nothing bounds it.
     """
 
     name: str
@@ -40,9 +43,9 @@ class _Figure:
 def budget(plan: Plan) -> Iterator[Finding]:
     """CST001, CST002: compare the budget with the cost of all pools at maximum size and of the resources beside them.
 
-    List prices of us-east-1 stand in for those of other regions and other ways to buy. `catalog.prices` bounds by how
-    much they can differ: a cost above the budget at the lowest bound is an error, one within the budget at the highest
-    bound is no finding.
+    List prices of us-east-1 stand in for those of other regions and other ways to buy. `catalog.prices` bounds these
+    from below: a cost above the budget even there is an error. A cost within the budget is no finding if the list
+    prices of the region bound all its parts from above.
     """
     limit = plan.cluster.budget_usd_per_hour
     if limit is None:
@@ -58,8 +61,7 @@ def budget(plan: Plan) -> Iterator[Finding]:
         message = f"{_cost(plan, figures)}, above the budget of ${limit:,.2f}{_notes(plan, figures, bound)}"
         yield found("CST001" if least > limit else "CST002", _WHERE, message, "Lower `maxSize`, or raise the budget.")
     elif most > limit or unpriced:
-        bound = f"; the highest possible price is ${most:,.2f}" if most > limit and not unpriced else ""
-        message = f"{_cost(plan, figures)}, within the budget of ${limit:,.2f}{_notes(plan, figures, bound)}"
+        message = f"{_cost(plan, figures)}, within the budget of ${limit:,.2f}{_notes(plan, figures)}"
         yield found("CST002", _WHERE, message, "Compare the figures with your own prices.")
 
 
@@ -70,8 +72,10 @@ def _of_pool(plan: Plan, pool: Pool) -> _Figure:
         return _Figure(pool.name, cost, cost, cost)
     bought = min(LOWEST_BOUGHT.values()) if plan.cluster.target == "existing" else LOWEST_BOUGHT[pool.capacity_type]
     here = plan.cluster.region == pool.price.region
-    least, most = (1.0, 1.0) if here else (LOWEST_REGION, HIGHEST_REGION)
-    return _Figure(pool.name, cost, cost * bought * least, cost * most)
+    bounded = here and pool.capacity_type != "capacityBlock"  # whose price follows supply and demand
+    return _Figure(
+        pool.name, cost, cost * bought * (1.0 if here else LOWEST_REGION), cost * (1.0 if bounded else _UNBOUNDED)
+    )
 
 
 def _beside(plan: Plan) -> list[_Figure]:
@@ -80,7 +84,7 @@ def _beside(plan: Plan) -> list[_Figure]:
     if not cost.beside_nodes:
         return []
     usd = cost.beside_usd_per_hour
-    least, most = (1.0, 1.0) if plan.cluster.region == PRICE_REGION else (LOWEST_REGION, HIGHEST_REGION)
+    least, most = (1.0, 1.0) if plan.cluster.region == PRICE_REGION else (LOWEST_REGION, _UNBOUNDED)
     return [_Figure(", ".join(one.name for one in cost.beside_nodes), usd, usd * least, usd * most)]
 
 
@@ -93,7 +97,7 @@ def _cost(plan: Plan, figures: list[_Figure]) -> str:
     return f"at maximum size {what} {at_least}{about}${total:,.2f} an hour ({' + '.join(map(str, figures))})"
 
 
-def _notes(plan: Plan, figures: list[_Figure], bound: str) -> str:
+def _notes(plan: Plan, figures: list[_Figure], bound: str = "") -> str:
     """Return what the figures stand for and leave out; "" or clauses that begin with a semicolon."""
     about = "" if all(one.exact for one in figures) else f"; ≈ marks on-demand list prices of {PRICE_REGION}"
     unpriced = costs(plan).unpriced_pools

@@ -148,12 +148,16 @@ class TestCST002:
         (finding,) = of_kind("CST002", TRAIN, budget={"maxHourlyUsd": 1000.0})
         assert finding.message == (
             "at maximum size the nodes cost ≈ $440.32 an hour (train ≈ $440.32), within the budget of $1,000.00; "
-            "≈ marks on-demand list prices of us-east-1; the highest possible price is $1,320.96"
+            "≈ marks on-demand list prices of us-east-1"
         )
 
     @pytest.mark.parametrize("target", [LOCAL, EXISTING, {**EKS, "region": "us-west-2"}])
-    def test_a_budget_that_every_region_keeps(self, target: Data) -> None:
-        assert not of_kind("CST002", TRAIN, target=target, budget={"maxHourlyUsd": 1400.0})
+    def test_another_regions_prices_prove_nothing(self, target: Data) -> None:
+        assert of_kind("CST002", TRAIN, target=target, budget={"maxHourlyUsd": 9000.0})
+
+    def test_a_capacity_block_may_cost_more_than_the_list_price(self) -> None:
+        block = {**TRAIN, "capacity": {"type": "capacityBlock", "reservationId": "cr-0abc"}}
+        assert of_kind("CST002", block, SYSTEM, target=EKS, budget={"maxHourlyUsd": 9000.0})
 
     def test_no_price_at_all(self) -> None:
         (finding,) = of_kind("CST002", priced(None), budget={"maxHourlyUsd": 1.0})
