@@ -15,7 +15,7 @@ from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import InvalidVersionError, create_command_error
 from semver import VersionInfo
 
-from mlcluster.engine.locks import PARENT_VARIABLE
+from mlcluster.engine.locks import ENGINE, PARENT_VARIABLE
 
 OPERATIONS = frozenset({"up", "preview", "destroy", "refresh"})
 """Commands that take long and end cleanly when they are interrupted; every other one is quick and is left to end."""
@@ -48,6 +48,19 @@ def _version(binary: str) -> VersionInfo:
             f"{binary} is {version}, and mlcluster needs at least {OLDEST} and less than {NEWEST}"
         )
     return version
+
+
+def _engine_below(pid: int) -> int:
+    """Return the pid of the engine: the child, or where that is a script around the engine, the engine below it.
+
+    A shell that waits for its command passes no signal on, and ends before it or after it.
+    """
+    import psutil
+
+    with suppress(psutil.Error):
+        below = [process.pid for process in psutil.Process(pid).children(recursive=True) if process.name() == ENGINE]
+        return below[-1] if below else pid
+    return pid
 
 
 class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not followed by mypy
@@ -109,7 +122,7 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
                 if number is signal.SIGKILL:
                     os.killpg(child.pid, number)
                 else:
-                    child.send_signal(number)
+                    os.kill(_engine_below(child.pid), number)
 
     def _known(self, args: list[str]) -> CommandResult | None:
         """Answers of which the SDK asks after or before an operation and which cost 0.2 s each to ask for."""

@@ -11,13 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcluster.engine.home import StackHome
+
+if TYPE_CHECKING:
+    import psutil
 
 _HELD = re.compile(
     r"^\s*(?P<path>\S+): created by (?P<user>[^@\s]+)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<time>\S+)", re.MULTILINE
 )
-_ENGINES = ("pulumi", "mlcluster")
+ENGINE = "pulumi"
+"""Name of the engine's process; its plugins are called pulumi-resource-NAME and pulumi-language-NAME."""
+_HOLDERS = (ENGINE, "mlcluster")
 PARENT_VARIABLE = "MLCLUSTER_ENGINE_PARENT"
 """In the environment of an engine that we start: our pid, by which an orphan is known."""
 _CLOCK_SLACK_SECONDS = 2.0
@@ -78,11 +84,11 @@ def process_facts(pid: int) -> ProcessFacts | None:
             return None
         parent = process.environ().get(PARENT_VARIABLE, "")
         words = f"{process.name()} {' '.join(process.cmdline())}"
-        return ProcessFacts(process.create_time(), words, bool(parent) and parent != str(process.ppid()))
+        return ProcessFacts(process.create_time(), words, bool(parent) and not _outlived_by(process, parent))
     except psutil.NoSuchProcess:
         return None
     except psutil.AccessDenied:  # it lives, but belongs to somebody else
-        return ProcessFacts(0.0, _ENGINES[0])
+        return ProcessFacts(0.0, ENGINE)
 
 
 def is_alive(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_facts) -> bool | None:
@@ -94,7 +100,7 @@ def is_alive(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_fa
         return False
     if lock.started is not None and facts.began > lock.started.timestamp() + _CLOCK_SLACK_SECONDS:
         return False  # the pid was given to another process since
-    return any(name in facts.words for name in _ENGINES)
+    return any(name in facts.words for name in _HOLDERS)
 
 
 def is_orphan(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_facts) -> bool:
@@ -112,14 +118,30 @@ def orphaned_engines(home: StackHome) -> list[int]:
 
     found = []
     for process in psutil.process_iter(["name"]):
-        if process.info["name"] != _ENGINES[0]:
+        if process.info["name"] != ENGINE:
             continue
         with contextlib.suppress(psutil.Error):
-            environment, parent = process.environ(), str(process.ppid())
+            environment = process.environ()
             here = environment.get("PULUMI_HOME") == str(home.plugin_home)
-            if here and environment.get(PARENT_VARIABLE, parent) != parent:
+            parent = environment.get(PARENT_VARIABLE, "")
+            if here and parent and not _outlived_by(process, parent):
                 found.append(process.pid)
     return found
+
+
+def _outlived_by(engine: "psutil.Process", parent: str) -> bool:
+    """Whether the mlcluster with the pid `parent` still runs.
+
+    It need not be the parent process: where `pulumi` on PATH is a script, the script is between the two. Another
+    process that has its pid by now began later than the engine.
+    """
+    import psutil
+
+    try:
+        process = psutil.Process(int(parent))
+        return process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= engine.create_time()
+    except (psutil.NoSuchProcess, ValueError):
+        return False
 
 
 def parse_lock(text: str, path: str) -> Lock:

@@ -20,12 +20,14 @@ class StackSettings:
         provider: which Kubernetes provider wrote the state.
         target: eks, existing or local.
         spec_name: `metadata.name` of the spec.
+        lab: on `local`, the name of the lab; "" elsewhere, and where an earlier version wrote the settings.
     """
 
     cluster_uid: str
     provider: Provider
     target: str
     spec_name: str
+    lab: str = ""
 
     def check(self, now: "StackSettings") -> None:
         """Refuses a run that is meant for another cluster or uses the other provider.
@@ -70,7 +72,7 @@ def read_settings(path: Path) -> StackSettings | None:
             f"{path} is not what mlcluster wrote ({error})",
             "Restore the file from a backup. It says which cluster the stack belongs to.",
         ) from error
-    text = {key: str(found.get(key, "")) for key in ("cluster_uid", "target", "spec_name")}
+    text = {key: str(found.get(key, "")) for key in ("cluster_uid", "target", "spec_name", "lab")}
     return StackSettings(provider=cast("Provider", provider), **text)
 
 

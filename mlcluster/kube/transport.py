@@ -20,7 +20,10 @@ APPLY = "application/apply-patch+yaml"
 _TRIES = 4
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 65.0  # an API server gives a request 60 s
-_PASSING = frozenset({429, 503, 504})
+_GATEWAY = frozenset({502, 503, 504})
+"""From a server that stops or is under load, or a load balancer in front of one: the work may have been done."""
+_POLL_SECONDS = 90.0
+"""No GET is repeated after this: its caller may poll with a deadline of its own. A 504 can take 60 s to come."""
 
 
 class Transport:
@@ -69,6 +72,7 @@ class Transport:
         content = None if body is None else json.dumps(body).encode()
         typed = [*headers, *self._whom(headers), *([("Content-Type", content_type)] if content is not None else [])]
         doing = f"{method} {path}"
+        began = time.monotonic()
         for attempt in range(_TRIES):
             last = attempt == _TRIES - 1
             try:
@@ -82,16 +86,12 @@ class Transport:
                 )
             except httpx.TransportError as error:
                 trouble = _trouble(error)
-                again = method == "GET" or content_type == APPLY  # an apply says the same however often it is said
-                if last or not again or _about_certificates(error):
+                if last or not _idempotent(method, content_type) or _about_certificates(error):
                     raise Unreachable(doing, self._access.server, trouble, _detail(error, trouble)) from None
                 time.sleep(_pause(attempt))
                 continue
-            if (
-                response.status_code in _PASSING
-                and not last
-                and _repeatable(method, path, content_type, response.status_code)
-            ):
+            late = method == "GET" and time.monotonic() - began > _POLL_SECONDS
+            if not last and not late and _repeatable(method, path, content_type, response.status_code):
                 time.sleep(_pause(attempt, response.headers.get("Retry-After", "")))
                 continue
             return _answer(doing, response)
@@ -107,10 +107,15 @@ class Transport:
 
 
 def _repeatable(method: str, path: str, content_type: str, status: int) -> bool:
-    if status == 504:  # a server under load gave up waiting; these come to the same when they are done twice
-        return method == "DELETE" or content_type == APPLY
-    # 429 comes before any work is done, except for an eviction, where it is the answer.
-    return method == "GET" or (status == 429 and not path.endswith("/eviction"))
+    """Whether the same request may have another answer a moment later, and does no harm if the first one worked."""
+    if status == 429:  # it comes before any work is done, except for an eviction, where it is the answer
+        return not path.endswith("/eviction")
+    return status in _GATEWAY and _idempotent(method, content_type)
+
+
+def _idempotent(method: str, content_type: str) -> bool:
+    """Whether the request comes to the same when it is done twice; `Kube.delete` takes 404 for success."""
+    return method in {"GET", "DELETE"} or content_type == APPLY
 
 
 def _pause(attempt: int, retry_after: str = "") -> float:

@@ -8,6 +8,10 @@ Read in terraform-provider-aws (internal/service/eks), which the aws provider of
   without `secretsKey` it holds a key of its own;
 - node_group.go, resourceNodeGroupUpdate: `release_version` is sent only if it changed. With a new launch template alone
   EKS takes the newest release of the AMI (EKS API reference, UpdateNodegroupVersion, releaseVersion).
+
+Inputs that are Optional and Computed keep their value when they are taken away, without a difference. The plan gives
+those that a spec can empty an explicit default: `kubernetesGroups`, `publicAccessCidrs`, `configurationValues`, and the
+size, IOPS and throughput of a root volume (tests/fakes/remembered_values.py has the list).
 """
 
 from collections.abc import Iterable, Iterator

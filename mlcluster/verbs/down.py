@@ -19,7 +19,8 @@ from mlcluster.verbs.components import stop_processes
 from mlcluster.verbs.emptying import installed_releases
 from mlcluster.verbs.exclusive import exclusive, tell_run_in_progress
 from mlcluster.verbs.found_before import forget_found
-from mlcluster.verbs.live import LiveCluster, forget_lost, is_eks, lab_of, open_cluster, stages_of
+from mlcluster.verbs.live import LiveCluster, is_eks, lab_of, open_cluster, stages_of
+from mlcluster.verbs.lost_lab import forget_lost
 from mlcluster.verbs.node_marks import take_off_marks
 from mlcluster.verbs.output import use_color
 from mlcluster.verbs.reading import Reading, read

@@ -18,6 +18,7 @@ from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.targets import ExistingTarget, LocalTarget
 from mlcluster.verbs import cloud
 from mlcluster.verbs.gated import GatedProgram
+from mlcluster.verbs.lost_lab import forget_lost, refuse_lost
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import Stage, home_of, settings_of
 from mlcluster.verbs.tools import Tools
@@ -105,6 +106,8 @@ def _local(
     with _kept(lab, progress):
         # A running lab is left alone, unless the spec wants it otherwise.
         lab.start(tools.toolchain, progress, extended_resource_toleration=tolerated, started_by="up")
+        if not running:  # its data may be another lab's than the stack's
+            forget_lost(lab, reading, progress)
         with Kube.from_kubeconfig(lab.kubeconfig) as kube:
             yield _checked(str(lab.kubeconfig), None, kube, lab, started=not running)
 
@@ -126,24 +129,6 @@ def _kept(lab: "Lab", progress: Progress) -> Iterator[None]:
             happened = f"{error.happened} ({account})"
             hint = "Run the same command again: it starts the processes that ended, and continues."
             raise MlclusterError(error.doing, happened, hint, exit_code=error.exit_code) from error
-
-
-def forget_lost(lab: "Lab", reading: Reading, progress: Progress) -> bool:
-    """Finishes a `down` that was killed after it had removed the stacks; whether there is nothing left to take down.
-
-    A stack that still holds something may belong to another lab, so it is kept.
-    """
-    if not lab.discard_if_never_ready(progress):
-        return False
-    home = home_of(reading)
-    recorded = home.settings()
-    if recorded is None:
-        return True
-    held = [home.checkpoint(f"mlcluster-{name}") for name in ("local", "platform")]
-    if not home.owns_backend or recorded.target != "local" or any(path is None or path.exists() for path in held):
-        return False
-    home.forget()
-    return True
 
 
 def _checked(kubeconfig: str, context: str | None, kube: Kube, lab: "Lab | None", *, started: bool) -> LiveCluster:
@@ -201,6 +186,8 @@ def stages_of(reading: Reading, live: LiveCluster | None, binary: Path, progress
     if live is None:
         return made
     settings = settings_of(reading, live.uid)
+    if live.lab is not None:
+        refuse_lost(live.lab, reading, live.uid)
     recorded = home_of(reading).settings()
     if recorded is not None:
         recorded.check(settings)

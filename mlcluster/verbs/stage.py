@@ -6,6 +6,7 @@ from pathlib import Path
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.settings import StackSettings
+from mlcluster.spec.targets import LocalTarget
 from mlcluster.verbs.reading import Reading
 
 
@@ -30,11 +31,13 @@ def home_of(reading: Reading) -> StackHome:
 
 def settings_of(reading: Reading, cluster_uid: str) -> StackSettings:
     """What this run is for; `cluster_uid` is "" while there is no cluster."""
+    target = reading.spec.target
     return StackSettings(
         cluster_uid=cluster_uid,
         provider=reading.plan.cluster.kubernetes_provider,
         target=reading.plan.cluster.target,
         spec_name=reading.spec.metadata.name,
+        lab=(target.lab or reading.spec.metadata.name) if isinstance(target, LocalTarget) else "",
     )
 
 

@@ -24,12 +24,14 @@ class LabStart:
         programs: what starts, in order.
         runs: it runs, but with another setting than the spec's.
         is_new: the stack has never been applied to it: the whole plan is to be created, and nothing can be destroyed.
+        was_deleted: an earlier `up` applied the stack to a lab of this name, which is gone.
     """
 
     name: str
     programs: tuple[str, ...]
     runs: bool
     is_new: bool
+    was_deleted: bool = False
 
     @property
     def text(self) -> str:
@@ -37,7 +39,10 @@ class LabStart:
         listed = ", ".join(self.programs)
         if self.runs:
             return f"The lab {self.name} runs with another `extendedResourceToleration`; its API server starts again."
-        return f"The lab {self.name} is not running. This starts on this machine: {listed}."
+        why = ""
+        if self.was_deleted:
+            why = ": it was deleted since the last `mlcluster up`, and everything is created again"
+        return f"The lab {self.name} is not running{why}. This starts on this machine: {listed}."
 
 
 def lab_start(reading: Reading) -> LabStart | None:
@@ -49,8 +54,10 @@ def lab_start(reading: Reading) -> LabStart | None:
         return None
     found = lab.status().state
     controllers = tuple(release.name for release in processes(reading.plan))
-    is_new = found == "absent" or home_of(reading).settings() is None
-    return LabStart(lab.name, (*CONTROL_PLANE, *controllers), found == "running", is_new)
+    recorded = home_of(reading).settings()
+    is_new = found == "absent" or recorded is None
+    was_deleted = found == "absent" and recorded is not None and recorded.lab == lab.name
+    return LabStart(lab.name, (*CONTROL_PLANE, *controllers), found == "running", is_new, was_deleted)
 
 
 def agreed_to_lab(reading: Reading, start: LabStart, screen: Screen, *, yes: bool) -> bool:

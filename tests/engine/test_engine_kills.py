@@ -167,7 +167,7 @@ def test_up_waits_for_an_engine_whose_mlcluster_was_killed(
     told: list[str] = []
     engine = small_engine(tmp_path / "atlas", port, small_plan(1), pulumi)
     argv = [sys.executable, "-c", "import sys; sys.stdin.read()", "pulumi"]
-    ours = {**os.environ, PARENT_VARIABLE: "1"}
+    ours = {**os.environ, PARENT_VARIABLE: str(2**22 - 3)}  # no such process
     with subprocess.Popen(argv, env=ours, stdin=subprocess.PIPE) as orphan:
 
         def hear(text: str) -> None:

@@ -2,6 +2,7 @@
 
 A resource type that the SDK or the table of replacements does not have fails in Check; so does a property that is not
 the type's, at its path. A change of which the table does not say what it does fails in Diff, with the word "unknown".
+An input that was taken away keeps its value where the real plugin does that (remembered_values.py).
 """
 
 import json
@@ -15,7 +16,7 @@ import pulumi_aws
 from google.protobuf import empty_pb2, json_format, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from tests.fakes import cloud_names, replacement, sdk_types
+from tests.fakes import cloud_names, remembered_values, replacement, sdk_types
 from tests.fakes.cloud import Cloud, RefusedError, Thing
 from tests.fakes.in_memory_provider import WORKERS
 from tests.fakes.sdk_types import UNKNOWN
@@ -136,7 +137,8 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
         token = request.type or request.urn.split("::")[2].rpartition("$")[2]
-        old, new = plain(request.old_inputs), plain(request.news)
+        state = plain(request.olds)
+        old, new = (remembered_values.planned(token, state, plain(one)) for one in (request.old_inputs, request.news))
         paths = dict(changed_paths(old, new))
         effects = replacement.effects(token, paths)
         unknown = sorted(path for path, what in effects.items() if what == "unknown")
@@ -158,6 +160,7 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         token, news = request.type or request.urn.split("::")[2].rpartition("$")[2], plain(request.news)
         if request.preview:
+            news = remembered_values.planned(token, plain(request.olds), news)
             after = cloud_names.changed(token, plain(request.old_inputs), plain(request.olds), news)
             if token == cloud_names.LAUNCH_TEMPLATE:
                 after["latestVersion"] = UNKNOWN  # the bridge knows no more before the new version is there

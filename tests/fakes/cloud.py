@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes import cloud_names, replacement
+from tests.fakes import cloud_names, remembered_values, replacement
 from tests.fakes.in_memory_provider import Gate
 
 Values = dict[str, Any]
@@ -133,6 +133,7 @@ class Cloud:
             thing = self.find(token, identifier)
             if thing is None:
                 raise RefusedError(f"{identifier} does not exist")
+            inputs = remembered_values.planned(token, thing.outputs, inputs)
             asked = replacement.sent(token, thing.inputs, inputs)
             thing.outputs = cloud_names.changed(thing.token, thing.inputs, thing.outputs, asked)
             thing.inputs = asked

@@ -130,7 +130,8 @@ class Naming:
 
     def _control_plane(self, inputs: Values) -> Values:
         host = f"{self.digest.upper()}.gr7.{self.region}.eks.amazonaws.com"
-        config = {**inputs["vpcConfig"], "clusterSecurityGroupId": f"sg-{self.digest}", "vpcId": ""}
+        open_to_all = {"publicAccessCidrs": ["0.0.0.0/0"]}  # EKS API reference, VpcConfigRequest
+        config = {**open_to_all, **inputs["vpcConfig"], "clusterSecurityGroupId": f"sg-{self.digest}", "vpcId": ""}
         issuer = f"https://oidc.eks.{self.region}.amazonaws.com/id/{self.digest.upper()}"
         return {
             "endpoint": f"https://{host}",

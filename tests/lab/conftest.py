@@ -36,7 +36,13 @@ GROUPS = Groups(
         "job kinds": ("test_job_kinds_policy.py", "test_jobs.py"),  # the last test of test_jobs.py takes it down
         "queues": ("test_queue_rules.py", "test_volcano_team.py"),
         "Kueue alone": ("test_existing.py", "test_official_provider.py", "test_existing_discovery.py"),
-        "bare": ("test_fabric_objects.py", "test_gates.py", "test_impersonation.py", "test_node_marks.py"),
+        "bare": (
+            "test_fabric_objects.py",
+            "test_gates.py",
+            "test_helm_recovery.py",
+            "test_impersonation.py",
+            "test_node_marks.py",
+        ),
     },
     longest_first=(
         "the example",

@@ -122,9 +122,13 @@ def _members(team: Team) -> Iterator[tuple[str, str]]:
 
 
 def _entry(context: EksContext, principal: str, policy: str, groups: list[str]) -> Manifest:
-    entry: Manifest = {"principalArn": principal, "type": "STANDARD", "tags": context.tags}
-    if groups:
-        entry["kubernetesGroups"] = groups
+    # An entry without the list keeps the groups that it had (access_entry.go of the aws provider: Optional, Computed).
+    entry: Manifest = {
+        "principalArn": principal,
+        "type": "STANDARD",
+        "kubernetesGroups": groups,
+        "tags": context.tags,
+    }
     if policy:
         arn = f"arn:{context.partition}:eks::aws:cluster-access-policy/{policy}"
         entry["accessPolicies"] = {policy: {"policyArn": arn, "accessScope": {"type": "cluster"}}}

@@ -58,8 +58,12 @@ _SHAPES = (
 )
 
 
-def configuration(context: EksContext, addon: str) -> Manifest:
-    """The add-on's `configurationValues`, after its JSON schema; {} for its defaults."""
+def configuration(context: EksContext, addon: str) -> Manifest | None:
+    """Return the add-on's `configurationValues`, after its JSON schema.
+
+    {} sets an add-on back to its defaults (EKS user guide, "Update an Amazon EKS add-on"). None is for an add-on that
+    mlcluster never configures.
+    """
     tolerations = _extra_tolerations(context, addon)
     match addon:
         case "vpc-cni":
@@ -67,10 +71,10 @@ def configuration(context: EksContext, addon: str) -> Manifest:
             return {"enableNetworkPolicy": "true", "env": env}
         case "coredns":
             return {"replicaCount": COREDNS_REPLICAS, **({"tolerations": tolerations} if tolerations else {})}
-        case _ if addon in _OWN_TOLERATIONS and tolerations:
-            return {"controller": {"tolerations": tolerations}}
+        case _ if addon in _OWN_TOLERATIONS:
+            return {"controller": {"tolerations": tolerations}} if tolerations else {}
         case _:
-            return {}
+            return None
 
 
 def addon_pods(context: EksContext) -> tuple[PlanPod, ...]:

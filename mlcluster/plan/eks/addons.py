@@ -89,7 +89,7 @@ def _addon(context: EksContext, name: str, role: list[PlanResource], first: tupl
         "tags": context.tags,
     }
     settings = configuration(context, name)
-    if settings:
+    if settings is not None:  # {} too: without settings an add-on keeps those that it had
         inputs["configurationValues"] = JsonText(settings)
     if role:
         account = _SERVICE_ACCOUNTS[name]

@@ -24,6 +24,8 @@ KEY = "aws:kms/key:Key"
 ALIAS = "aws:kms/alias:Alias"
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _KEY_DELETION_DAYS = 30
+_EVERYWHERE = "0.0.0.0/0"
+"""What EKS takes for a new cluster without a list (EKS API reference, VpcConfigRequest)."""
 _SUPPORT = {"standard": "STANDARD", "extended": "EXTENDED"}
 
 
@@ -87,8 +89,8 @@ def _inputs(context: EksContext) -> Manifest:
 def _endpoint(context: EksContext) -> Manifest:
     endpoint = context.target.endpoint
     reach: Manifest = {"endpointPrivateAccess": endpoint.private, "endpointPublicAccess": endpoint.public}
-    if endpoint.public and endpoint.public_cidrs:
-        reach["publicAccessCidrs"] = list(endpoint.public_cidrs)
+    if endpoint.public:  # without the list the control plane keeps the one that it had
+        reach["publicAccessCidrs"] = list(endpoint.public_cidrs) or [_EVERYWHERE]
     return reach
 
 

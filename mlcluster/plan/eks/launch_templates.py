@@ -23,6 +23,11 @@ METADATA = {
     "httpPutResponseHopLimit": 1,
     "instanceMetadataTags": "disabled",
 }
+_BASELINE = {"iops": 3000, "throughput": 125}
+"""What every gp3 volume has (EBS user guide, "General Purpose SSD volumes"). A template whose volume does not say it
+keeps what it had, and so does a size (ec2_launch_template.go of the aws provider: Optional, Computed)."""
+_SYSTEM_VOLUME = {"volumeSize": 4}
+"""Of Bottlerocket, whose images take 2 GiB; 4 GiB is also Karpenter's default."""
 _TAGGED = ("instance", "volume", "network-interface")
 
 
@@ -52,16 +57,16 @@ def node_tags(context: EksContext, pool: Pool) -> dict[str, str]:
 
 
 def block_devices(context: EksContext, pool: Pool) -> list[Manifest]:
-    """`blockDeviceMappings`: one volume on AL2023; on Bottlerocket the system's as the image has it, and the data's."""
+    """`blockDeviceMappings`: one volume on AL2023; on Bottlerocket the system's and the data's."""
     written = context.written(pool)
     if written.ami.family == "bottlerocket":
-        return [_device("/dev/xvda", {}), _device("/dev/xvdb", _sized(written.root_volume))]
+        return [_device("/dev/xvda", _SYSTEM_VOLUME), _device("/dev/xvdb", _sized(written.root_volume))]
     return [_device("/dev/xvda", _sized(written.root_volume))]
 
 
 def _device(name: str, size: Manifest) -> Manifest:
     always = {"volumeType": "gp3", "encrypted": "true", "deleteOnTermination": "true"}
-    return {"deviceName": name, "ebs": {**always, **size}}
+    return {"deviceName": name, "ebs": {**always, **_BASELINE, **size}}
 
 
 def _sized(volume: RootVolume) -> Manifest:

@@ -1,11 +1,14 @@
 """Changes that the aws provider accepts and AWS never makes: what the state records and what the findings say."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mlcluster.engine.engine import Engine
+from mlcluster.plan.model import Plan
 from mlcluster.verbs.cloud_changes import change_findings, key_findings
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import Stage
@@ -84,3 +87,60 @@ def test_a_new_launch_template_alone_moves_nodes_to_the_newest_image(cloud_engin
 def test_a_stack_never_made_has_no_key(cloud_engine_of: EngineOf, tmp_path: Path) -> None:
     assert not key_findings(reading(NEW), Stage("AWS", cloud_engine_of(cloud_plan())))
     assert list(tmp_path.rglob("*.json")) == []
+
+
+ADMIN, MEMBER = (f"arn:aws:iam::111122223333:role/{name}" for name in ("platform", "research"))
+CRITICAL = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+TAINT = {"key": "dedicated", "value": "system", "effect": "NoSchedule"}
+
+
+def emptied(*, full: bool) -> Plan:
+    """A cluster with fields of which all or none have a value; `full` first, then not."""
+    volume = {"rootVolume": {"iops": 6000, "throughputMib": 500}} if full else {}
+    return reading_of(
+        {**SYSTEM, "minSize": 2, **({"taints": [TAINT]} if full else {}), **volume},
+        target={
+            "endpoint": {"publicCidrs": ["203.0.113.0/24"] if full else []},
+            "access": {"admins": [ADMIN]},
+        },
+        teams=[{"name": "research", "members": {"edit": {"awsRoles": [MEMBER, *([ADMIN] if full else [])]}}}],
+    ).plan
+
+
+def settings(cloud: Cloud) -> dict[str, Any]:
+    """What AWS has of these fields."""
+    volume = cloud.one("LaunchTemplate/system").outputs["blockDeviceMappings"][0]["ebs"]
+    (admin,) = (one for one in cloud.things if one.inputs.get("principalArn") == ADMIN and "type" in one.inputs)
+    return {
+        "cidrs": cloud.one(PLANE).outputs["vpcConfig"]["publicAccessCidrs"],
+        "groups": admin.outputs["kubernetesGroups"],
+        "driver": json.loads(cloud.one("Addon/aws-ebs-csi-driver").outputs["configurationValues"]),
+        "volume": (volume["iops"], volume["throughput"]),
+    }
+
+
+def test_a_field_that_is_emptied_goes_back_to_the_default(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+    cloud_engine_of(emptied(full=True)).up()
+    assert settings(cloud) == {
+        "cidrs": ["203.0.113.0/24"],
+        "groups": ["mlcluster:research:edit"],
+        "driver": {"controller": {"tolerations": [CRITICAL, {**TAINT, "operator": "Equal"}]}},
+        "volume": (6000, 500),
+    }
+    engine = cloud_engine_of(emptied(full=False))
+    engine.up()
+    assert settings(cloud) == {"cidrs": ["0.0.0.0/0"], "groups": [], "driver": {}, "volume": (3000, 125)}
+    again = engine.up().changes.effective
+    assert [(one.id, one.paths) for one in again] == [("NodeGroup/system", ("releaseVersion",))]  # VER004
+
+
+def test_the_stand_in_keeps_what_an_input_that_was_taken_away_had(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+    """As the aws provider does: no difference, and no update."""
+    full = cloud_plan().with_inputs("Addon/vpc-cni", configurationValues='{"a": 1}')
+    cloud_engine_of(full).up()
+    engine = cloud_engine_of(cloud_plan().with_inputs(CLUSTER, publicAccessCidrs=None))
+    assert not [change for change in engine.preview().effective if change.id in {PLANE, "Addon/vpc-cni"}]
+    engine.up()
+    assert cloud.one(PLANE).outputs["vpcConfig"]["publicAccessCidrs"] == ["203.0.113.0/24"]
+    assert cloud.one("Addon/vpc-cni").outputs["configurationValues"] == '{"a": 1}'
+    assert not cloud.called("Update")

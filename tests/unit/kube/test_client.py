@@ -1,3 +1,4 @@
+import itertools
 import ssl
 
 import httpx
@@ -155,20 +156,54 @@ def test_gets_and_applies_are_retried_and_other_writes_are_not(monkeypatch: pyte
             kube.patch("v1", "ConfigMap", "a", {"data": {}}, "default")
 
 
-def test_deletions_and_applies_are_repeated_that_a_busy_server_gave_up_waiting_for(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_idempotent_requests_are_repeated_after_the_error_of_a_gateway(
+    status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     server = FakeApiServer()
     with server.kube() as kube:
-        server.fail("PATCH", "configmaps", 504, times=1)
+        server.fail("GET", "/version", status, times=2)
+        assert kube.version()
+        server.fail("PATCH", "configmaps", status, times=1)
         kube.apply(config_map("a"))
-        server.fail("DELETE", "configmaps", 504, times=2)
+        server.fail("DELETE", "configmaps", status, times=2)
         kube.delete("v1", "ConfigMap", "a", "default")
         assert kube.get_object("v1", "ConfigMap", "a", "default") is None
-        server.fail("POST", "configmaps", 504, times=1)
+        server.fail("POST", "configmaps", status, times=1)
         with pytest.raises(ApiError):
             kube.create(config_map("a"))
+
+
+def test_a_deletion_whose_answer_was_lost_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    server = FakeApiServer()
+    with server.kube() as kube:
+        kube.apply(config_map("a"))
+        server.hang_up("DELETE", "configmaps", httpx.ReadError("cut"), times=1)
+        kube.delete("v1", "ConfigMap", "a", "default")
+        assert kube.get_object("v1", "ConfigMap", "a", "default") is None
+
+
+def test_a_server_that_stays_away_is_asked_four_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    server = FakeApiServer()
+    server.fail("GET", "/version", 502)
+    with server.kube() as kube, pytest.raises(ApiError):
+        kube.version()
+    assert len(server.calls) == 4
+
+
+def test_a_read_that_takes_long_to_fail_is_repeated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each 504 comes after the 60 s that an API server gives a request; the caller may have a deadline of its own."""
+    clock = itertools.count(step=60)
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    server = FakeApiServer()
+    server.fail("GET", "/version", 504)
+    with server.kube() as kube, pytest.raises(ApiError):
+        kube.version()
+    assert len(server.calls) == 2
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,9 @@ def test_admins_ci_and_viewers() -> None:
         CI: "AmazonEKSClusterAdminPolicy",
         VIEWER: "AmazonEKSViewPolicy",
     }
-    assert {principal: entry.get("kubernetesGroups") for principal, entry in found.items()} == {
-        ADMIN: None,
-        CI: None,
+    assert {principal: entry["kubernetesGroups"] for principal, entry in found.items()} == {
+        ADMIN: [],
+        CI: [],
         VIEWER: ["mlcluster:viewers"],
     }
 

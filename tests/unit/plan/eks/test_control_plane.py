@@ -57,7 +57,7 @@ def test_it_is_in_the_private_subnets() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "private", "public", "cidrs"),
     [
-        ({}, True, True, None),
+        ({}, True, True, ["0.0.0.0/0"]),
         ({"publicCidrs": ["203.0.113.0/24"]}, True, True, ["203.0.113.0/24"]),
         ({"public": False}, True, False, None),
         ({"private": False, "publicCidrs": ["203.0.113.0/24"]}, False, True, ["203.0.113.0/24"]),

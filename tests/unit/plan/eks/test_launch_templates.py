@@ -14,6 +14,7 @@ pytestmark = pytest.mark.unit
 
 BLOCK: Data = {"type": "capacityBlock", "reservationId": "cr-0abc"}
 ENCRYPTED = {"volumeType": "gp3", "encrypted": "true", "deleteOnTermination": "true"}
+BASELINE = {"iops": 3000, "throughput": 125}
 
 
 def template_of(pool: Data) -> Any:
@@ -30,7 +31,7 @@ def test_a_plain_pool() -> None:
         "name": "atlas-system",
         "description": "Nodes of pool system",
         "updateDefaultVersion": True,
-        "blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {**ENCRYPTED, "volumeSize": 100}}],
+        "blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {**ENCRYPTED, **BASELINE, "volumeSize": 100}}],
         "metadataOptions": {
             "httpEndpoint": "enabled",
             "httpTokens": "required",
@@ -61,14 +62,14 @@ def test_a_plain_pool() -> None:
 )
 def test_the_root_volume(volume: Data, ebs: Data) -> None:
     mappings = template_of({**SYSTEM, "rootVolume": volume})["blockDeviceMappings"]
-    assert mappings == [{"deviceName": "/dev/xvda", "ebs": {**ENCRYPTED, **ebs}}]
+    assert mappings == [{"deviceName": "/dev/xvda", "ebs": {**ENCRYPTED, **BASELINE, **ebs}}]
 
 
 def test_bottlerocket_has_a_volume_for_the_system_and_one_for_data() -> None:
     pool = {**SYSTEM, "ami": {"family": "bottlerocket"}, "rootVolume": {"size": "200Gi"}}
     assert template_of(pool)["blockDeviceMappings"] == [
-        {"deviceName": "/dev/xvda", "ebs": ENCRYPTED},
-        {"deviceName": "/dev/xvdb", "ebs": {**ENCRYPTED, "volumeSize": 200}},
+        {"deviceName": "/dev/xvda", "ebs": {**ENCRYPTED, **BASELINE, "volumeSize": 4}},
+        {"deviceName": "/dev/xvdb", "ebs": {**ENCRYPTED, **BASELINE, "volumeSize": 200}},
     ]
 
 

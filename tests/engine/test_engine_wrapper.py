@@ -1,0 +1,81 @@
+"""A `pulumi` on PATH that is a script around the real engine, as version managers install it: two processes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mlcluster.engine import locks
+from mlcluster.engine.engine import Engine
+from mlcluster.errors import MlclusterError
+from tests.fakes.engine_process import engine_process, wait_for
+from tests.fakes.in_memory_provider import World
+from tests.fakes.small_stack import SmallPlan, small_plan
+
+pytestmark = pytest.mark.engine
+COUNT = 6
+EngineOf = Callable[[SmallPlan], Engine]
+
+
+@pytest.fixture
+def wrapper(pulumi: Path, tmp_path: Path) -> Path:
+    """Return a script that starts the engine as its child, without `exec`."""
+    script = tmp_path / "wrapped" / "pulumi"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\n{pulumi} "$@"\ncode=$?\nexit $code\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_an_engine_below_a_wrapper_is_no_orphan_while_mlcluster_lives(
+    wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
+) -> None:
+    world.gate.close(after=0)
+    with engine_process("up", tmp_path / "atlas", port, COUNT, wrapper) as running:
+        running.wait_for("the namespace", lambda: world.gate.held)
+        engine = engine_of(small_plan(COUNT))
+        holder = engine.lock()
+        assert holder is not None
+        assert psutil.Process(holder.pid).ppid() == running.engine().pid  # the script is between
+        assert not locks.is_orphan(holder)
+        assert locks.orphaned_engines(engine.home) == []
+        with pytest.raises(MlclusterError, match="still running"):
+            engine.up()
+        world.gate.open()
+        code, _ = running.end()
+    assert code == 0
+    assert len(world.objects) == COUNT + 1
+
+
+def test_an_engine_below_a_wrapper_is_an_orphan_when_mlcluster_was_killed(
+    wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
+) -> None:
+    world.gate.close(after=0)
+    with engine_process("up", tmp_path / "atlas", port, COUNT, wrapper) as running:
+        running.wait_for("the namespace", lambda: world.gate.held)
+        engine = engine_of(small_plan(COUNT))
+        holder = engine.lock()
+        assert holder is not None
+        running.process.kill()
+        running.process.wait()
+        assert locks.is_orphan(holder) or not locks.is_alive(holder)  # it may have noticed already
+        world.gate.open()
+        engine.up()
+    assert len(world.objects) == COUNT + 1
+    assert engine.lock() is None
+
+
+def test_ctrl_c_reaches_the_engine_below_a_wrapper(
+    wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
+) -> None:
+    world.gate.close(after=1)
+    with engine_process("up", tmp_path / "atlas", port, COUNT, wrapper) as running:
+        running.wait_for("some creates", lambda: world.gate.held)
+        running.terminal_interrupt()
+        wait_for("the engine to take notice", world.cancelled.is_set)
+        world.gate.open()
+        code, lines = running.end()
+    assert code == 130
+    assert lines[-1]["error"] == "OperationInterruptedError"
+    assert engine_of(small_plan(COUNT)).lock() is None
