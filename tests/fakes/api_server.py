@@ -15,6 +15,7 @@ import copy
 import json
 import re
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -331,6 +332,7 @@ class FakeApiServer:
         self.objects[key] = new
         if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
             del self.objects[key]
+            self._end_namespace(key[2])
         if new["kind"] == "CustomResourceDefinition":
             self._serve(new)
         return new
@@ -342,6 +344,30 @@ class FakeApiServer:
             api_version = f"{spec['group']}/{version['name']}"
             self._kinds[api_version, spec["names"]["plural"]] = (spec["names"]["kind"], spec["scope"] == "Namespaced")
 
+    def _finalizers_remaining(self, namespace: str) -> Object:
+        """As pkg/controller/namespace/deletion/status_condition_utils.go of Kubernetes words it."""
+        left = [item for key, item in self.objects.items() if key[2] == namespace]
+        counts = Counter(name for item in left for name in item["metadata"].get("finalizers") or [])
+        told = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(counts.items()))
+        message = f"Some content in the namespace has finalizers remaining: {told}"
+        return {"type": "NamespaceFinalizersRemaining", "status": "True", "message": message}
+
+    def _end_namespace(self, namespace: str) -> None:
+        """A namespace that is being deleted goes with the last object in it."""
+        key = ("", "Namespace", "", namespace)
+        ending = key in self.objects and self.objects[key]["metadata"].get("deletionTimestamp")
+        if ending and not any(other[2] == namespace for other in self.objects):
+            del self.objects[key]
+
+    def _empties(self, namespace: str) -> bool:
+        """Delete what is in a namespace; whether finalizers keep some of it, and so the namespace."""
+        for key, item in [entry for entry in self.objects.items() if entry[0][2] == namespace]:
+            if item["metadata"].get("finalizers"):
+                item["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
+            else:
+                del self.objects[key]
+        return any(key[2] == namespace for key in self.objects)
+
     def _delete(self, target: _Target, options: Object) -> Object:
         live = self._live(target)
         uid = (options.get("preconditions") or {}).get("uid")
@@ -350,10 +376,11 @@ class FakeApiServer:
         if live["metadata"].get("finalizers"):
             live["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
             return copy.deepcopy(live)
+        if live["kind"] == "Namespace" and self._empties(target.name):
+            live["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
+            live["status"] = {"conditions": [self._finalizers_remaining(target.name)]}
+            return copy.deepcopy(live)
         del self.objects[target.key]
-        if live["kind"] == "Namespace":
-            for key in [key for key in self.objects if key[2] == target.name]:
-                del self.objects[key]
         for owner in [owner for owner in self._applied if owner[0] == target.key]:
             del self._applied[owner]
         return {"kind": "Status", "status": "Success"}

@@ -104,7 +104,7 @@ def test_the_contents_of_an_adopted_secret_do_not_enter_the_state_in_plain_text(
 def test_another_object_under_a_managed_name_is_told_by_uid_and_labels(live: dict[str, Any], *, foreign: bool) -> None:
     (held,) = objects_in({"resources": [_item("m", "u1")]})
     found = replaced([(held, live)], "atlas")
-    assert found == ([Foreign("ConfigMap a/m", found[0].manager, _urn("m"))] if foreign else [])
+    assert found == ([Foreign("ConfigMap a/m", found[0].manager, _urn("m"), "a")] if foreign else [])
 
 
 @pytest.mark.parametrize("version", ["v1", "apps/v1", "kueue.x-k8s.io/v1beta2"])

@@ -49,6 +49,16 @@ def empty(server: FakeApiServer, *names: str) -> list[str]:
     return told.said
 
 
+def stuck(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch, *names: str) -> tuple[list[str], str]:
+    """What is said, and the error: an object keeps its finalizer, and so the namespace stays."""
+    monkeypatch.setattr(emptying, "WORKLOAD_SECONDS", -1.0)
+    monkeypatch.setattr(emptying, "NAMESPACE_SECONDS", -1.0)
+    told = Told()
+    with pytest.raises(MlclusterError) as caught:
+        empty_namespaces(server.kube(), "atlas", [release(name) for name in names], told)
+    return told.said, caught.value.happened
+
+
 def deleted(server: FakeApiServer) -> list[str]:
     return [call.path.rpartition("/")[2] for call in server.calls if call.method == "DELETE"]
 
@@ -115,18 +125,20 @@ def test_it_stays_while_the_controller_may_come_back(
 
 
 def test_endpoints_without_a_deployment_are_somebody(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emptying, "WORKLOAD_SECONDS", -1.0)
     of = release("kuberay-operator")
     put(server, "v1", "Namespace", of.namespace)
     put_service(server, of, answers=True)
     ray_job(server)
-    assert empty(server, "kuberay-operator") == ["1 workloads did not go in time; they go with their namespaces"]
+    said, happened = stuck(server, monkeypatch, "kuberay-operator")
+    assert said == ["1 workloads did not go in time; they go with their namespaces"]
+    assert f"RayJob/research/stuck waits for {RAY_FINALIZER}" in happened
 
 
 def test_finalizers_that_nobody_knows_stay(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emptying, "WORKLOAD_SECONDS", -1.0)
     put(server, "ray.io/v1", "RayJob", "odd", namespace="research", finalizers=["example.test/mine"])
-    assert empty(server, "kuberay-operator") == ["1 workloads did not go in time; they go with their namespaces"]
+    said, happened = stuck(server, monkeypatch, "kuberay-operator")
+    assert said == ["1 workloads did not go in time; they go with their namespaces"]
+    assert "finalizers remaining: example.test/mine in 1 resource instances" in happened
     assert server.get("RayJob", "odd", "research") is not None
 
 
