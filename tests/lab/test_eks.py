@@ -152,7 +152,7 @@ def test_up_again_change_and_down(account: Account, tmp_path: Path) -> None:
     spec = written(tmp_path, "eks-minimal", _with_profile)
     first = account.run("preview", spec)
     assert "planned, not previewed: no cluster yet" in first
-    assert "the AWS account was not asked" in account.said
+    assert "skipped the AWS preflight: found no AWS credentials" in account.said
     assert account.cloud.ids() == []
 
     up = account.result("up", spec, "--yes")

@@ -153,7 +153,7 @@ def test_a_database_that_ends_while_kueue_is_removed_is_named_and_started_by_the
     assert down.wait(COMMAND_SECONDS) == 1, killed.said()
     assert "etcd" in killed.said()
     assert "ended unexpectedly" in killed.said()
-    assert "run the same command again" in killed.said()
+    assert "Run the same command again" in killed.said()
     again = killed.start("down", "--yes")
     killed.wait_until_said(f"waiting for the deletion of Namespace/{SPACE}", again)
     killed.release()
