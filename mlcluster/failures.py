@@ -3,6 +3,7 @@
 import platform
 import sys
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from mlcluster import __version__
@@ -24,15 +25,15 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
         _report_problems(error, output)
         return error.exit_code
     if isinstance(error, MlclusterError):
-        _emit(error, output)
         _say(f"error: {error.doing}: {error.happened}", red=True)
         if error.hint:
             _say(f"hint:  {error.hint}")
+        _emit(error, output)
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
         hint = "run the same command again to go on, or `mlcluster down` to take everything away"
-        _emit(MlclusterError("running mlcluster", "interrupted", hint, exit_code=ExitCode.INTERRUPTED), output)
         _say(f"interrupted: {hint}")
+        _emit(MlclusterError("running mlcluster", "interrupted", hint, exit_code=ExitCode.INTERRUPTED), output)
         return ExitCode.INTERRUPTED
     return _report_bug(error, output)
 
@@ -58,8 +59,10 @@ def _emit(error: MlclusterError, output: str) -> None:
     if output not in {"json", "jsonl"}:
         return
     document = error.as_document() if error.document is None or output == "jsonl" else error.document
-    sys.stdout.write(json.dumps(document, indent=2 if output == "json" else None) + "\n")
-    sys.stdout.flush()
+    text = json.dumps(document, indent=2 if output == "json" else None) + "\n"
+    with suppress(OSError):  # a closed pipe or a full disk must not hide the error, which standard error has
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def _report_bug(error: BaseException, output: str) -> ExitCode:
@@ -69,11 +72,11 @@ def _report_bug(error: BaseException, output: str) -> ExitCode:
         hint = f"please report it with {_bug_log(error)}"
     except OSError as problem:
         hint, written = f"the details could not be written ({problem})", False
-    _emit(MlclusterError("running mlcluster", happened, hint, exit_code=ExitCode.BUG), output)
     _say(f"error: {happened}", red=True)
     _say(f"hint:  {hint}")
     if not written:
         traceback.print_exception(error)
+    _emit(MlclusterError("running mlcluster", happened, hint, exit_code=ExitCode.BUG), output)
     return ExitCode.BUG
 
 

@@ -8,7 +8,7 @@ there, or belongs to somebody else, leaves the state.
 import os
 import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +20,7 @@ from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
 from mlcluster.engine.mending import mend_files
 from mlcluster.engine.state import Pending
+from mlcluster.plan import names
 
 ORPHAN_SECONDS = 30.0
 """An engine whose mlcluster was killed is interrupted; after this long its process group is killed."""
@@ -68,7 +69,7 @@ def recover_if_owner_dead(engine: Recoverable) -> Recovered:
     Raises:
         MlclusterError: a holder is alive, or ran on another host.
     """
-    held = _end_orphans(engine)
+    held = _end_orphans(engine.home, engine.project, engine.say)
     if any(locks.is_alive(lock) is not False for lock in held):
         raise lock_conflict(f"opening the stack {engine.home.name}", engine.home.spec, held)
     return _clear(engine, held)
@@ -80,7 +81,7 @@ def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
     Raises:
         MlclusterError: a holder is alive, or on another host and nobody vouches.
     """
-    held = _end_orphans(engine)
+    held = _end_orphans(engine.home, engine.project, engine.say)
     states = [locks.is_alive(lock) for lock in held]
     if True in states or (None in states and not assume_dead):
         raise lock_conflict(f"unlocking the stack {engine.home.name}", engine.home.spec, held)
@@ -115,36 +116,47 @@ def _clear(engine: Recoverable, held: Sequence[Lock]) -> Recovered:
 
 
 def _say_what_was_not_looked_up(engine: Recoverable, pending: Iterable[Pending]) -> None:
-    """Name the creations without a predictable ID: AWS may have finished them, and the next `up` creates them again."""
+    """Name the creations whose ID the inputs do not tell: AWS may have finished them, and `up` repeats them."""
     nameless = [item for item in pending if item.operation == "creating" and not item.id]
     if nameless:
         engine.say(
-            f"AWS chooses the IDs of {', '.join(plan_id(item.urn) for item in nameless)}, so it was not looked up. If "
-            "AWS had created it, it stays beside the new one: find it by the tag mlcluster.dev/cluster and delete it. "
-            "`down` also lists it at its end."
+            f"Not looked up, because only AWS knows the ID: {', '.join(plan_id(item.urn) for item in nameless)}. "
+            "AWS may have created it. Then AWS refuses to create it again, or a second one comes into being: delete the "
+            f"first one. What has tags carries {names.CLUSTER}, and `down` lists it at its end."
         )
 
 
-def _end_orphans(engine: Recoverable) -> list[Lock]:
+def end_work(home: StackHome, project: str, say: Callable[[str], object]) -> None:
+    """Before the state of a stack is removed: end the engines of killed runs, which would write it again.
+
+    Raises:
+        MlclusterError: a holder is alive, or ran on another host.
+    """
+    held = _end_orphans(home, project, say)
+    if any(locks.is_alive(lock) is not False for lock in held):
+        raise lock_conflict(f"forgetting the stack {home.name}", home.spec, held)
+
+
+def _end_orphans(home: StackHome, project: str, say: Callable[[str], object]) -> list[Lock]:
     """The locks that are held once no engine of a killed run works any more."""
-    pids = _orphans(engine)
+    pids = _orphans(home, project)
     if pids:
-        engine.say("Waiting for the engine of a killed run to end.")
+        say("Waiting for the engine of a killed run to end.")
         until = time.monotonic() + ORPHAN_SECONDS
         _signal(pids, signal.SIGINT)  # it ends the operations that run and writes its state
-        while (left := _orphans(engine)) and time.monotonic() < until:
+        while (left := _orphans(home, project)) and time.monotonic() < until:
             time.sleep(0.1)
         if left:
-            engine.say(f"It did not end within {ORPHAN_SECONDS:.0f} s: killing it.")
+            say(f"It did not end within {ORPHAN_SECONDS:.0f} s: killing it.")
             _signal(left, signal.SIGKILL)
-            while _orphans(engine) and time.monotonic() < until + _KILL_SECONDS:
+            while _orphans(home, project) and time.monotonic() < until + _KILL_SECONDS:
                 time.sleep(0.1)
-    return locks.read_locks(engine.home, engine.project)
+    return locks.read_locks(home, project)
 
 
-def _orphans(engine: Recoverable) -> set[int]:
-    held = locks.read_locks(engine.home, engine.project)
-    return {lock.pid for lock in held if locks.is_orphan(lock)}.union(locks.orphaned_engines(engine.home))
+def _orphans(home: StackHome, project: str) -> set[int]:
+    held = locks.read_locks(home, project)
+    return {lock.pid for lock in held if locks.is_orphan(lock)}.union(locks.orphaned_engines(home))
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> None:

@@ -22,8 +22,8 @@ _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 65.0  # an API server gives a request 60 s
 _GATEWAY = frozenset({502, 503, 504})
 """From a server that stops or is under load, or a load balancer in front of one: the work may have been done."""
-_POLL_SECONDS = 90.0
-"""No GET is repeated after this: its caller may poll with a deadline of its own. A 504 can take 60 s to come."""
+_REPEAT_SECONDS = 90.0
+"""No request is repeated after this: its caller may have a deadline of its own. A 504 can take 60 s to come."""
 
 
 class Transport:
@@ -86,11 +86,12 @@ class Transport:
                 )
             except httpx.TransportError as error:
                 trouble = _trouble(error)
-                if last or not _idempotent(method, content_type) or _about_certificates(error):
+                late = time.monotonic() - began > _REPEAT_SECONDS
+                if last or late or not _idempotent(method, content_type) or _about_certificates(error):
                     raise Unreachable(doing, self._access.server, trouble, _detail(error, trouble)) from None
                 time.sleep(_pause(attempt))
                 continue
-            late = method == "GET" and time.monotonic() - began > _POLL_SECONDS
+            late = time.monotonic() - began > _REPEAT_SECONDS
             if not last and not late and _repeatable(method, path, content_type, response.status_code):
                 time.sleep(_pause(attempt, response.headers.get("Retry-After", "")))
                 continue
@@ -119,7 +120,7 @@ def _idempotent(method: str, content_type: str) -> bool:
 
 
 def _pause(attempt: int, retry_after: str = "") -> float:
-    asked = float(retry_after) if retry_after.isdigit() else 0.0
+    asked = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
     wait: float = max(asked, 0.1 * 3**attempt)
     return min(wait, 10.0) * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries only
 

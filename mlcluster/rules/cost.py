@@ -51,7 +51,8 @@ def budget(plan: Plan) -> Iterator[Finding]:
     if limit is None:
         return
     figures = [_of_pool(plan, pool) for pool in plan.pools if pool.price is not None] + _beside(plan)
-    least, total, most = (sum(getattr(one, name) for one in figures) for name in ("least", "usd", "most"))
+    # Cents, as the message prints them: $5.67 is not above a budget of $5.67.
+    least, total, most = (round(sum(getattr(one, name) for one in figures), 2) for name in ("least", "usd", "most"))
     unpriced = costs(plan).unpriced_pools
     if not figures:
         message = f"{_no_price(unpriced)}, so the budget of ${limit:,.2f} cannot be checked{_left_out(plan)}"

@@ -6,6 +6,7 @@ reach, so its stack is never forgotten here.
 
 from typing import TYPE_CHECKING
 
+from mlcluster.engine.recovery import end_work
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
@@ -16,12 +17,17 @@ from mlcluster.verbs.stage import home_of
 if TYPE_CHECKING:
     from mlcluster.lab.lab import Lab
 
+_PROJECTS = ("mlcluster-local", "mlcluster-platform")
+
 
 def forget_lost(lab: "Lab", reading: Reading, progress: Progress) -> bool:
     """Forget the stacks of a lab that is gone; return whether there is nothing left to take down.
 
     This also finishes a `down` that was killed after it had removed the stacks. A stack that still holds something and
     belongs to another lab, which exists, is kept.
+
+    Raises:
+        MlclusterError: a run on another host, or a live process, still holds the stack.
     """
     gone = lab.discard_if_never_ready(progress)
     home = home_of(reading)
@@ -30,10 +36,12 @@ def forget_lost(lab: "Lab", reading: Reading, progress: Progress) -> bool:
         return gone
     if not home.owns_backend or recorded.target != "local":
         return False
-    held = [home.checkpoint(f"mlcluster-{name}") for name in ("local", "platform")]
+    held = [home.checkpoint(project) for project in _PROJECTS]
     holds = any(path is None or path.exists() for path in held)
-    if not (_is_lost(lab, recorded, gone=gone) if holds else gone):
+    if not (_is_lost(lab, recorded, gone=gone and _is_absent(lab)) if holds else gone):
         return False
+    for project in _PROJECTS:
+        end_work(home, project, progress.say)
     if holds:
         progress.say(f"{_happened(lab, recorded)}. Forgetting the stack.")
     home.forget()
@@ -74,12 +82,21 @@ def _is_lost(lab: "Lab", recorded: StackSettings, *, gone: bool = False, uid: st
     """
     from mlcluster.lab.lab import Lab
 
+    now = uid or _uid(lab)
+    if now and now == recorded.cluster_uid:
+        return False  # it is the same control plane, under whatever name
     if recorded.lab and recorded.lab != lab.name:
-        return Lab(recorded.lab).status().state == "absent"
+        before = Lab(recorded.lab)
+        return before.status().state == "absent" and _is_absent(before)
     if not recorded.lab and _others(lab):
         return False  # an earlier version did not record the name: one of those may be the lab
-    now = uid or _uid(lab)
     return gone or bool(now and recorded.cluster_uid and now != recorded.cluster_uid)
+
+
+def _is_absent(lab: "Lab") -> bool:
+    """Whether there is no directory either: a dangling link or an empty one may be a disk that is not mounted."""
+    root = lab.layout.root
+    return not root.is_symlink() and not (root.is_dir() and not any(root.iterdir()))
 
 
 def _others(lab: "Lab") -> bool:

@@ -1,9 +1,11 @@
 """Custom resource definitions of a lab's controllers: waits until the API server serves them."""
 
 import time
+from contextlib import suppress
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError, Unreachable
 from mlcluster.lab.controllers.arranging import Manifest
 from mlcluster.lab.running import READY_SECONDS
 
@@ -43,7 +45,8 @@ def _touch(kube: Kube, names: list[str]) -> None:
     for name in names:
         for value in ("", None):
             changes = {"metadata": {"annotations": {_TOUCHED: value}}}
-            kube.patch(_API, _KIND, name, changes, field_manager=_MANAGER)
+            with suppress(ApiError, Unreachable):  # the next round tries again, until the deadline
+                kube.patch(_API, _KIND, name, changes, field_manager=_MANAGER)
 
 
 def _is(definition: Manifest, condition: str) -> bool:

@@ -27,7 +27,7 @@ _BASELINE = {"iops": 3000, "throughput": 125}
 """What every gp3 volume has (EBS user guide, "General Purpose SSD volumes"). A template whose volume does not say it
 keeps what it had, and so does a size (ec2_launch_template.go of the aws provider: Optional, Computed)."""
 _SYSTEM_VOLUME = {"volumeSize": 4}
-"""Of Bottlerocket, whose images take 2 GiB; 4 GiB is also Karpenter's default."""
+"""Of Bottlerocket: 4 GiB, which its NVIDIA images fill (`os-image-size-gib = 4` in their variants)."""
 _TAGGED = ("instance", "volume", "network-interface")
 
 

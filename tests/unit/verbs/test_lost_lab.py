@@ -1,5 +1,7 @@
 """Which stacks of a lab are forgotten when there is no such lab any more, and which are kept."""
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,38 @@ def test_a_lab_with_another_uid_is_told_to_commands_that_change_nothing(reading:
     with pytest.raises(MlclusterError, match="The lab atlas was deleted") as caught:
         refuse_lost(Lab("atlas"), reading, "uid-2")
     assert "mlcluster up" in str(caught.value.hint)
+
+
+def test_a_stack_that_may_still_be_held_is_not_forgotten(reading: Reading) -> None:
+    """Its engine would write state and lock again, without settings and passphrase."""
+    home = record(reading, lab="atlas")
+    state = home.checkpoint("mlcluster-platform")
+    assert state is not None
+    lock = state.parents[2] / "locks" / "organization" / "mlcluster-platform" / "atlas" / "one.json"
+    lock.parent.mkdir(parents=True)
+    now = datetime.now(UTC).isoformat()
+    lock.write_text(json.dumps({"pid": 7, "username": "me", "hostname": "elsewhere", "timestamp": now}))
+    with pytest.raises(MlclusterError, match="pid 7 of me@elsewhere"):
+        forget_lost(Lab("atlas"), reading, Silent())
+    assert state.exists()
+
+
+def test_a_lab_that_was_renamed_is_the_same_lab(reading: Reading) -> None:
+    record(reading, lab="earlier")
+    refuse_lost(Lab("atlas"), reading, "uid-1")
+    with pytest.raises(MlclusterError, match="The lab earlier was deleted"):
+        refuse_lost(Lab("atlas"), reading, "uid-2")
+
+
+@pytest.mark.parametrize("recorded", ["atlas", "earlier"])
+@pytest.mark.parametrize("mounted", [False, True])
+def test_a_disk_that_is_not_mounted_is_no_proof(reading: Reading, recorded: str, *, mounted: bool) -> None:
+    home = record(reading, lab=recorded)
+    place = labs_directory() / recorded
+    place.parent.mkdir(parents=True)
+    if mounted:
+        place.mkdir()
+    else:
+        place.symlink_to(place.parent / "disk")
+    assert not forget_lost(Lab("atlas"), reading, Silent())
+    assert home.root.exists()
