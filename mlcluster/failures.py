@@ -1,5 +1,6 @@
 """The one place where errors become text on standard error and an exit code."""
 
+import os
 import platform
 import sys
 import traceback
@@ -60,9 +61,17 @@ def _emit(error: MlclusterError, output: str) -> None:
         return
     document = error.as_document() if error.document is None or output == "jsonl" else error.document
     text = json.dumps(document, indent=2 if output == "json" else None) + "\n"
-    with suppress(OSError):  # a closed pipe or a full disk must not hide the error, which standard error has
+    try:
         sys.stdout.write(text)
         sys.stdout.flush()
+    except OSError:  # a closed pipe or a full disk must not hide the error, which standard error has
+        _discard_output()
+
+
+def _discard_output() -> None:
+    """Send what standard output has buffered nowhere: the interpreter would fail again when it ends."""
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _report_bug(error: BaseException, output: str) -> ExitCode:

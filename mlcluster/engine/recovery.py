@@ -121,8 +121,8 @@ def _say_what_was_not_looked_up(engine: Recoverable, pending: Iterable[Pending])
     if nameless:
         engine.say(
             f"Not looked up, because only AWS knows the ID: {', '.join(plan_id(item.urn) for item in nameless)}. "
-            "AWS may have created it. Then AWS refuses to create it again, or a second one comes into being: delete the "
-            f"first one. What has tags carries {names.CLUSTER}, and `down` lists it at its end."
+            "AWS may have created it. Then AWS refuses to create it again, or a second one comes into being: delete "
+            f"the first one. What has tags carries {names.CLUSTER}, and `down` lists it at its end."
         )
 
 

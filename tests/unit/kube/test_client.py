@@ -7,6 +7,7 @@ import pytest
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.errors import ApiError, Forbidden, Unauthorized, Unreachable
 from mlcluster.kube.preflight import preflight
+from mlcluster.kube.transport import _pause
 from tests.fakes.api_server import FakeApiServer
 
 pytestmark = pytest.mark.unit
@@ -194,16 +195,29 @@ def test_a_server_that_stays_away_is_asked_four_times(monkeypatch: pytest.Monkey
     assert len(server.calls) == 4
 
 
-def test_a_read_that_takes_long_to_fail_is_repeated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each 504 comes after the 60 s that an API server gives a request; the caller may have a deadline of its own."""
+@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_request_that_takes_long_to_fail_is_repeated_once(
+    method: str, monkeypatch: pytest.MonkeyPatch, *, answers: bool
+) -> None:
+    """A 504 or a timeout comes after the 60 s that an API server gives a request; the caller may have a deadline."""
     clock = itertools.count(step=60)
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
     server = FakeApiServer()
-    server.fail("GET", "/version", 504)
-    with server.kube() as kube, pytest.raises(ApiError):
-        kube.version()
+    path = "/api/v1/namespaces/default"
+    if answers:
+        server.fail(method, path, 504)
+    else:
+        server.hang_up(method, path, httpx.ReadTimeout("timed out"))
+    with server.kube() as kube, pytest.raises((ApiError, Unreachable)):
+        kube.request(method, path)
     assert len(server.calls) == 2
+
+
+def test_a_retry_after_that_is_no_number_is_passed_over() -> None:
+    """A superscript two is a digit for str.isdigit and none for float; a proxy may send anything."""
+    assert _pause(0, "\u00b2") < 1 < _pause(0, "2")
 
 
 @pytest.mark.parametrize(

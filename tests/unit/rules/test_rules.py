@@ -98,6 +98,11 @@ class TestCST001:
         assert f"), above the budget of $400.50; not counted: {beyond}" in finding.message
         assert finding.blocks
 
+    def test_a_fraction_of_a_cent_above_the_budget(self) -> None:
+        pool = priced(5.671)
+        assert not of_kind("CST001", {**pool, "maxSize": 1}, target=EXISTING, budget={"maxHourlyUsd": 5.67})
+        assert of_kind("CST001", {**pool, "maxSize": 1}, target=EXISTING, budget={"maxHourlyUsd": 5.66})
+
     def test_exactly_the_budget(self) -> None:
         assert not found_in(priced(450.0), budget={"maxHourlyUsd": 900.0})
 

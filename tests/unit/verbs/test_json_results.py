@@ -119,3 +119,16 @@ def test_text_puts_errors_on_standard_error_alone(capsys: pytest.CaptureFixture[
     failures.report(MlclusterError("opening", "it is closed", "Open it."), "text")
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "error: opening: it is closed\nhint:  Open it.\n")
+
+
+@pytest.mark.parametrize("error", [MlclusterError("opening", "it is closed"), KeyError("a bug"), KeyboardInterrupt()])
+def test_a_full_disk_under_standard_output_does_not_hide_the_error(
+    error: BaseException, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = failures.report(error, "text")
+    told = capsys.readouterr().err
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert failures.report(error, "json") is expected
+        full.flush()  # as the interpreter does when it ends
+    assert told.splitlines()[0] in capsys.readouterr().err
