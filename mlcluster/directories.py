@@ -1,10 +1,28 @@
 """Where mlcluster keeps things on this machine; nothing is created here."""
 
+import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from mlcluster.errors import MlclusterError
 
 STATE_VARIABLE = "MLCLUSTER_STATE_DIR"
 CACHE_VARIABLE = "MLCLUSTER_CACHE_DIR"
+
+
+@contextmanager
+def explained(doing: str, path: Path) -> Iterator[None]:
+    """Turn an OSError into an error that names the path, the reason and what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = f"Choose a directory that you can write to with {STATE_VARIABLE}."
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            hint = f"Free some space, or choose another directory with {STATE_VARIABLE}."
+        raise MlclusterError(doing, f"{path}: {reason}", hint) from error
 
 
 def state_directory() -> Path:

@@ -36,7 +36,21 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
         _say(f"interrupted: {hint}")
         _emit(MlclusterError("running mlcluster", "interrupted", hint, exit_code=ExitCode.INTERRUPTED), output)
         return ExitCode.INTERRUPTED
+    if isinstance(error, BrokenPipeError) and _output_is_closed():
+        _discard_output()
+        _say("error: writing to standard output: its reader has ended")
+        return ExitCode.INVALID
     return _report_bug(error, output)
+
+
+def _output_is_closed() -> bool:
+    """Whether the reader of standard output has ended, such as `head`; another broken pipe is a bug."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return True
+    return False
 
 
 def _report_problems(error: MlclusterError, output: str) -> None:

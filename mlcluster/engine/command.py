@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import InvalidVersionError, create_command_error
 from semver import VersionInfo
 
 from mlcluster.engine.locks import ENGINE, PARENT_VARIABLE
+
+if TYPE_CHECKING:
+    import psutil
 
 OPERATIONS = frozenset({"up", "preview", "destroy", "refresh"})
 """Commands that take long and end cleanly when they are interrupted; every other one is quick and is left to end."""
@@ -53,14 +56,23 @@ def _version(binary: str) -> VersionInfo:
 def _engine_below(pid: int) -> int:
     """Return the pid of the engine: the child, or where that is a script around the engine, the engine below it.
 
-    A shell that waits for its command passes no signal on, and ends before it or after it.
+    A shell that waits for its command passes no signal on, and ends before it or after it. The file that a process runs
+    tells the two apart: the name of a script's shell is that of the script.
     """
     import psutil
 
     with suppress(psutil.Error):
-        below = [process.pid for process in psutil.Process(pid).children(recursive=True) if process.name() == ENGINE]
-        return below[-1] if below else pid
+        below = psutil.Process(pid).children(recursive=True)
+        return next((process.pid for process in below if _runs_engine(process)), pid)
     return pid
+
+
+def _runs_engine(process: "psutil.Process") -> bool:
+    import psutil
+
+    with suppress(psutil.Error):
+        return Path(process.exe()).name == ENGINE
+    return False
 
 
 class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not followed by mypy

@@ -1,23 +1,10 @@
 """Private files and directories of a stack: 0700 and 0600, written whole or not at all."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
-from mlcluster.directories import STATE_VARIABLE
-from mlcluster.errors import MlclusterError
-
-
-@contextmanager
-def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turns an OSError into an error that names the path, the reason and what to do."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        hint = f"Free some space or choose another directory with {STATE_VARIABLE}."
-        raise MlclusterError(doing, f"{path}: {reason}", hint) from error
+from mlcluster.directories import explained
 
 
 def private_directory(path: Path) -> Path:

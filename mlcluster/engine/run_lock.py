@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mlcluster.engine.files import explained, private_directory
+from mlcluster.directories import explained
+from mlcluster.engine.files import private_directory
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import process_facts
 from mlcluster.errors import MlclusterError

@@ -20,7 +20,7 @@ class StartFailed(MlclusterError):  # noqa: N818 - reads as what happened
         super().__init__(
             f"starting {component}",
             f"it ended with code {code}; the end of its log:\n{last_lines}",
-            hint or f"the whole log is {log}; `mlcluster lab reset` starts from nothing",
+            hint or f"the whole log is {log}",
         )
         self.component = component
         self.code = code

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from mlcluster.directories import explained
 from mlcluster.lab.failures import LabBusy
 from mlcluster.lab.layout import Layout
 from mlcluster.progress import Progress
@@ -21,9 +22,9 @@ def held(name: str, layout: Layout, progress: Progress, patience: float = _PATIE
 
     Raises:
         LabBusy: another command kept it for `patience` seconds.
+        MlclusterError: the lock cannot be written.
     """
-    layout.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(layout.lock)
+    lock = _lock(name, layout)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -32,12 +33,24 @@ def held(name: str, layout: Layout, progress: Progress, patience: float = _PATIE
             lock.acquire(timeout=patience)
         except Timeout:
             raise LabBusy(name, holder(layout)) from None
+    except OSError:
+        with explained(f"locking lab {name}", layout.lock):
+            raise
     try:
-        _note(layout).write_text(f"process {os.getpid()}, {Path(sys.argv[0]).name} {' '.join(sys.argv[1:3])}".strip())
+        with explained(f"locking lab {name}", _note(layout)):
+            _note(layout).write_text(
+                f"process {os.getpid()}, {Path(sys.argv[0]).name} {' '.join(sys.argv[1:3])}".strip()
+            )
         yield
     finally:
         _note(layout).unlink(missing_ok=True)
         lock.release()
+
+
+def _lock(name: str, layout: Layout) -> FileLock:
+    with explained(f"locking lab {name}", layout.lock.parent):
+        layout.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return FileLock(layout.lock)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from mlcluster.directories import explained
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.pki import write_private
 from mlcluster.lab.ports import Ports
@@ -96,11 +97,16 @@ def load(layout: Layout) -> Record | None:
 
     Raises:
         ValueError: there is one, but not of this version or damaged.
+        MlclusterError: it cannot be read.
     """
     try:
-        found = json.loads(layout.record.read_text())
+        text = layout.record.read_text()
     except FileNotFoundError:
         return None
+    except OSError:
+        with explained("reading the record of a lab", layout.record):
+            raise
+    found = json.loads(text)
     try:
         return _record(found)
     except (KeyError, TypeError, AttributeError) as error:

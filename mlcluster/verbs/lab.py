@@ -57,7 +57,9 @@ def start(
 @app.command()
 def stop(name: Known = None) -> None:
     """End all processes of a lab; its data is kept for the next start."""
-    _lab(_chosen(name)).stop(_progress())
+    name = _chosen(name)
+    _refuse_during_a_run(name, "lab stop")
+    _lab(name).stop(_progress())
 
 
 @app.command()
@@ -130,8 +132,12 @@ def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Stop a lab and delete all of its data."""
+    from mlcluster.verbs.asking import require_answers
+
     name = _chosen(name)
     lab = _lab(name)
+    _refuse_during_a_run(name, "lab reset")
+    require_answers(yes=yes)
     if not yes and not typer.confirm(f"delete lab {name} and everything in it?", err=True):
         raise MlclusterError(f"deleting lab {name}", "not confirmed", "--yes answers for you", exit_code=ExitCode.USAGE)
     lab.reset(_progress())
@@ -162,6 +168,24 @@ def build(
     progress = _progress()
     ensure(progress, keep_caches=keep_caches or bool(wanted))
     ensure_optional(wanted, progress, keep_caches=keep_caches)
+
+
+def _refuse_during_a_run(name: str, verb: str) -> None:
+    """Stop before a lab is taken from under an `up` or `down`.
+
+    Raises:
+        RunInProgressError: a run on this machine holds a stack on this lab; names it.
+    """
+    from mlcluster.directories import state_directory
+    from mlcluster.engine.home import StackHome
+    from mlcluster.engine.run_lock import RunInProgressError, run_in_progress
+
+    for held in (state_directory() / "stacks").glob(".*.run"):
+        home = StackHome(held.name.removeprefix(".").removesuffix(".run"))
+        recorded = home.settings()
+        lab = recorded.lab if recorded is not None and recorded.lab else home.name
+        if lab == name and (holder := run_in_progress(home)) is not None:
+            raise RunInProgressError(f"mlcluster {verb}", f"lab {name}", holder)
 
 
 def _chosen(name: str | None) -> str:

@@ -17,6 +17,7 @@ from mlcluster.processes import ask
 from mlcluster.spec.eks import EksTarget
 from mlcluster.verbs import ownership
 from mlcluster.verbs.live import PERMISSIONS, is_eks, kubeconfig_of, lab_of
+from mlcluster.verbs.lost_lab import refuse_lost
 from mlcluster.verbs.reading import Reading
 from mlcluster.verbs.stage import home_of
 
@@ -84,13 +85,15 @@ def _cluster(reading: Reading) -> list[Check]:
     if lab is not None:
         status = lab.status()
         if status.state not in {"running", "absent", "stopped"}:
-            fix = f"Run `mlcluster up {reading.path}` again; `mlcluster lab reset` starts from nothing."
+            fix = f"Run `mlcluster up {reading.path}` again; `mlcluster lab reset --name {lab.name}` deletes it."
             return [warning(CLUSTER, f"lab {lab.name} is {status.state}: {status.note}", fix)]
     found = kubeconfig_of(reading)
     if found is None:
         return [ok(CLUSTER, f"there is no cluster yet; `mlcluster up {reading.path}` creates it")]
     kubeconfig, context = found
     with Kube.from_kubeconfig(Path(kubeconfig), context) as kube:
+        if lab is not None:
+            refuse_lost(lab, reading, kube.cluster_uid())
         preflight(kube, permissions=PERMISSIONS)
         ownership.check_owner(kube, reading.spec.metadata.name, home_of(reading))
         return [ok(CLUSTER, f"{kube.access.server} answers and allows what `up` does ({kubeconfig})")]

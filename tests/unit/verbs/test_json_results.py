@@ -1,6 +1,7 @@
 """Every run with `-o json` prints exactly one JSON document, also a run that fails."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,22 @@ def test_a_full_disk_under_standard_output_does_not_hide_the_error(
         assert failures.report(error, "json") is expected
         full.flush()  # as the interpreter does when it ends
     assert told.splitlines()[0] in capsys.readouterr().err
+
+
+def test_a_reader_that_has_ended_is_no_bug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`mlcluster plan | head -1`."""
+    monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path / "state"))
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", encoding="utf-8") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        assert failures.report(BrokenPipeError(32, "Broken pipe")) is ExitCode.INVALID
+    assert capsys.readouterr().err == "error: writing to standard output: its reader has ended\n"
+    assert not (tmp_path / "state").exists()
+
+
+def test_another_broken_pipe_is_a_bug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path / "state"))
+    assert failures.report(BrokenPipeError(32, "Broken pipe")) is ExitCode.BUG
