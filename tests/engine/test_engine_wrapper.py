@@ -18,14 +18,23 @@ COUNT = 6
 EngineOf = Callable[[SmallPlan], Engine]
 
 
+PLAIN = '#!/bin/sh\n{pulumi} "$@"\ncode=$?\nexit $code\n'
+FILTERED = '#!/usr/bin/env bash\n{pulumi} "$@" > >(cat)\ncode=$?\nexit $code\n'
+"""Bash makes a second process for the filter, which has the name of the script too: pulumi."""
+
+
+def _script(folder: Path, text: str, pulumi: Path) -> Path:
+    script = folder / "wrapped" / "pulumi"
+    script.parent.mkdir()
+    script.write_text(text.format(pulumi=pulumi))
+    script.chmod(0o755)
+    return script
+
+
 @pytest.fixture
 def wrapper(pulumi: Path, tmp_path: Path) -> Path:
     """Return a script that starts the engine as its child, without `exec`."""
-    script = tmp_path / "wrapped" / "pulumi"
-    script.parent.mkdir()
-    script.write_text(f'#!/bin/sh\n{pulumi} "$@"\ncode=$?\nexit $code\n')
-    script.chmod(0o755)
-    return script
+    return _script(tmp_path, PLAIN, pulumi)
 
 
 def test_an_engine_below_a_wrapper_is_no_orphan_while_mlcluster_lives(
@@ -66,9 +75,11 @@ def test_an_engine_below_a_wrapper_is_an_orphan_when_mlcluster_was_killed(
     assert engine.lock() is None
 
 
+@pytest.mark.parametrize("text", [PLAIN, FILTERED])
 def test_ctrl_c_reaches_the_engine_below_a_wrapper(
-    wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
+    text: str, pulumi: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
 ) -> None:
+    wrapper = _script(tmp_path, text, pulumi)
     world.gate.close(after=1)
     with engine_process("up", tmp_path / "atlas", port, COUNT, wrapper) as running:
         running.wait_for("some creates", lambda: world.gate.held)
