@@ -19,7 +19,7 @@ EngineOf = Callable[[SmallPlan], Engine]
 
 
 PLAIN = '#!/bin/sh\n{pulumi} "$@"\ncode=$?\nexit $code\n'
-FILTERED = '#!/usr/bin/env bash\n{pulumi} "$@" > >(cat)\ncode=$?\nexit $code\n'
+FILTERED = '#!/usr/bin/env bash\n{pulumi} "$@" > >(while read -r line; do echo "$line"; done)\ncode=$?\nexit $code\n'
 """Bash makes a second process for the filter, which has the name of the script too: pulumi."""
 
 
