@@ -4,8 +4,10 @@ import os
 import platform
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 from mlcluster import __version__
 from mlcluster.directories import state_directory
@@ -36,50 +38,57 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
         _say(f"interrupted: {hint}")
         _emit(MlclusterError("running mlcluster", "interrupted", hint, exit_code=ExitCode.INTERRUPTED), output)
         return ExitCode.INTERRUPTED
-    if isinstance(error, BrokenPipeError) and _output_is_closed():
+    if isinstance(error, OSError) and (reason := _output_trouble()):
         _discard_output()
-        _say("error: writing to standard output: its reader has ended")
+        _say_output_trouble(reason)
         return ExitCode.INVALID
     return _report_bug(error, output)
 
 
-def _output_is_closed() -> bool:
-    """Whether the reader of standard output has ended, such as `head`; another broken pipe is a bug."""
+def _output_trouble() -> str:
+    """Why standard output cannot be written, e.g. because its reader, such as `head`, has ended; "" when it can."""
     try:
-        sys.stdout.write("\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return True
-    return False
+        sys.stdout.flush()  # what could not be written before is still buffered
+    except OSError as error:
+        return _explained(error)
+    return ""
+
+
+def _explained(error: OSError) -> str:
+    return "its reader has ended" if isinstance(error, BrokenPipeError) else error.strerror or str(error)
+
+
+def _say_output_trouble(reason: str) -> None:
+    _say(f"error: writing to standard output: {reason}", red=True)
 
 
 def _report_problems(error: MlclusterError, output: str) -> None:
-    import json
-
     from mlcluster.report.problems import problems_json, problems_text
     from mlcluster.spec.problems import SpecInvalidError
 
     if not isinstance(error, SpecInvalidError):
         raise error
     if output in {"json", "jsonl"}:
-        sys.stdout.write(json.dumps(problems_json(error), indent=2 if output == "json" else None) + "\n")
+        _write(problems_json(error), output)
     else:
         sys.stderr.write(problems_text(error, color=use_color(error=True)))
 
 
 def _emit(error: MlclusterError, output: str) -> None:
     """Print an error as data: the one document of `json`, or the last line of `jsonl`; nothing for other formats."""
+    if output in {"json", "jsonl"}:
+        _write(error.as_document() if error.document is None or output == "jsonl" else error.document, output)
+
+
+def _write(document: Mapping[str, Any], output: str) -> None:
     import json
 
-    if output not in {"json", "jsonl"}:
-        return
-    document = error.as_document() if error.document is None or output == "jsonl" else error.document
-    text = json.dumps(document, indent=2 if output == "json" else None) + "\n"
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(json.dumps(document, indent=2 if output == "json" else None) + "\n")
         sys.stdout.flush()
-    except OSError:  # a closed pipe or a full disk must not hide the error, which standard error has
+    except OSError as error:
         _discard_output()
+        _say_output_trouble(_explained(error))
 
 
 def _discard_output() -> None:

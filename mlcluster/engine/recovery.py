@@ -120,13 +120,13 @@ def _say_what_was_not_looked_up(engine: Recoverable, pending: Iterable[Pending])
     nameless = [item for item in pending if item.operation == "creating" and not item.id]
     if nameless:
         engine.say(
-            f"Not looked up, because only AWS knows the ID: {', '.join(plan_id(item.urn) for item in nameless)}. "
-            "AWS may have created it. Then AWS refuses to create it again, or a second one comes into being: delete "
-            f"the first one. What has tags carries {names.CLUSTER}, and `down` lists it at its end."
+            f"mlcluster cannot look up {', '.join(plan_id(item.urn) for item in nameless)}: only AWS knows the ID. "
+            "If AWS created it before the kill, `up` fails because it exists, or creates a second one. In both cases "
+            f"delete the first one. `down` lists at its end what is left with the tag {names.CLUSTER}."
         )
 
 
-def end_work(home: StackHome, project: str, say: Callable[[str], object]) -> None:
+def end_killed_runs(home: StackHome, project: str, say: Callable[[str], object]) -> None:
     """Before the state of a stack is removed: end the engines of killed runs, which would write it again.
 
     Raises:

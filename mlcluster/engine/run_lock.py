@@ -37,6 +37,7 @@ class RunHolder:
     """The run that holds a stack.
 
     Attributes:
+        stack: which stack.
         command: as it was typed: "mlcluster up atlas.yaml --yes".
         pid: process id.
         user: whose it is.
@@ -45,6 +46,7 @@ class RunHolder:
         began: when the process started, in seconds since the epoch: tells it from a later one with the same pid.
     """
 
+    stack: str
     command: str
     pid: int
     user: str
@@ -104,7 +106,7 @@ def run_lock(home: StackHome, verb: str, patience: float = NAMELESS_SECONDS) -> 
         return
     try:
         with explained("writing the stack's run lock", path):
-            _write(descriptor, _this_process())
+            _write(descriptor, _this_process(home.name))
         yield True
     finally:
         with suppress(OSError):
@@ -115,8 +117,18 @@ def run_lock(home: StackHome, verb: str, patience: float = NAMELESS_SECONDS) -> 
 
 def run_in_progress(home: StackHome) -> RunHolder | None:
     """The run that holds the stack now, None for none; changes nothing."""
+    return _holder(run_lock_path(home))
+
+
+def runs_in_progress(stacks: Path) -> list[RunHolder]:
+    """The runs that hold the stacks in a directory now, by stack; changes nothing."""
+    found = [_holder(path) for path in stacks.glob(".*.run")]
+    return sorted((holder for holder in found if holder is not None), key=lambda holder: holder.stack)
+
+
+def _holder(path: Path) -> RunHolder | None:
     try:
-        descriptor = os.open(run_lock_path(home), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -179,12 +191,12 @@ def _is_at(descriptor: int, path: Path) -> bool:
     return (opened.st_dev, opened.st_ino) == (there.st_dev, there.st_ino)
 
 
-def _this_process() -> RunHolder:
+def _this_process(stack: str) -> RunHolder:
     facts = process_facts(os.getpid())
     words = [Path(sys.argv[0]).name.replace("__main__.py", "mlcluster"), *sys.argv[1:]]
     since = datetime.now(UTC).isoformat(timespec="seconds")
     began = facts.began if facts else 0.0
-    return RunHolder(shlex.join(words), os.getpid(), _user(), socket.gethostname(), since, began)
+    return RunHolder(stack, shlex.join(words), os.getpid(), _user(), socket.gethostname(), since, began)
 
 
 def _user() -> str:

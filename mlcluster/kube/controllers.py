@@ -38,10 +38,12 @@ def owner_of(item: Object) -> str:
     return f"{annotations.get('meta.helm.sh/release-namespace')}/{name}" if name else ""
 
 
-def listed(kube: Kube, api_version: str, kind: str, namespace: str | None = None) -> list[Object]:
+def listed(
+    kube: Kube, api_version: str, kind: str, namespace: str | None = None, label_selector: str = ""
+) -> list[Object]:
     """The objects of a kind; [] where the kind does not exist."""
     try:
-        return kube.list(api_version, kind, namespace)
+        return kube.list(api_version, kind, namespace, label_selector)
     except ApiError as error:
         if error.status == 404:
             return []

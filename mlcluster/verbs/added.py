@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcluster.kube.added_fields import Added, added_fields
 from mlcluster.kube.client import Kube
-from mlcluster.kube.errors import ApiError
+from mlcluster.kube.controllers import listed
 from mlcluster.kube.exact import make_exact
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan, PlanObject
@@ -71,16 +71,7 @@ def _managed(plan: Plan, kube: Kube) -> dict[tuple[str, str, str, str], Object]:
     """The live objects of the plan's kinds that carry the labels of the cluster."""
     selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
     kinds = sorted({(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects})
-    return {_key(item): item for kind in kinds for item in _listed(kube, *kind, selector)}
-
-
-def _listed(kube: Kube, api_version: str, kind: str, selector: str) -> list[Object]:
-    try:
-        return kube.list(api_version, kind, None, selector)
-    except ApiError as error:
-        if error.status == 404:  # the CRD is not there yet
-            return []
-        raise
+    return {_key(item): item for kind in kinds for item in listed(kube, *kind, label_selector=selector)}
 
 
 def _key(manifest: Object) -> tuple[str, str, str, str]:

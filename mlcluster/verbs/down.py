@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.kube.client import Kube
-from mlcluster.kube.errors import ApiError
+from mlcluster.kube.controllers import listed
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 from mlcluster.report.numbers import counted, some
@@ -120,7 +119,7 @@ def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
     return [
         f"{kind}/{item['metadata']['name']}"
         for api_version, kind in sorted(set(entries))
-        for item in _listed(live.kube, api_version, kind, selector)
+        for item in listed(live.kube, api_version, kind, label_selector=selector)
     ]
 
 
@@ -192,12 +191,3 @@ def _end_lab(lab: "Lab", others: list[str], screen: Screen) -> None:
         screen.say(f"{what}: {entries} that mlcluster did not create: {some(others)}")
     if deletes:
         lab.reset(screen.progress)
-
-
-def _listed(kube: Kube, api_version: str, kind: str, selector: str) -> list[dict[str, Any]]:
-    try:
-        return kube.list(api_version, kind, None, selector)
-    except ApiError as error:
-        if error.status == 404:
-            return []
-        raise

@@ -178,13 +178,11 @@ def _refuse_during_a_run(name: str, verb: str) -> None:
     """
     from mlcluster.directories import state_directory
     from mlcluster.engine.home import StackHome
-    from mlcluster.engine.run_lock import RunInProgressError, run_in_progress
+    from mlcluster.engine.run_lock import RunInProgressError, runs_in_progress
 
-    for held in (state_directory() / "stacks").glob(".*.run"):
-        home = StackHome(held.name.removeprefix(".").removesuffix(".run"))
-        recorded = home.settings()
-        lab = recorded.lab if recorded is not None and recorded.lab else home.name
-        if lab == name and (holder := run_in_progress(home)) is not None:
+    for holder in runs_in_progress(state_directory() / "stacks"):
+        recorded = StackHome(holder.stack).settings()  # before the first record the lab has the name of the stack
+        if name == (recorded.lab if recorded is not None and recorded.lab else holder.stack):
             raise RunInProgressError(f"mlcluster {verb}", f"lab {name}", holder)
 
 

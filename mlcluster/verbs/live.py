@@ -20,7 +20,7 @@ from mlcluster.verbs import cloud
 from mlcluster.verbs.gated import GatedProgram
 from mlcluster.verbs.lost_lab import forget_lost, refuse_lost
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage, home_of, settings_of
+from mlcluster.verbs.stage import Stage, home_of, lab_name, settings_of
 from mlcluster.verbs.tools import Tools
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class LiveCluster:
 
 def lab_of(reading: Reading) -> "Lab | None":
     """The lab of a `local` spec, whether it runs or not."""
-    target = reading.spec.target
-    if not isinstance(target, LocalTarget):
+    name = lab_name(reading)
+    if not name:
         return None
     from mlcluster.lab.lab import Lab
 
-    return Lab(target.lab or reading.spec.metadata.name)
+    return Lab(name)
 
 
 @contextmanager

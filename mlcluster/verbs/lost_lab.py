@@ -6,18 +6,16 @@ reach, so its stack is never forgotten here.
 
 from typing import TYPE_CHECKING
 
-from mlcluster.engine.recovery import end_work
+from mlcluster.engine.recovery import end_killed_runs
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.progress import Progress
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import home_of
+from mlcluster.verbs.stage import PROJECTS, home_of
 
 if TYPE_CHECKING:
     from mlcluster.lab.lab import Lab
-
-_PROJECTS = ("mlcluster-local", "mlcluster-platform")
 
 
 def forget_lost(lab: "Lab", reading: Reading, progress: Progress) -> bool:
@@ -36,12 +34,12 @@ def forget_lost(lab: "Lab", reading: Reading, progress: Progress) -> bool:
         return gone
     if not home.owns_backend or recorded.target != "local":
         return False
-    held = [home.checkpoint(project) for project in _PROJECTS]
+    held = [home.checkpoint(project) for project in PROJECTS["local"]]
     holds = any(path is None or path.exists() for path in held)
     if not (_is_lost(lab, recorded, gone=gone and _is_absent(lab)) if holds else gone):
         return False
-    for project in _PROJECTS:
-        end_work(home, project, progress.say)
+    for project in PROJECTS["local"]:
+        end_killed_runs(home, project, progress.say)
     if holds:
         progress.say(f"{_happened(lab, recorded)}. Forgetting the stack.")
     home.forget()

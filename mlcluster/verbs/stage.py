@@ -9,6 +9,13 @@ from mlcluster.engine.settings import StackSettings
 from mlcluster.spec.targets import LocalTarget
 from mlcluster.verbs.reading import Reading
 
+PROJECTS = {
+    "eks": ("mlcluster-eks", "mlcluster-platform"),
+    "existing": ("mlcluster-platform",),
+    "local": ("mlcluster-local", "mlcluster-platform"),
+}
+"""By target: the Pulumi projects of its stacks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -29,15 +36,20 @@ def home_of(reading: Reading) -> StackHome:
     )
 
 
+def lab_name(reading: Reading) -> str:
+    """Return the name of the lab of a `local` spec; "" for another target."""
+    target = reading.spec.target
+    return (target.lab or reading.spec.metadata.name) if isinstance(target, LocalTarget) else ""
+
+
 def settings_of(reading: Reading, cluster_uid: str) -> StackSettings:
     """What this run is for; `cluster_uid` is "" while there is no cluster."""
-    target = reading.spec.target
     return StackSettings(
         cluster_uid=cluster_uid,
         provider=reading.plan.cluster.kubernetes_provider,
         target=reading.plan.cluster.target,
         spec_name=reading.spec.metadata.name,
-        lab=(target.lab or reading.spec.metadata.name) if isinstance(target, LocalTarget) else "",
+        lab=lab_name(reading),
     )
 
 

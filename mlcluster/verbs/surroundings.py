@@ -19,19 +19,13 @@ from mlcluster.verbs import ownership
 from mlcluster.verbs.live import PERMISSIONS, is_eks, kubeconfig_of, lab_of
 from mlcluster.verbs.lost_lab import refuse_lost
 from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import home_of
+from mlcluster.verbs.stage import PROJECTS, home_of
 
 CREDENTIALS, CLUSTER, LAB = "AWS credentials", "cluster", "lab"
 
 _BACKEND_SECONDS = 40.0
 _SLOW_SECONDS = 60.0
 """Of a question to AWS or to a cluster: a credential helper may be slow."""
-
-_PROJECTS = {
-    "eks": ("mlcluster-eks", "mlcluster-platform"),
-    "existing": ("mlcluster-platform",),
-    "local": ("mlcluster-local", "mlcluster-platform"),
-}
 
 
 def cluster_questions(reading: Reading) -> list[Question]:
@@ -63,7 +57,7 @@ def _backend(reading: Reading) -> list[Check]:
 
 def _locks(reading: Reading) -> list[Check]:
     home = home_of(reading)
-    held = [(project, read_locks(home, project)) for project in _PROJECTS[reading.plan.cluster.target]]
+    held = [(project, read_locks(home, project)) for project in PROJECTS[reading.plan.cluster.target]]
     checks = lock_checks(held, str(reading.path)) if home.state_files else []
     lab = lab_of(reading)
     if lab is not None and lock.is_held(lab.layout):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlcluster.kube.client import Kube
+from mlcluster.kube.controllers import listed
 from mlcluster.kube.errors import ApiError
 from mlcluster.kubernetes_provider.ownership import describe
 from mlcluster.plan import names
@@ -88,10 +89,11 @@ def _unknown(plan: Plan, kube: Kube, platform: Stage) -> list[Object]:
     kinds = {(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects}
     kinds |= {(one.api_version, one.kind) for one in held}
     known = {_place(one.manifest) for one in plan.objects} | {(one.kind, one.namespace, one.name) for one in held}
+    selector = ",".join(f"{key}={value}" for key, value in names.owned(plan.cluster.name).items())
     found = [
         item
         for api_version, kind in sorted(kinds, key=lambda entry: (_LAST.get(entry[1], 0), entry))
-        for item in _labeled(kube, api_version, kind, plan.cluster.name)
+        for item in listed(kube, api_version, kind, label_selector=selector)
         if _place(item) not in known and _place(item)[1:] not in _OWN_RECORDS and not _is_going(item)
     ]
     return list({item["metadata"]["uid"]: item for item in found}.values())  # one kind may be served in two versions
@@ -110,13 +112,3 @@ def _is_going(item: Object) -> bool:
 def _written_by_mlcluster(item: Object) -> bool:
     managers = {str(entry.get("manager")) for entry in item["metadata"].get("managedFields") or []}
     return names.MANAGER in managers or any(manager.startswith("pulumi-") for manager in managers)
-
-
-def _labeled(kube: Kube, api_version: str, kind: str, cluster: str) -> list[Object]:
-    selector = ",".join(f"{key}={value}" for key, value in names.owned(cluster).items())
-    try:
-        return kube.list(api_version, kind, None, selector)
-    except ApiError as error:
-        if error.status == 404:
-            return []
-        raise

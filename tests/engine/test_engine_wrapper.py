@@ -1,6 +1,7 @@
 """A `pulumi` on PATH that is a script around the real engine, as version managers install it: two processes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -9,7 +10,7 @@ import pytest
 from mlcluster.engine import locks
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import MlclusterError
-from tests.fakes.engine_process import engine_process, wait_for
+from tests.fakes.engine_process import EngineProcess, engine_process, wait_for
 from tests.fakes.in_memory_provider import World
 from tests.fakes.small_stack import SmallPlan, small_plan
 
@@ -43,42 +44,46 @@ def wrapper(pulumi: Path, tmp_path: Path) -> Path:
     return _script(tmp_path, PLAIN, pulumi)
 
 
-def test_an_engine_below_a_wrapper_is_no_orphan_while_mlcluster_lives(
-    wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
-) -> None:
+@dataclass(frozen=True)
+class Held:
+    """An `up` through a wrapper whose first creation is held back, and the lock of its engine."""
+
+    running: EngineProcess
+    engine: Engine
+    lock: locks.Lock
+
+
+@pytest.fixture
+def held(wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path) -> Iterator[Held]:
     world.gate.close(after=0)
     with engine_process("up", tmp_path / "atlas", port, COUNT, wrapper) as running:
         running.wait_for("the namespace", lambda: world.gate.held)
         engine = engine_of(small_plan(COUNT))
-        holder = engine.lock()
-        assert holder is not None
-        assert psutil.Process(holder.pid).ppid() == running.engine().pid  # the script is between
-        assert not locks.is_orphan(holder)
-        assert locks.orphaned_engines(engine.home) == []
-        with pytest.raises(MlclusterError, match="still running"):
-            engine.up()
-        world.gate.open()
-        code, _ = running.end()
+        lock = engine.lock()
+        assert lock is not None
+        yield Held(running, engine, lock)
+
+
+def test_an_engine_below_a_wrapper_is_no_orphan_while_mlcluster_lives(held: Held, world: World) -> None:
+    assert psutil.Process(held.lock.pid).ppid() == held.running.engine().pid  # the script is between
+    assert not locks.is_orphan(held.lock)
+    assert locks.orphaned_engines(held.engine.home) == []
+    with pytest.raises(MlclusterError, match="still running"):
+        held.engine.up()
+    world.gate.open()
+    code, _ = held.running.end()
     assert code == 0
     assert len(world.objects) == COUNT + 1
 
 
-def test_an_engine_below_a_wrapper_is_an_orphan_when_mlcluster_was_killed(
-    wrapper: Path, engine_of: EngineOf, world: World, port: int, tmp_path: Path
-) -> None:
-    world.gate.close(after=0)
-    with engine_process("up", tmp_path / "atlas", port, COUNT, wrapper) as running:
-        running.wait_for("the namespace", lambda: world.gate.held)
-        engine = engine_of(small_plan(COUNT))
-        holder = engine.lock()
-        assert holder is not None
-        running.process.kill()
-        running.process.wait()
-        assert locks.is_orphan(holder) or not locks.is_alive(holder)  # it may have noticed already
-        world.gate.open()
-        engine.up()
+def test_an_engine_below_a_wrapper_is_an_orphan_when_mlcluster_was_killed(held: Held, world: World) -> None:
+    held.running.process.kill()
+    held.running.process.wait()
+    assert locks.is_orphan(held.lock) or not locks.is_alive(held.lock)  # it may have noticed already
+    world.gate.open()
+    held.engine.up()
     assert len(world.objects) == COUNT + 1
-    assert engine.lock() is None
+    assert held.engine.lock() is None
 
 
 @pytest.mark.parametrize("text", [PLAIN, WATCHED])

@@ -10,7 +10,7 @@ from mlcluster.lab.controllers.arranging import Manifest
 from mlcluster.lab.running import READY_SECONDS
 
 _API, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
-_MANAGER = "mlcluster-lab"
+FIELD_MANAGER = "mlcluster-lab"
 _TOUCHED = "mlcluster.dev/touched"
 _TOUCH_SECONDS = 2.0
 
@@ -46,7 +46,7 @@ def _touch(kube: Kube, names: list[str]) -> None:
         for value in ("", None):
             changes = {"metadata": {"annotations": {_TOUCHED: value}}}
             with suppress(ApiError, Unreachable):  # the next round tries again, until the deadline
-                kube.patch(_API, _KIND, name, changes, field_manager=_MANAGER)
+                kube.patch(_API, _KIND, name, changes, field_manager=FIELD_MANAGER)
 
 
 def _is(definition: Manifest, condition: str) -> bool:

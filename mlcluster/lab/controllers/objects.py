@@ -10,11 +10,10 @@ from pathlib import Path
 from mlcluster.kube.client import Kube
 from mlcluster.lab import pki
 from mlcluster.lab.controllers.arranging import Arranged, Manifest
-from mlcluster.lab.controllers.definitions import await_established
+from mlcluster.lab.controllers.definitions import FIELD_MANAGER, await_established
 from mlcluster.lab.failures import NotReady
 from mlcluster.progress import Task
 
-_MANAGER = "mlcluster-lab"
 _AT_ONCE = 8
 _GONE_SECONDS = 300.0  # a namespace takes 6 to 50 s on an idle machine
 
@@ -46,7 +45,7 @@ def apply(kube: Kube, arranged: Arranged, home: Path, waiting: Waiting) -> None:
     delete(kube, stale)
     await_gone(kube, _being_deleted(kube, wanted), (), waiting)
     namespace, rest = arranged.first[0], arranged.first[1:]
-    kube.apply(namespace, field_manager=_MANAGER)
+    kube.apply(namespace, field_manager=FIELD_MANAGER)
     _each(kube, rest)
     await_established(kube, arranged.definitions)
     _each(kube, arranged.hooks)
@@ -130,7 +129,7 @@ def _held_by(live: Manifest | None) -> str:
 
 def _each(kube: Kube, items: Iterable[Manifest]) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        list(pool.map(lambda item: kube.apply(item, field_manager=_MANAGER), items))
+        list(pool.map(lambda item: kube.apply(item, field_manager=FIELD_MANAGER), items))
 
 
 def _note(home: Path, items: list[Manifest]) -> None:

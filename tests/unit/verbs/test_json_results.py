@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -12,6 +12,9 @@ from typer.testing import CliRunner, Result
 from mlcluster import failures
 from mlcluster.cli import app
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.spec.problems import SpecInvalidError
+from mlcluster.verbs.output import print_result
+from mlcluster.verbs.reading import read
 from tests.fakes.aws_answers import no_network
 from tests.specs import EXISTING, SYSTEM, Data, cluster
 
@@ -135,18 +138,38 @@ def test_a_full_disk_under_standard_output_does_not_hide_the_error(
     assert told.splitlines()[0] in capsys.readouterr().err
 
 
-def test_a_reader_that_has_ended_is_no_bug(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(("target", "reason"), [("pipe", "its reader has ended"), ("disk", "No space left on device")])
+def test_output_that_cannot_be_written_is_no_bug(
+    target: str, reason: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`mlcluster plan | head -1`."""
+    """`mlcluster plan | head -1`, `mlcluster plan > file`."""
     monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path / "state"))
+    with _broken_output(target) as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        with pytest.raises(OSError, match=r"Broken pipe|No space") as caught:
+            print_result("a plan")
+        assert failures.report(caught.value) is ExitCode.INVALID
+    assert capsys.readouterr().err == f"error: writing to standard output: {reason}\n"
+    assert not (tmp_path / "state").exists()
+
+
+def _broken_output(target: str) -> TextIO:
+    if target == "disk":
+        return Path("/dev/full").open("w", encoding="utf-8")
     reading, writing = os.pipe()
     os.close(reading)
-    with os.fdopen(writing, "w", encoding="utf-8") as closed:
-        monkeypatch.setattr("sys.stdout", closed)
-        assert failures.report(BrokenPipeError(32, "Broken pipe")) is ExitCode.INVALID
-    assert capsys.readouterr().err == "error: writing to standard output: its reader has ended\n"
-    assert not (tmp_path / "state").exists()
+    return os.fdopen(writing, "w", encoding="utf-8")
+
+
+def test_problems_that_cannot_be_written_are_not_silent(
+    spec: Callable[[Data], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SpecInvalidError) as caught:
+        read(spec({"kind": "nowhere"}))
+    with _broken_output("disk") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        assert failures.report(caught.value, "json") is ExitCode.INVALID
+    assert capsys.readouterr().err == "error: writing to standard output: No space left on device\n"
 
 
 def test_another_broken_pipe_is_a_bug(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
