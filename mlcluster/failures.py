@@ -1,17 +1,16 @@
 """The one place where errors become text on standard error and an exit code."""
 
-import os
 import platform
 import sys
 import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from mlcluster import __version__
 from mlcluster.directories import state_directory
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.standard_output import OutputError, write_line
 from mlcluster.verbs.output import use_color
 
 
@@ -38,28 +37,7 @@ def report(error: BaseException, output: str = "text") -> ExitCode:
         _say(f"interrupted: {hint}")
         _emit(MlclusterError("running mlcluster", "interrupted", hint, exit_code=ExitCode.INTERRUPTED), output)
         return ExitCode.INTERRUPTED
-    if isinstance(error, OSError) and (reason := _output_trouble()):
-        _discard_output()
-        _say_output_trouble(reason)
-        return ExitCode.INVALID
     return _report_bug(error, output)
-
-
-def _output_trouble() -> str:
-    """Why standard output cannot be written, e.g. because its reader, such as `head`, has ended; "" when it can."""
-    try:
-        sys.stdout.flush()  # what could not be written before is still buffered
-    except OSError as error:
-        return _explained(error)
-    return ""
-
-
-def _explained(error: OSError) -> str:
-    return "its reader has ended" if isinstance(error, BrokenPipeError) else error.strerror or str(error)
-
-
-def _say_output_trouble(reason: str) -> None:
-    _say(f"error: writing to standard output: {reason}", red=True)
 
 
 def _report_problems(error: MlclusterError, output: str) -> None:
@@ -84,17 +62,9 @@ def _write(document: Mapping[str, Any], output: str) -> None:
     import json
 
     try:
-        sys.stdout.write(json.dumps(document, indent=2 if output == "json" else None) + "\n")
-        sys.stdout.flush()
-    except OSError as error:
-        _discard_output()
-        _say_output_trouble(_explained(error))
-
-
-def _discard_output() -> None:
-    """Send what standard output has buffered nowhere: the interpreter would fail again when it ends."""
-    with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        write_line(json.dumps(document, indent=2 if output == "json" else None))
+    except OutputError as error:  # it must not hide the error, which standard error has
+        _say(f"error: {error}", red=True)
 
 
 def _report_bug(error: BaseException, output: str) -> ExitCode:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from mlcluster.progress import Progress, Task
+from mlcluster.report.standard_output import writing
 
 
 def for_terminal(stream: TextIO | None = None) -> Progress:
@@ -65,7 +66,8 @@ class JsonlProgress:
     def emit(self, kind: str, **fields: object) -> None:
         """Writes one event of `kind`."""
         entry = {"apiVersion": "mlcluster/v1alpha1", "kind": kind, **fields}
-        print(json.dumps(entry), file=self._stream, flush=True)
+        with writing():
+            print(json.dumps(entry), file=self._stream, flush=True)
 
     def say(self, text: str) -> None:
         self.emit("Message", text=text)

@@ -13,6 +13,7 @@ from mlcluster.engine.operation import OperationInterruptedError
 from mlcluster.progress import Progress, Task
 from mlcluster.report.changes import change_document, changes_text
 from mlcluster.report.progress import JsonlProgress, for_terminal
+from mlcluster.report.standard_output import write_line
 
 QUIET_OPS = frozenset({"same", "refresh", "read"})
 SILENCE_SECONDS = 20.0
@@ -92,14 +93,14 @@ class Screen:
             listed = [change_document(change) for change in changes.effective]
             self._events.emit("Preview", title=title, counts=changes.counts, changes=listed)
         else:
-            print(changes_text(title, changes, color=self._color), flush=True)
+            write_line(changes_text(title, changes, color=self._color))
 
     def result(self, kind: str, text: str, fields: Mapping[str, Any]) -> None:
         """The last word on standard output."""
         if self.machine:
             self._events.emit(kind, **fields)
         elif text:
-            print(text, flush=True)
+            write_line(text)
 
     @contextmanager
     def operation(self, title: str, total: int = 0) -> Iterator[Callable[[Event], None]]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.standard_output import write
+from mlcluster.verbs.output import print_result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +53,7 @@ def start(
 
     lab, progress = _lab(name), _progress()
     lab.start(ensure(progress), progress, extended_resource_toleration=extended_resource_toleration)
-    typer.echo(f"lab {name} runs at {lab.status().server}\nkubeconfig: {lab.kubeconfig}")
+    print_result(f"lab {name} runs at {lab.status().server}\nkubeconfig: {lab.kubeconfig}")
 
 
 @app.command()
@@ -76,15 +78,15 @@ def status(
         found = list_labs() if every else [_lab(_chosen(name)).status()]
     except MlclusterError as error:
         if output is Output.JSON:
-            typer.echo(json.dumps(error.as_document(), indent=2))
+            print_result(json.dumps(error.as_document(), indent=2))
         raise
     if output is Output.TEXT:
-        typer.echo("\n\n".join(status_text(one) for one in found) if found else "no labs")
+        print_result("\n\n".join(status_text(one) for one in found) if found else "no labs")
     elif every:
         items = [status_document(one) for one in found]
-        typer.echo(json.dumps({"apiVersion": _API_VERSION, "kind": "LabList", "items": items}, indent=2))
+        print_result(json.dumps({"apiVersion": _API_VERSION, "kind": "LabList", "items": items}, indent=2))
     else:
-        typer.echo(json.dumps(status_document(found[0]), indent=2))
+        print_result(json.dumps(status_document(found[0]), indent=2))
 
 
 @app.command()
@@ -103,8 +105,8 @@ def logs(
         raise MlclusterError("following a log", "which one?", "mlcluster lab logs kueue -f", exit_code=ExitCode.USAGE)
     for log in found:
         if component is None:
-            typer.echo(f"==> {log.stem} <==")
-        typer.echo(last_lines(log, lines))
+            print_result(f"==> {log.stem} <==")
+        print_result(last_lines(log, lines))
     if follow:
         _follow(found[0])
 
@@ -112,7 +114,7 @@ def logs(
 @app.command()
 def kubeconfig(name: Known = None) -> None:
     """Print the path of a running lab's kubeconfig: export KUBECONFIG=$(mlcluster lab kubeconfig)."""
-    typer.echo(str(_running_kubeconfig(_chosen(name))))
+    print_result(str(_running_kubeconfig(_chosen(name))))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -262,7 +264,7 @@ def _follow(log: Path) -> None:
         while True:
             fresh = file.read()
             if fresh:
-                typer.echo(fresh.decode(errors="replace"), nl=False)
+                write(fresh.decode(errors="replace"))
             else:
                 time.sleep(0.3)
 

@@ -3,11 +3,12 @@
 import os
 import sys
 
+from mlcluster.report.standard_output import write_line
+
 
 def print_result(text: str) -> None:
-    """Writes a result, with one line end after it."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-    sys.stdout.flush()
+    """Writes a result, with one line end after it; an OutputError if standard output cannot be written."""
+    write_line(text)
 
 
 def use_color(*, error: bool = False) -> bool:

@@ -1,0 +1,48 @@
+"""Standard output, which carries results and may end before they do."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from mlcluster.errors import MlclusterError
+
+
+class OutputError(MlclusterError):
+    """Standard output cannot be written: its reader, such as `head`, has ended, or the disk is full."""
+
+    def __init__(self, error: OSError) -> None:
+        reason = "its reader has ended" if isinstance(error, BrokenPipeError) else error.strerror or str(error)
+        super().__init__("writing to standard output", reason)
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Turn an OSError of standard output into an OutputError; all later output goes nowhere."""
+    try:
+        yield
+    except OSError as error:
+        _discard()
+        raise OutputError(error) from error
+
+
+def write(text: str) -> None:
+    """Write a text to standard output at once.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with writing():
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def write_line(text: str) -> None:
+    """Write a text with one line end after it; see `write`."""
+    write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _discard() -> None:
+    """Point standard output to nowhere: the interpreter flushes the rest of it at its end, and would fail again."""
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
