@@ -120,9 +120,8 @@ def wait_until(trouble: Callable[[], str], running: Process, seconds: float) -> 
     """Ask until `trouble` answers "" while the process lives; for the errors see `Book.wait`."""
     began, pause = time.monotonic(), _FIRST_PAUSE
     while True:
-        code = process.exit_code(running)
-        if code is not None or not process.alive(running):
-            raise ended(running, code or 0)
+        if not process.alive(running):  # this look reaps it: only then is its exit code known
+            raise ended(running, process.exit_code(running) or 0)
         last = trouble()
         if not last:
             return

@@ -159,7 +159,8 @@ def _interrupted(cluster: Cluster, kube: Kube, end: Callable[["subprocess.Popen[
     up = cluster.start("up", "--yes")
     wait_for("some objects", lambda: up.poll() is not None or len(_ours(kube)) >= count, pause=0.01)
     end(up)
-    up.communicate(timeout=COMMAND_SECONDS)
+    out, error = up.communicate(timeout=COMMAND_SECONDS)
+    assert up.returncode != 0, f"nothing was interrupted:\n{out}{error}"
 
 
 def _ours(kube: Kube) -> list[str]:
