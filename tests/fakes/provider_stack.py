@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
+import pytest
 from pulumi import automation
 from pulumi_kubernetes import Provider
 
@@ -70,7 +71,7 @@ class ProviderStack:
             program=lambda: None,
             opts=automation.LocalWorkspaceOptions(
                 work_dir=str(work),
-                pulumi_command=automation.PulumiCommand(root=str(_rooted(directory, pulumi))),
+                pulumi_command=_command(home, _rooted(directory, pulumi)),
                 env_vars={
                     "PULUMI_HOME": str(home),
                     "PULUMI_BACKEND_URL": f"file://{self.state}",
@@ -144,6 +145,13 @@ def _note(run: Run, event: Any) -> None:
     step = Step(str(metadata.op.value), metadata.urn.rpartition("::")[2], diff, metadata.keys or [])
     if event.res_outputs_event:
         run.steps.append(step)
+
+
+def _command(home: Path, root: Path) -> automation.PulumiCommand:
+    """Return the SDK's engine command, which runs `pulumi version` at once: its log belongs into `home` too."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PULUMI_HOME", str(home))
+        return automation.PulumiCommand(root=str(root))
 
 
 def _rooted(directory: Path, pulumi_binary: Path) -> Path:
