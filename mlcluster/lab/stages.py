@@ -1,13 +1,17 @@
 """What simulated nodes and pods do, as kwok's Stage documents.
 
 A stage matches objects by jq expressions and then writes a status or deletes. Pods of nodes that kwok keeps run as
-soon as they are bound and run for ever; one with the annotation `mlcluster.dev/run-for` ends well after that long.
+soon as they are bound and run for ever; one with the annotation `mlcluster.dev/run-for` ends well after that long. A
+deleted pod is gone at once, or with the annotation `mlcluster.dev/uses-grace-period` when its grace period is over.
 """
 
 from typing import Any
 
 RUN_FOR = "mlcluster.dev/run-for"
 """Annotation of a pod: a Go duration ("90s", "1h30m") after which it completes."""
+
+USES_GRACE_PERIOD = "mlcluster.dev/uses-grace-period"
+"""Annotation of a pod: when it is deleted it ends no sooner than its grace period allows, as a slow program would."""
 
 BROKEN = "mlcluster.dev/broken"
 """Annotation of a node: kwok leaves its conditions alone, so that a test can make it fail."""
@@ -100,6 +104,8 @@ def stages() -> list[Document]:
     """Every stage of the lab."""
     ready = '.status.conditions.[] | select( .type == "Ready" ) | .status'
     living = _where(".metadata.deletionTimestamp", "DoesNotExist")
+    deleted = _where(".metadata.deletionTimestamp", "Exists")
+    uses_grace = f'.metadata.annotations["{USES_GRACE_PERIOD}"]'
     run_for = f'.metadata.annotations["{RUN_FOR}"]'
     healthy = _where(f'.metadata.annotations["{BROKEN}"]', "DoesNotExist")
     return [
@@ -117,7 +123,14 @@ def stages() -> list[Document]:
             {"statusTemplate": _POD_SUCCEEDED},
             delay={"durationMilliseconds": 0, "durationFrom": {"expressionFrom": run_for}},
         ),
-        _stage("pod-delete", "Pod", [_where(".metadata.deletionTimestamp", "Exists")], {"delete": True}),
+        _stage("pod-delete", "Pod", [deleted, _where(uses_grace, "DoesNotExist")], {"delete": True}),
+        _stage(
+            "pod-delete-late",
+            "Pod",
+            [deleted, _where(uses_grace, "Exists")],
+            {"delete": True},
+            delay={"durationMilliseconds": 0, "durationFrom": {"expressionFrom": ".metadata.deletionTimestamp"}},
+        ),
     ]
 
 

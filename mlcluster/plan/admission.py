@@ -9,10 +9,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mlcluster.plan import job_kinds, names
-from mlcluster.plan.counting import counted_as_used, kueue_marks
+from mlcluster.plan.counting import counted_as_used, fixed_replicas
+from mlcluster.plan.device_access import device_access
 from mlcluster.plan.held_work import GPU_NODES, NODE_NAME, RESOURCE_CLAIMS, held_work_policies
+from mlcluster.plan.kueue_marks import kueue_marks
 from mlcluster.plan.model import PlanObject, Pool
+from mlcluster.plan.pod_size import pod_size
 from mlcluster.plan.policy import (
+    CLUSTER_ADMIN,
     CONTROLLERS,
     KUEUE_ONLY,
     POD_METADATA,
@@ -24,6 +28,7 @@ from mlcluster.plan.policy import (
     policy_and_binding,
     tolerates_accelerator,
 )
+from mlcluster.plan.termination import disruption_budgets, finalizers, grace_periods
 from mlcluster.plan.volcano_policy import volcano_policy
 
 VARIABLE = "variables.podSpec"
@@ -31,7 +36,6 @@ JOB_CONTROLLER = (
     "request.userInfo.username in ['system:serviceaccount:kube-system:job-controller',"
     " 'system:kube-controller-manager']"
 )
-CLUSTER_ADMIN = "authorizer.group('').resource('namespaces').name(request.namespace).check('delete').allowed()"
 SUBMIT = (
     "submit it through the team's queue: a Job, or a pod or Deployment that Kueue may hold back (see docs/submit.md)"
 )
@@ -52,7 +56,14 @@ def policy_objects(
         volcano: there are teams that Volcano queues.
     """
     resources = sorted({name for pool in pools if pool.accelerator is not None for name in pool.accelerator.shares})
-    policies = [*_policies(resources, users), *([volcano_policy()] if volcano else [])]
+    everywhere = [
+        grace_periods(users),
+        finalizers(),
+        disruption_budgets(),
+        device_access(resources, users),
+        pod_size(pools, users),
+    ]
+    policies = [*_policies(resources, users), *everywhere, *([volcano_policy()] if volcano else [])]
     return [made for policy in policies for made in policy_and_binding(cluster, policy, others=volcano)]
 
 
@@ -61,11 +72,13 @@ def _policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
         _queue_gate(resources, users),
         _gate_removal(users),
         _owner_references(users),
+        _adoption(users),
         _accelerator_toleration(resources),
         _tiers(),
         _team_boundaries(),
-        kueue_marks(),
+        kueue_marks(users),
         counted_as_used(),
+        fixed_replicas(),
         *held_work_policies(resources, users),
     ]
 
@@ -147,6 +160,35 @@ def _owner_references(users: Mapping[str, str]) -> Policy:
             ),
         ],
         match_conditions={"not-a-controller": f"!{CONTROLLERS}"},
+    )
+
+
+def _adoption(users: Mapping[str, str]) -> Policy:
+    """Return the policy that refuses a controlling owner to an object that is there, whoever sets it.
+
+    Kueue counts a bare pod, or one of a ReplicaSet, by itself, and those of a StatefulSet with the set. A controller
+    adopts what its selector matches (controller_ref_manager.go), and the pod would be counted as a part of its owner.
+    """
+    owners = "(has({0}.metadata.ownerReferences) ? {0}.metadata.ownerReferences.filter(o, {1}) : [])"
+    controls = "has(o.controller) && o.controller"
+    old = owners.format("oldObject", controls)
+    return Policy(
+        name="mlcluster-adoption",
+        rules=[
+            {**rule, "operations": ["UPDATE"]}
+            for rule in (*WORKLOAD_RULES, *job_kinds.rules(job_kinds.kinds_of(users), "UPDATE"))
+        ],
+        variables={},
+        validations=[
+            (
+                f"{owners.format('object', controls)}.all(n, {old}.exists(o, o.uid == n.uid))",
+                (
+                    "the queue has counted this with the owner that it was made with, and no controller may adopt it:"
+                    " choose a selector that matches none of the objects that are there, or delete them"
+                ),
+            ),
+        ],
+        match_conditions={},
     )
 
 

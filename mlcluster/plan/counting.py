@@ -3,43 +3,14 @@
 Each was tried on a real control plane with the role `edit`: a whole pool in use, and a handful of GPUs counted.
 """
 
-from mlcluster.plan import names
+from mlcluster.plan.kueue_marks import DOMAIN
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.policy import CONTAINERS, KUEUE_ONLY, POD_SPEC, Policy
 
-KUEUE_PREFIX = "kueue.x-k8s.io/"
-POD_GROUP = f"{KUEUE_PREFIX}pod-group-name"
-ELASTIC_JOB = f"{KUEUE_PREFIX}elastic-job"
+POD_GROUP = f"{DOMAIN}pod-group-name"
+ELASTIC_JOB = f"{DOMAIN}elastic-job"
 DEFAULTED = ("cpu", "memory", "ephemeral-storage")
 """What the LimitRange gives a default request for."""
-
-
-def kueue_marks() -> Policy:
-    """Kueue's labels and annotations on a pod say what it is counted as; without them Kueue forgets the pod.
-
-    A pod without the label `managed` is never evicted (jobs/pod/pod_controller.go, Skip), and one that is written
-    into a group takes the place of a smaller one. Only the priority is the team's to change.
-    """
-    marks = f"k.startsWith('{KUEUE_PREFIX}') && k != '{names.WORKLOAD_PRIORITY}'"
-    parts = ("labels", "annotations")
-    variables = {
-        f"{age}{part.capitalize()}": f"has({subject}.metadata.{part}) ? {subject}.metadata.{part} : {{}}"
-        for age, subject in (("old", "oldObject"), ("new", "object"))
-        for part in parts
-    }
-    kept = " && ".join(
-        f"variables.old{part}.all(k, !({marks}) || (k in variables.new{part}"
-        f" && variables.new{part}[k] == variables.old{part}[k]))"
-        f" && variables.new{part}.all(k, !({marks}) || k in variables.old{part})"
-        for part in (part.capitalize() for part in parts)
-    )
-    return Policy(
-        name="mlcluster-kueue-marks",
-        rules=[_rule("", "pods", "UPDATE")],
-        variables=variables,
-        validations=[(kept, f"only Kueue writes the labels and annotations {KUEUE_PREFIX}* of a pod that is there")],
-        match_conditions={"not-kueue": f"!({KUEUE_ONLY})"},
-    )
 
 
 def counted_as_used() -> Policy:
@@ -90,6 +61,36 @@ def _counted() -> list[tuple[str, str]]:
             "the queue counts requests: name one wherever there is a limit of cpu, memory or ephemeral-storage",
         ),
     ]
+
+
+def fixed_replicas() -> Policy:
+    """Return the policy that keeps the number of replicas with which Kueue has counted a StatefulSet.
+
+    Kueue 0.18.3 checks a change of `spec.replicas` and has no webhook for the subresource `scale`, by which `kubectl
+    scale` and HorizontalPodAutoscalers change it. A Workload whose count differs from that of its set is finished as
+    out of sync (jobframework/reconciler.go, ensurePrebuiltWorkloadInSync), and the set never starts again.
+    """
+    old, new = (f"(has({age}.spec.replicas) ? {age}.spec.replicas : 0)" for age in ("oldObject", "object"))
+    autoscaler = {**_rule("autoscaling", "horizontalpodautoscalers", "CREATE", "UPDATE"), "apiVersions": ["v1", "v2"]}
+    return Policy(
+        name="mlcluster-fixed-replicas",
+        rules=[_rule("apps", "statefulsets/scale", "UPDATE"), autoscaler],
+        variables={"autoscaler": "object.kind == 'HorizontalPodAutoscaler'"},
+        validations=[
+            (
+                f"variables.autoscaler || {old} == {new} || {old} == 0 || {new} == 0",
+                (
+                    "a StatefulSet is counted with its replicas: scale it to 0, and back to the same number;"
+                    " to run another number of pods, delete it and submit it anew, or use a Deployment"
+                ),
+            ),
+            (
+                "!variables.autoscaler || object.spec.scaleTargetRef.kind != 'StatefulSet'",
+                "a StatefulSet is counted with its replicas and cannot be autoscaled: use a Deployment",
+            ),
+        ],
+        match_conditions={},
+    )
 
 
 def _resources(subject: str) -> str:

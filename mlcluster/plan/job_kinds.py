@@ -25,7 +25,8 @@ class JobKind:
     Attributes:
         component: whose controller serves it.
         framework: Kueue's name for it.
-        templates: CEL, the list of pod templates in `object`; "[]" where another object of the kinds has them.
+        templates: CEL, the list of pod templates; {0} is the object's spec; "[]" where another object of the kinds has
+            them.
     """
 
     component: str
@@ -54,7 +55,7 @@ KINDS = (
         "v1alpha2",
         "JobSet",
         "jobsets",
-        "dyn(object.spec).replicatedJobs.map(r, r.template.spec.template)",
+        "{0}.replicatedJobs.map(r, r.template.spec.template)",
     ),
     JobKind(
         "kubeflow-trainer",
@@ -72,7 +73,7 @@ KINDS = (
         "v2beta1",
         "MPIJob",
         "mpijobs",
-        "dyn(object.spec).mpiReplicaSpecs.map(k, dyn(object.spec).mpiReplicaSpecs[k].template)",
+        "{0}.mpiReplicaSpecs.map(k, {0}.mpiReplicaSpecs[k].template)",
     ),
     JobKind(
         "kuberay-operator",
@@ -82,8 +83,8 @@ KINDS = (
         "RayJob",
         "rayjobs",
         (
-            f"(has(dyn(object.spec).rayClusterSpec) ? {RAY_TEMPLATES.format('dyn(object.spec).rayClusterSpec')} : [])"
-            " + (has(dyn(object.spec).submitterPodTemplate) ? [dyn(object.spec).submitterPodTemplate] : [])"
+            f"(has({{0}}.rayClusterSpec) ? {RAY_TEMPLATES.format('{0}.rayClusterSpec')} : [])"
+            " + (has({0}.submitterPodTemplate) ? [{0}.submitterPodTemplate] : [])"
         ),
     ),
     JobKind(
@@ -93,7 +94,7 @@ KINDS = (
         "v1",
         "RayCluster",
         "rayclusters",
-        RAY_TEMPLATES.format("object.spec"),
+        RAY_TEMPLATES,
     ),
 )
 
@@ -197,7 +198,12 @@ def suspended(subject: str) -> str:
     )
 
 
-def templates(kinds: Iterable[JobKind]) -> str:
-    """CEL: the pod templates of `object`, whichever of the kinds it is."""
-    cases = [f"object.kind == '{kind.kind}' ? ({kind.templates}) : " for kind in kinds if kind.templates != "[]"]
+def templates(kinds: Iterable[JobKind], subject: str = "object") -> str:
+    """CEL: the pod templates of an object of any of the kinds."""
+    spec = f"dyn({subject}.spec)"  # the API server checks types of every kind that a policy matches
+    cases = [
+        f"{subject}.kind == '{kind.kind}' ? ({kind.templates.format(spec)}) : "
+        for kind in kinds
+        if kind.templates != "[]"
+    ]
     return "".join(cases) + "[]"

@@ -36,7 +36,11 @@ def namespace_objects(
         team.namespace,
         {},
         labels={**label, **scheduler, **security},
-        annotations={names.TIERS: ",".join(team.tiers)},
+        annotations={
+            names.TIERS: ",".join(team.tiers),
+            names.POOLS: ",".join(quota.pool for quota in team.quotas),
+            names.GRACE_PERIOD: str(spec.max_grace_period_seconds),
+        },
         needs=policies,
         spec_path=team.spec_path,
     )

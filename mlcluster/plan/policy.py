@@ -12,6 +12,7 @@ CONTROLLERS = (
     " || request.userInfo.username == 'system:kube-controller-manager'"
     f" || request.userInfo.username == '{names.KUEUE_USER}')"
 )
+CLUSTER_ADMIN = "authorizer.group('').resource('namespaces').name(request.namespace).check('delete').allowed()"
 KUEUE_ONLY = f"request.userInfo.username == '{names.KUEUE_USER}'"
 
 POD_SPEC = (
@@ -53,6 +54,12 @@ WORKLOAD_RULES: list[Manifest] = [
         "resources": ["deployments", "statefulsets", "daemonsets", "replicasets"],
         "operations": ["CREATE", "UPDATE"],
     },
+    {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["replicationcontrollers"],
+        "operations": ["CREATE", "UPDATE"],
+    },
 ]
 
 
@@ -86,7 +93,7 @@ def asks_accelerator(resources: list[str], spec: str) -> str:
     asks = (
         f"(has(c.resources) && has(c.resources.{{part}}) && c.resources.{{part}}.exists(r, (r in [{wanted}]"
         " || r.startsWith('nvidia.com/mig-') || r.startsWith('deviceclass.resource.kubernetes.io/'))"
-        " && quantity(c.resources.{part}[r]).isGreaterThan(quantity('0'))))"
+        " && quantity(string(c.resources.{part}[r])).isGreaterThan(quantity('0'))))"
     )
     return (
         f"(({containers_of(spec)}).exists(c, {asks.format(part='requests')} || {asks.format(part='limits')})"
@@ -118,7 +125,7 @@ def policy_and_binding(cluster: str, policy: Policy, *, others: bool = False) ->
     body: Manifest = {
         "failurePolicy": "Fail",
         "matchConstraints": {"namespaceSelector": teams, "resourceRules": policy.rules},
-        "validations": [_validation(expression, message) for expression, message in policy.validations],
+        "validations": [_validation(policy.name, *entry) for entry in policy.validations],
     }
     if policy.variables:
         body["variables"] = [{"name": name, "expression": text} for name, text in policy.variables.items()]
@@ -138,8 +145,9 @@ def policy_and_binding(cluster: str, policy: Policy, *, others: bool = False) ->
     return [made, bound]
 
 
-def _validation(expression: str, message: str) -> Manifest:
+def _validation(policy: str, expression: str, message: str) -> Manifest:
     """A message that starts with a quote is CEL; it needs a plain one to fall back on."""
     if message.startswith("'"):
-        return {"expression": expression, "messageExpression": message, "message": "not a tier of this team"}
+        plain = f"refused by the policy {policy} of this namespace: see docs/submit.md"
+        return {"expression": expression, "messageExpression": message, "message": plain}
     return {"expression": expression, "message": message}

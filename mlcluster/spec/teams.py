@@ -33,6 +33,7 @@ Limits = Annotated[
     ],
     BY_SHAPE,
 ]
+GRACE_PERIOD_SECONDS = 600
 PrincipalName = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s]+$")]
 
 
@@ -86,5 +87,7 @@ class Team(SpecModel):
     """Cohort to borrow from and lend to; default: the only one."""
     members: TeamMembers = Field(default_factory=TeamMembers)
     network: TeamNetwork = Field(default_factory=TeamNetwork)
+    max_grace_period_seconds: Annotated[int, Field(ge=1, le=86_400)] = GRACE_PERIOD_SECONDS
+    """Longest time that a pod of the team may take to end: so long can a displaced pod keep its GPUs."""
     pod_security: Literal["baseline", "restricted", "privileged"] = "baseline"
     """Pod Security level enforced in the namespace."""

@@ -10,7 +10,7 @@ import pytest
 
 from mlcluster.kube.errors import ApiError
 from tests.lab.test_jobs import TEAM, Cluster, job_set, mpi_job, ray_cluster, train_job
-from tests.lab.workloads import KUEUE, Tenant, job, pod, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, container, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -169,6 +169,40 @@ def test_templates_are_looked_into(team: Tenant) -> None:
     worker["spec"] = pod_spec()
     worker["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "6"}}
     _refused_new(team, "name one wherever there is a limit", limited)
+
+
+def test_templates_are_bounded(team: Tenant) -> None:
+    """The rules for pods hold for the templates of every kind: so that no half of a job is admitted."""
+
+    def with_pod(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+        made = KINDS[name][0]("wrong")
+        template = {
+            "jobset": lambda: made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"],
+            "mpijob": lambda: made["spec"]["mpiReplicaSpecs"]["Worker"]["template"],
+            "raycluster": lambda: made["spec"]["workerGroupSpecs"][0]["template"],
+        }[name]()
+        template["spec"] |= spec
+        return made
+
+    visible = {**container(gpus=8), "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
+    for name in ("jobset", "mpijob", "raycluster"):
+        _refused_new(team, "may take at most 600 s", with_pod(name, {"terminationGracePeriodSeconds": 86_400}))
+        _refused_new(team, "no node can hold this pod", with_pod(name, {"containers": [container(gpus=16)]}))
+        _refused_new(team, "a request for GPUs says", with_pod(name, {"containers": [visible]}))
+    marked = {"labels": {"kueue.x-k8s.io/prebuilt-workload-name": "another"}}
+    for make, _, _ in KINDS.values():
+        made = make("wrong")
+        made["metadata"] |= marked
+        _refused_new(team, "only Kueue sets labels and annotations", made)
+
+
+def test_amounts_may_be_numbers(team: Tenant) -> None:
+    """YAML's `nvidia.com/gpu: 8` stays a number in objects of a CRD."""
+    made = job_set("numbers")
+    resources = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"]
+    resources["requests"]["nvidia.com/gpu"] = resources["limits"]["nvidia.com/gpu"] = 8
+    team.submit(made)
+    team.kube.delete(made["apiVersion"], "JobSet", "numbers", TEAM)
 
 
 def test_a_runtime_of_the_namespace_is_refused(team: Tenant) -> None:

@@ -34,7 +34,7 @@ def operator_values(context: ComponentContext) -> Manifest:
         **_feature_discovery(context, tolerations),
         "cdi": {"enabled": True},
         "driver": _driver(context),
-        "toolkit": {"enabled": _needed(context, "toolkit")},
+        "toolkit": _toolkit(context),
         "devicePlugin": _device_plugin(context),
         "gfd": {"enabled": _needed(context, "gpuFeatureDiscovery")},
         "mig": {"strategy": settings(context).mig_strategy},
@@ -95,6 +95,22 @@ def _driver(context: ComponentContext) -> Manifest:
             "waitForCompletion": {"podSelector": _QUEUED, "timeoutSeconds": 0},
         },
     }
+
+
+def _toolkit(context: ComponentContext) -> Manifest:
+    """The toolkit gives devices to containers that requested them, and to no others.
+
+    By default it honors NVIDIA_VISIBLE_DEVICES of every container that runs with its runtime class (toolkit v1.20.0,
+    cmd/nvidia-ctk-installer/toolkit/toolkit.go). The operator's own pods are privileged, which the options exempt; pods
+    that requested a GPU get theirs by CDI.
+    """
+    if not _needed(context, "toolkit"):
+        return {"enabled": False}
+    closed = (
+        "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED",
+        "ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS",
+    )
+    return {"enabled": True, "env": [{"name": name, "value": "false"} for name in closed]}
 
 
 def _device_plugin(context: ComponentContext) -> Manifest:

@@ -75,7 +75,11 @@ def test_bottlerocket_alone_leaves_plugin_and_mig_to_the_image() -> None:
 
 def test_elsewhere_it_brings_the_driver_and_waits_for_jobs() -> None:
     found = values(TRAIN, target=EXISTING, gpuOperator={})
-    assert found["toolkit"] == {"enabled": True}
+    assert found["toolkit"]["enabled"] is True
+    assert {entry["name"]: entry["value"] for entry in found["toolkit"]["env"]} == {
+        "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED": "false",
+        "ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS": "false",
+    }
     assert found["driver"]["enabled"] is True
     assert found["driver"]["upgradePolicy"]["waitForCompletion"]["podSelector"].startswith("kueue.x-k8s.io/")
     assert "rdma" not in found["driver"]

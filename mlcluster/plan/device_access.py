@@ -1,0 +1,64 @@
+"""The admission policy on the ways to a GPU that no resource request counts."""
+
+from collections.abc import Mapping
+
+from mlcluster.plan import job_kinds
+from mlcluster.plan.pod_templates import NOT_KUEUE, all_containers, template_rules, template_variables
+from mlcluster.plan.policy import Policy, asks_accelerator
+
+VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+"""The NVIDIA Container Toolkit gives a container the devices that this variable names, whether requested or not."""
+
+_HARMLESS = ("none", "void", "")
+_MOUNTS = "/var/run/nvidia-container-devices"
+"""The toolkit reads device names from mounts below this path too."""
+
+_CDI = "cdi.k8s.io/"
+"""The domain of annotations by which container runtimes and their plugins inject devices."""
+
+
+def device_access(resources: list[str], users: Mapping[str, str]) -> Policy:
+    """Return the policy; images and ConfigMaps can set the variable too, and only the toolkit can ignore that.
+
+    Args:
+        resources: accelerators by the names that pods ask for.
+        users: component of the plan that makes things for teams -> the user that its controller is.
+    """
+    kinds = job_kinds.kinds_of(users)
+    containers = all_containers("t.spec")
+    harmless = ", ".join(repr(value) for value in _HARMLESS)
+    named = f"(e.name == '{VISIBLE_DEVICES}' && !(has(e.value) && e.value in [{harmless}]))"
+    return Policy(
+        name="mlcluster-device-access",
+        scheduler="",
+        rules=template_rules(kinds),
+        variables=template_variables(kinds),
+        validations=[
+            (
+                f"variables.fresh.all(t, {containers}.all(c, !has(c.env) || !c.env.exists(e, {named})))",
+                f"a request for GPUs says which devices a container sees: leave {VISIBLE_DEVICES} out",
+            ),
+            (
+                (
+                    f"variables.fresh.all(t, {containers}.all(c, !has(c.volumeMounts)"
+                    f" || !c.volumeMounts.exists(m, m.mountPath.startsWith('{_MOUNTS}'))))"
+                ),
+                f"a request for GPUs says which devices a container sees: mount nothing below {_MOUNTS}",
+            ),
+            (
+                (
+                    "variables.fresh.all(t, !has(t.spec.runtimeClassName)"
+                    f" || !t.spec.runtimeClassName.startsWith('nvidia') || {asks_accelerator(resources, 't.spec')})"
+                ),
+                "a runtimeClassName nvidia* is for pods that ask for a GPU: leave it out, or ask for a GPU",
+            ),
+            (
+                (
+                    "variables.fresh.all(t, !has(t.metadata) || !has(t.metadata.annotations)"
+                    f" || !t.metadata.annotations.exists(k, k.contains('{_CDI}')))"
+                ),
+                f"a request for GPUs says which devices a container sees: leave annotations {_CDI}* out",
+            ),
+        ],
+        match_conditions=NOT_KUEUE,
+    )

@@ -1,0 +1,126 @@
+"""The admission policies that let quota, nodes and namespaces become free in bounded time.
+
+Kueue 0.18.3 gives a Job's quota back when its pods are deleted, and not when they have ended: a pod that uses its grace
+period keeps the GPU in the meantime. A finalizer that no controller removes keeps its object and so the namespace, and
+a PodDisruptionBudget that allows no disruption keeps a node from being drained.
+"""
+
+from collections.abc import Mapping
+
+from mlcluster.plan import job_kinds, names
+from mlcluster.plan.model import Manifest
+from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_variables
+from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, Policy
+from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
+
+_FINALIZERS = (
+    ("Pod", "kueue.x-k8s.io/managed"),
+    ("PersistentVolumeClaim", "kubernetes.io/pvc-protection"),
+)
+"""(kind, finalizer): an admission plugin or webhook adds it to a member's request, and a controller removes it."""
+
+_COLLECTOR = ("foregroundDeletion", "orphan")
+"""The garbage collector removes these from objects of every kind."""
+
+
+def grace_periods(users: Mapping[str, str]) -> Policy:
+    """Return the policy that bounds grace periods by the limit of the team, in templates and in deletions.
+
+    Args:
+        users: component of the plan that makes things for teams -> the user that its controller is.
+    """
+    kinds = job_kinds.kinds_of(users)
+    pods: Manifest = {"apiGroups": [""], "apiVersions": ["v1"]}
+    period = "has(t.spec.terminationGracePeriodSeconds) ? int(t.spec.terminationGracePeriodSeconds) : 30"
+    creates = "(request.operation != 'DELETE' && object.kind != 'Eviction')"
+    advice = "' s: checkpoint earlier, or ask for teams[].maxGracePeriodSeconds in the spec'"
+    return Policy(
+        name="mlcluster-grace-periods",
+        scheduler="",
+        rules=[
+            *template_rules(kinds),
+            {**pods, "resources": ["pods"], "operations": ["DELETE"]},
+            {**pods, "resources": ["pods/eviction"], "operations": ["CREATE"]},
+        ],
+        variables={
+            "most": (
+                f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in"
+                f" namespaceObject.metadata.annotations ? int(namespaceObject.metadata.annotations"
+                f"['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
+            ),
+            **{name: f"{creates} ? ({cel}) : []" for name, cel in template_variables(kinds).items()},
+        },
+        validations=[
+            (
+                f"variables.fresh.all(t, ({period}) <= variables.most)",
+                f"'a pod of this team may take at most ' + string(variables.most) + {advice}",
+            ),
+            (
+                (f"request.operation != 'DELETE' || {_within('request.options')} || {CLUSTER_ADMIN}"),
+                f"'the grace period of a deletion is at most ' + string(variables.most) + {advice}",
+            ),
+            (
+                (
+                    "request.operation == 'DELETE' || object.kind != 'Eviction' || !has(object.deleteOptions)"
+                    f" || {_within('object.deleteOptions')} || {CLUSTER_ADMIN}"
+                ),
+                f"'the grace period of an eviction is at most ' + string(variables.most) + {advice}",
+            ),
+        ],
+        match_conditions=NOT_KUEUE,
+    )
+
+
+def _within(options: str) -> str:
+    """CEL: the options of a deletion name no grace period, or one within the bound."""
+    return f"!has({options}.gracePeriodSeconds) || int({options}.gracePeriodSeconds) <= variables.most"
+
+
+def finalizers() -> Policy:
+    """Return the policy that refuses finalizers of members, on objects of every kind.
+
+    A controller that sets finalizers in teams' namespaces works in every namespace; the API server's own authorizer
+    tells it from a member, who may write in the team's namespace only.
+    """
+    listed = "(has({0}.metadata.finalizers) ? {0}.metadata.finalizers : [])"
+    old = f"(oldObject == null ? [] : {listed.format('oldObject')})"
+    known = " || ".join(f"(object.kind == '{kind}' && f == '{name}')" for kind, name in _FINALIZERS)
+    everywhere = "authorizer.group(request.resource.group).resource(request.resource.resource).check('{0}').allowed()"
+    return Policy(
+        name="mlcluster-finalizers",
+        scheduler="",
+        rules=[{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE", "UPDATE"]}],
+        variables={"added": f"{listed.format('object')}.filter(f, !(f in {old}) && !({known}))"},
+        validations=[
+            (
+                (
+                    f"variables.added.all(f, f in {list(_COLLECTOR)!r}) || {CONTROLLERS}"
+                    f" || {everywhere.format('update')} || {everywhere.format('patch')}"
+                ),
+                "a finalizer that no controller removes keeps the object and its namespace for ever: leave it out",
+            ),
+        ],
+        match_conditions={},
+    )
+
+
+def disruption_budgets() -> Policy:
+    """Return the policy that keeps nodes drainable: a budget always allows one disruption."""
+    nothing = "['0', '0%']"
+    budget: Manifest = {"apiGroups": ["policy"], "apiVersions": ["v1"], "resources": ["poddisruptionbudgets"]}
+    return Policy(
+        name="mlcluster-disruption-budgets",
+        scheduler="",
+        rules=[{**budget, "operations": ["CREATE", "UPDATE"]}],
+        variables={},
+        validations=[
+            (
+                (
+                    "has(object.spec.maxUnavailable) && !has(object.spec.minAvailable)"
+                    f" && !(string(object.spec.maxUnavailable) in {nothing})"
+                ),
+                "nodes must stay drainable: set maxUnavailable to 1 or more, or to a percentage, and no minAvailable",
+            ),
+        ],
+        match_conditions={"not-a-cluster-admin": f"!({CLUSTER_ADMIN})"},
+    )

@@ -1,0 +1,78 @@
+"""Objects of members that would keep nodes from being drained and namespaces from being deleted."""
+
+from typing import Any
+
+import pytest
+
+from tests.lab.attacks import as_member, refusal, refused
+from tests.lab.workloads import Tenant, controller, pod_spec, wait_for
+
+pytestmark = pytest.mark.lab
+KEEPS = "keeps the object and its namespace for ever"
+FINALIZER = "example.test/never"
+
+
+def _thing(api_version: str, kind: str, **more: Any) -> dict[str, Any]:
+    metadata = {"name": "kept", "namespace": "products", "finalizers": [FINALIZER]}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
+
+
+def test_finalizers_are_refused_on_every_kind(products: Tenant) -> None:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    attempts = [
+        _thing("v1", "ConfigMap"),
+        _thing("v1", "Secret"),
+        _thing("v1", "ServiceAccount"),
+        _thing("v1", "Pod", spec=pod_spec(cpu="1")),
+        _thing("v1", "PersistentVolumeClaim", spec=claim),
+        _thing("coordination.k8s.io/v1", "Lease"),
+        _thing("batch/v1", "Job", spec={"template": {"spec": pod_spec(cpu="1")}}),
+    ]
+    for manifest in attempts:
+        assert KEEPS in refused(products, manifest), manifest["kind"]
+
+
+def test_a_finalizer_of_another_kind_is_refused(products: Tenant) -> None:
+    """Kueue takes its finalizer off pods, and off nothing else."""
+    made = _thing("v1", "ConfigMap")
+    made["metadata"]["finalizers"] = ["kueue.x-k8s.io/managed"]
+    assert KEEPS in refused(products, made)
+
+
+def test_a_finalizer_is_refused_later_too(products: Tenant) -> None:
+    products.submit({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later", "namespace": "products"}})
+    change = {"metadata": {"finalizers": [FINALIZER]}}
+    assert KEEPS in refusal(lambda: as_member(products, "PATCH", "v1", "configmaps/later", change))
+    as_member(products, "DELETE", "v1", "configmaps/later", {"propagationPolicy": "Foreground"})
+    wait_for("its end", lambda: products.kube.get_object("v1", "ConfigMap", "later", "products") is None)
+
+
+def test_a_controller_of_the_platform_may_set_finalizers(products: Tenant) -> None:
+    """Whoever may write an object in every namespace is none of the team."""
+    products.kube.create(_thing("v1", "ConfigMap"))
+    change = {"metadata": {"finalizers": None}}
+    path = "/api/v1/namespaces/products/configmaps/kept"
+    products.kube.request("PATCH", path, change, content_type="application/merge-patch+json")
+    products.kube.delete("v1", "ConfigMap", "kept", "products")
+
+
+def _budget(**spec: Any) -> dict[str, Any]:
+    made = _thing("policy/v1", "PodDisruptionBudget", spec={"selector": {"matchLabels": {"app": "api"}}, **spec})
+    del made["metadata"]["finalizers"]
+    return made
+
+
+@pytest.mark.parametrize(
+    "spec", [{"maxUnavailable": 0}, {"maxUnavailable": "0%"}, {"minAvailable": 1}, {"minAvailable": "100%"}, {}]
+)
+def test_a_budget_that_allows_no_disruption_is_refused(products: Tenant, spec: dict[str, Any]) -> None:
+    assert "nodes must stay drainable" in refused(products, _budget(**spec))
+
+
+def test_a_budget_that_allows_one_disruption_is_accepted(products: Tenant) -> None:
+    products.submit(controller("Deployment", "api", "products", pod_spec(cpu="1"), replicas=2))
+    products.submit(_budget(maxUnavailable=1))
+    change = {"spec": {"maxUnavailable": 0}}
+    words = refusal(lambda: as_member(products, "PATCH", "policy/v1", "poddisruptionbudgets/kept", change))
+    assert "nodes must stay drainable" in words
+    products.kube.delete("policy/v1", "PodDisruptionBudget", "kept", "products")

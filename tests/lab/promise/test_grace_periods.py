@@ -1,0 +1,79 @@
+"""Pods that take their time to end: they keep GPUs that Kueue has given to another team already."""
+
+from typing import Any
+
+import pytest
+
+from mlcluster.lab.stages import USES_GRACE_PERIOD
+from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused
+from tests.lab.workloads import Tenant, controller, job, pod, pod_spec, stays, wait_for
+
+pytestmark = pytest.mark.lab
+DAY = 86_400
+SLOW: dict[str, Any] = {"terminationGracePeriodSeconds": DAY}
+WORDS = "may take at most 600 s"
+
+
+def test_simulated_pods_use_their_grace_period_when_asked_to(products: Tenant) -> None:
+    """What the other tests of this file are for: quota that is free, and GPUs that are not."""
+    spec = pod_spec(gpus=8, terminationGracePeriodSeconds=4)
+    made = job("slow", "products", spec)
+    made["spec"]["template"]["metadata"] = {"annotations": {USES_GRACE_PERIOD: "true"}}
+    products.submit(made)
+    wait_for("it runs", lambda: products.running("slow") == 1)
+    products.kube.delete("batch/v1", "Job", "slow", "products")
+    wait_for("the quota is free", lambda: gpus_counted(products.kube, "products") == 0)
+    assert gpus_on_nodes(products.kube, "products") == 8
+    wait_for("the GPUs are free", lambda: gpus_on_nodes(products.kube, "products") == 0)
+
+
+def test_every_template_is_bounded(products: Tenant) -> None:
+    cron = job("late", "products", pod_spec(**SLOW))
+    scheduled: dict[str, Any] = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": cron["spec"]}}
+    daemons = controller("DaemonSet", "late", "products", pod_spec(**SLOW), replicas=1)
+    del daemons["spec"]["replicas"]
+    old = controller("ReplicationController", "late", "products", pod_spec(**SLOW), replicas=1)
+    old |= {"apiVersion": "v1", "spec": {**old["spec"], "selector": {"app": "late"}}}
+    attempts = [
+        pod("late", "products", pod_spec(gpus=1, **SLOW)),
+        cron,
+        {**cron, "kind": "CronJob", "spec": scheduled},
+        daemons,
+        old,
+        *(
+            controller(kind, "late", "products", pod_spec(gpus=1, **SLOW), replicas=1)
+            for kind in ("Deployment", "StatefulSet", "ReplicaSet")
+        ),
+    ]
+    for manifest in attempts:
+        assert WORDS in refused(products, manifest), manifest["kind"]
+    products.submit(pod("short", "products", pod_spec(cpu="1", terminationGracePeriodSeconds=600)))
+
+
+def test_a_template_does_not_become_slow(products: Tenant) -> None:
+    products.submit(controller("Deployment", "api", "products", pod_spec(cpu="1"), replicas=1))
+    change = {"spec": {"template": {"spec": SLOW}}}
+    assert WORDS in refusal(lambda: as_member(products, "PATCH", "apps/v1", "deployments/api", change))
+
+
+def test_deletions_and_evictions_are_bounded(products: Tenant) -> None:
+    products.submit(pod("kept", "products", pod_spec(gpus=1)))
+    wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
+    late = {"gracePeriodSeconds": DAY}
+    deletion = "the grace period of a deletion is at most 600 s"
+    assert deletion in refusal(lambda: as_member(products, "DELETE", "v1", "pods/kept", late))
+    assert deletion in refusal(lambda: as_member(products, "DELETE", "v1", "pods/kept", gracePeriodSeconds=str(DAY)))
+    assert deletion in refusal(lambda: as_member(products, "DELETE", "v1", "pods", late))  # a collection
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "kept"}, "deleteOptions": late}
+    assert "the grace period of an eviction" in refusal(
+        lambda: as_member(products, "POST", "v1", "pods/kept/eviction", eviction)
+    )
+    stays("there", lambda: not (products.pod("kept") or {})["metadata"].get("deletionTimestamp"))
+    as_member(products, "DELETE", "v1", "pods/kept", {"gracePeriodSeconds": 600})
+
+
+def test_an_administrator_may_wait_longer(products: Tenant) -> None:
+    """Draining a node with patience is the platform's decision."""
+    products.submit(pod("kept", "products", pod_spec(gpus=1)))
+    wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
+    products.kube.request("DELETE", "/api/v1/namespaces/products/pods/kept", {"gracePeriodSeconds": DAY})
