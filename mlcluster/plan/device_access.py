@@ -10,6 +10,8 @@ VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 """The NVIDIA Container Toolkit gives a container the devices that this variable names, whether requested or not."""
 
 _HARMLESS = ("none", "void", "")
+"""Values that name no device; the MPI operator gives the empty one to its launchers."""
+
 _MOUNTS = "/var/run/nvidia-container-devices"
 """The toolkit reads device names from mounts below this path too."""
 
@@ -27,7 +29,8 @@ def device_access(resources: list[str], users: Mapping[str, str]) -> Policy:
     kinds = job_kinds.kinds_of(users)
     containers = all_containers("t.spec")
     harmless = ", ".join(repr(value) for value in _HARMLESS)
-    named = f"(e.name == '{VISIBLE_DEVICES}' && !(has(e.value) && e.value in [{harmless}]))"
+    given = f"has(e.valueFrom) || (has(e.value) && !(e.value in [{harmless}]))"
+    named = f"(e.name == '{VISIBLE_DEVICES}' && ({given}))"
     return Policy(
         name="mlcluster-device-access",
         scheduler="",
