@@ -145,13 +145,18 @@ def _owner_references(users: Mapping[str, str]) -> Policy:
         "has(object.metadata.ownerReferences) && "
         "object.metadata.ownerReferences == oldObject.metadata.ownerReferences"
     )
+    # `kubectl create job --from=cronjob/NAME`: Kueue does not manage CronJobs, and so manages the Job.
+    by_hand = (
+        "(object.kind == 'Job' && object.metadata.ownerReferences.all(o, !has(o.controller) || !o.controller"
+        " || (o.kind == 'CronJob' && o.apiVersion == 'batch/v1')))"
+    )
     return Policy(
         name="mlcluster-owner-references",
         rules=[*WORKLOAD_RULES, *job_kinds.rules(job_kinds.kinds_of(users), "CREATE", "UPDATE")],
         variables={},
         validations=[
             (
-                f"!({controlled.format('object')}) || ({unchanged}) || {job_kinds.acts_for_owner(users)}",
+                f"!({controlled.format('object')}) || ({unchanged}) || {by_hand} || {job_kinds.acts_for_owner(users)}",
                 f"only a controller may name a controlling owner; without one, {SUBMIT}",
             ),
             (

@@ -12,9 +12,11 @@ pytestmark = pytest.mark.lab
 
 
 def test_pod_over_resource_quota_is_refused(students: Tenant) -> None:
+    for name in ("first", "second"):  # twice the share of one node
+        students.submit(pod(name, "students", pod_spec(cpu="7")))
     with pytest.raises(ApiError) as caught:
-        students.submit(pod("huge", "students", pod_spec(cpu="1k")))
-    assert "exceeded quota: team, requested: requests.cpu=1k" in caught.value.message
+        students.submit(pod("third", "students", pod_spec(cpu="7")))
+    assert "exceeded quota: team, requested: requests.cpu=7" in caught.value.message
 
 
 def test_limit_range_fills_requests_that_nobody_wrote(students: Tenant) -> None:
