@@ -241,7 +241,7 @@ def _rewrite(lab: Lab, key: str, change: Callable[[dict[str, Any]], object]) -> 
 
     def ask(verb: str, body: dict[str, Any]) -> dict[str, Any]:
         path = f"/v3/kv/{verb}"
-        status, content = probe.https(lab.layout, port, path, user="etcd-client", body={"key": encoded, **body})
+        status, content = probe.etcd(lab.layout, port, path, body={"key": encoded, **body})
         assert status == 200, content
         found: dict[str, Any] = json.loads(content)
         return found

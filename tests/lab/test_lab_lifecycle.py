@@ -136,11 +136,12 @@ def test_files_are_private(lab: Lab) -> None:
 
 def test_nobody_enters_without_a_certificate(lab: Lab) -> None:
     context = ssl.create_default_context(cafile=str(lab.layout.certificate("ca")))
+    database = ssl.create_default_context(cafile=str(lab.layout.certificate("etcd-ca")))
     ports = {component.name: component.port for component in lab.status().processes}
     with pytest.raises(urllib.error.HTTPError, match="401"):
         urllib.request.urlopen(f"https://{LOOPBACK}:{ports['kube-apiserver']}/api", context=context, timeout=10)
     with pytest.raises((ssl.SSLError, OSError)):
-        urllib.request.urlopen(f"https://{LOOPBACK}:{ports['etcd']}/health", context=context, timeout=10)
+        urllib.request.urlopen(f"https://{LOOPBACK}:{ports['etcd']}/health", context=database, timeout=10)
 
 
 def test_the_simulator_may_not_read_secrets(lab: Lab) -> None:
@@ -249,7 +250,7 @@ def test_taken_ports_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], too
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         taken.listen()
-        unlucky = [dataclasses.replace(Ports.free(), **{name: taken.getsockname()[1]}) for name in ("api", "kwok")]
+        unlucky = [dataclasses.replace(Ports.free(), **{name: taken.getsockname()[1]}) for name in ("api", "scheduler")]
         chosen = iter(unlucky)
         lab = make_lab("unlucky", choose_ports=lambda: next(chosen, None) or Ports.free())
         lab.start(toolchain, Silent())
