@@ -24,7 +24,9 @@ def https(  # noqa: PLR0913 - the parts of a request
     body: dict[str, Any] | None = None,
     seconds: float = _SECONDS,
 ) -> Answer:
-    """GET (POST with a body) `path` as the holder of certificate `user` from a server that `authority` signed for; status and content.
+    """GET (POST with a body) `path` as the holder of certificate `user`; status and content.
+
+    The certificate of the server must be signed by `authority`.
 
     Raises:
         OSError, http.client.HTTPException: nobody answers, or not with HTTP.

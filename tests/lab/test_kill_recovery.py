@@ -236,7 +236,7 @@ def _definition(name: str) -> dict[str, Any]:
 
 def _rewrite(lab: Lab, key: str, change: Callable[[dict[str, Any]], object]) -> None:
     """Change an object in etcd, past the API server."""
-    port = next(component.port for component in lab.status().processes if component.name == "etcd")
+    port = next(component.port or 0 for component in lab.status().processes if component.name == "etcd")
     encoded = base64.b64encode(key.encode()).decode()
 
     def ask(verb: str, body: dict[str, Any]) -> dict[str, Any]:

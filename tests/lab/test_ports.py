@@ -97,7 +97,7 @@ def ask(
     """
     connection: http.client.HTTPConnection
     if tls:
-        context = ssl._create_unverified_context()  # noqa: S323, SLF001 - what an attacker does
+        context = ssl._create_unverified_context()  # noqa: S323 - what an attacker does
         if certificate is not None:
             context.load_cert_chain(*certificate)
         connection = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=SECONDS)

@@ -124,7 +124,7 @@ def test_rights_are_rbac_and_nobody_is_anonymous() -> None:
 
 
 def test_kwok_serves_nothing_and_keeps_labelled_nodes_only() -> None:
-    """kwok listens on every address when it has a node port and no address."""
+    """Kwok listens on every address when it has a node port and no address."""
     options = configs.kwok()[0]["options"]
     assert "--server-address=" in ALL["kwok"]
     assert options["nodePort"] == 0

@@ -106,7 +106,7 @@ def test_a_file_that_everybody_could_read_becomes_private(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", pki.ETCD)
 def test_the_authorities_of_etcd_sign_for_etcd_alone(files: dict[str, bytes], name: str) -> None:
-    """etcd lets in each certificate of the authority that it trusts."""
+    """Etcd lets in each certificate of the authority that it trusts."""
     own, _ = pki.ETCD[name]
     found = certificate(files[f"{name}.crt"])
     found.verify_directly_issued_by(certificate(files[f"{own}.crt"]))
