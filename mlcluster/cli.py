@@ -1,6 +1,8 @@
 """The command line: arguments in, exit code out. Every verb lives in `verbs/` and is imported when it is called."""
 
+import os
 import signal
+import stat
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -290,6 +292,7 @@ def main() -> None:
         print(f"mlcluster {__version__}")
         return
     _take_signals_for_interrupts()
+    os.umask(os.umask(0o077) | stat.S_IWOTH)  # for what mlcluster and its programs write: never open to all users
     try:
         app()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- the last stop before the shell
