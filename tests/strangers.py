@@ -26,3 +26,12 @@ def run_as_stranger(code: str, *arguments: str, seconds: float = 60) -> "subproc
         capture_output=True, text=True, timeout=seconds, check=False, cwd=Path(__file__).parents[1],
         env={"PATH": os.environ["PATH"]},
     )  # fmt: skip
+
+
+def shell_as_stranger(script: str, *arguments: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """Run a shell script as uid 65534 without any capability."""
+    return subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *arguments],
+        user=NOBODY, group=NOBODY, extra_groups=[], cwd="/",
+        capture_output=True, text=True, timeout=seconds, check=False, env={"PATH": os.environ["PATH"]},
+    )  # fmt: skip
