@@ -286,6 +286,23 @@ def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None
     assert process.strays(fresh.layout.root, STOP_ORDER) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_start_that_is_told_to_end_stops_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
+    """The command itself; a start that is killed leaves processes, which the next one ends."""
+    lab = Lab("told", tmp_path / "labs" / "told")
+    command_line = [sys.executable, "-m", "mlcluster", "lab", "start", "--name", "told"]
+    environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        command_line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, cwd=Path(__file__).parents[2]
+    ) as starter:
+        wait_for_start("kube-apiserver", lab)
+        starter.send_signal(number)
+        _, said = starter.communicate(timeout=PATIENCE_SECONDS)
+    assert (starter.returncode, b"what was started is stopped again" in said) == (130, True), said
+    assert process.strays(lab.layout.root, STOP_ORDER) == []
+    lab.reset(Silent())
+
+
 def test_two_starts_at_once_make_one_lab_and_reset_leaves_nothing(fresh: Lab, toolchain: Toolchain) -> None:
     with started(fresh, toolchain) as first, started(fresh, toolchain) as second:
         assert [start.wait(PATIENCE_SECONDS) for start in (first, second)] == [0, 0]

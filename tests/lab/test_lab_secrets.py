@@ -176,6 +176,27 @@ def test_an_impostor_on_the_port_of_a_dead_webhook_sees_no_object(guarded: Lab, 
     assert not b"".join(false.heard)
 
 
+def test_an_impostor_in_the_place_of_a_kubelet_is_sent_no_request(guarded: Lab, tmp_path: Path) -> None:
+    """Simulated nodes have no kubelet, so each user could listen where the API server looks for one."""
+    with socket.create_server((LOOPBACK, 0)) as free:
+        port: int = free.getsockname()[1]
+    false = impostor(tmp_path, port)
+    addresses = [{"type": "InternalIP", "address": LOOPBACK}]
+    status = {"addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "false"}, "status": status}
+    spec = {"nodeName": "false", "containers": [{"name": "main", "image": "none"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "false", "namespace": "default"}, "spec": spec}
+    with Kube.from_kubeconfig(guarded.kubeconfig) as kube:
+        kube.create(node)
+        kube.create(pod)
+        with false.at_work(), pytest.raises(MlclusterError, match="x509"):
+            kube.request("GET", "/api/v1/namespaces/default/pods/false/log")
+        kube.delete("v1", "Pod", "false", "default")
+        kube.delete("v1", "Node", "false")
+    assert false.connections
+    assert not b"".join(false.heard)
+
+
 def test_an_impostor_on_the_port_of_a_stopped_api_server_gets_no_credentials(guarded: Lab, tmp_path: Path) -> None:
     current = record.load(guarded.layout)
     assert current is not None
