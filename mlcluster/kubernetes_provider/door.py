@@ -34,6 +34,7 @@ class Door:
     def __init__(self, server: str, admits: Callable[[Address, Address], bool] | None = None) -> None:
         self._server = server
         self._admits = admits or is_of_this_user
+        self._told: set[str] = set()
         self._listener = socket.create_server((LOOPBACK, 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._welcome, name="door", daemon=True).start()
@@ -58,7 +59,7 @@ class Door:
     def _judge(self, outside: socket.socket) -> None:
         try:
             outside.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if not self._admits(outside.getpeername(), outside.getsockname()):
+            if not self._is_admitted(outside):
                 outside.close()
                 return
             inside = socket.socket(socket.AF_UNIX)
@@ -69,6 +70,23 @@ class Door:
             return
         threading.Thread(target=_relay, args=(outside, inside), name="door-in", daemon=True).start()
         _relay(inside, outside)
+
+    def _is_admitted(self, outside: socket.socket) -> bool:
+        ends = outside.getpeername(), outside.getsockname()  # raises for a connection that has ended
+        try:
+            if self._admits(*ends):
+                return True
+        except OSError as error:
+            self._tell(f"refused a connection, because this system does not tell which user made it: {error}")
+            return False
+        self._tell("refused a connection that another user of this machine made, or that ended at once")
+        return False
+
+    def _tell(self, text: str) -> None:
+        """Log a sentence once: another user must not be able to fill the output of `up`."""
+        if text not in self._told:
+            self._told.add(text)
+            logging.getLogger(__name__).error("the built-in provider %s", text)
 
 
 def is_of_this_user(client: Address, server: Address) -> bool:
