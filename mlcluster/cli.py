@@ -1,9 +1,13 @@
 """The command line: arguments in, exit code out. Every verb lives in `verbs/` and is imported when it is called."""
 
+import os
+import signal
+import stat
 import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -267,11 +271,28 @@ def plugins_install(
     _run(lambda: verb.install_plugins(file, source, output.value), output.value)
 
 
+def _take_signals_for_interrupts() -> None:
+    """Have SIGTERM and SIGHUP do what Ctrl-C does: else children and what is half done would stay behind.
+
+    A signal that the caller ignores, as `nohup` does, stays ignored.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+
+
 def main() -> None:
     """The console script."""
     if sys.argv[1:] == ["--version"]:  # the most frequent call of scripts: no need to build the command line
         print(f"mlcluster {__version__}")
         return
+    _take_signals_for_interrupts()
+    os.umask(os.umask(0o077) | stat.S_IWOTH)  # for what mlcluster and its programs write: never open to all users
     try:
         app()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- the last stop before the shell

@@ -1,12 +1,16 @@
-"""Short questions to other programs, with an end: none of them can keep mlcluster waiting."""
+"""Other programs that mlcluster waits for: none of them keeps it waiting for ever, and none outlives it."""
 
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+_GUARD = 'trap "" INT TERM HUP; read -r _; kill -INT 0; sleep 5; kill -KILL 0'
+"""Waits for the end of its standard input, then ends its process group: first asks, then kills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,30 @@ def ask(
             _kill(child)
             raise
     return Answer(child.returncode, stdout, stderr)
+
+
+@contextmanager
+def bound_group() -> Iterator[int]:
+    """Yield a process group that ends with this process, however that ends: start programs with `process_group`.
+
+    The kernel closes the pipe to the group's first process when this process ends, after SIGKILL too. An exception
+    inside the context ends the group at once.
+    """
+    with subprocess.Popen(["/bin/sh", "-c", _GUARD], stdin=subprocess.PIPE, process_group=0) as guard:
+        try:
+            yield guard.pid
+        except BaseException:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(guard.pid, signal.SIGKILL)
+            raise
+        finally:
+            guard.kill()
+
+
+def run_bound(argv: Sequence[str | Path], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a program to its end like `subprocess.run` with captured text; it ends with this process."""
+    with bound_group() as group:
+        return subprocess.run(argv, capture_output=True, text=True, check=False, process_group=group, **options)
 
 
 def _kill(child: "subprocess.Popen[str]") -> None:

@@ -16,6 +16,7 @@ from pulumi.automation.errors import InvalidVersionError, create_command_error
 from semver import VersionInfo
 
 from mlcluster.engine.locks import ENGINE, PARENT_VARIABLE
+from mlcluster.engine.private_servers import private_addresses
 
 if TYPE_CHECKING:
     import psutil
@@ -111,7 +112,7 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
     ) -> CommandResult:
         """Runs one engine command to its end; raises a `CommandError` like the SDK's own, and keeps `last`."""
         del on_output, on_error  # events say it better
-        result = self._known(args) or self._start(args, cwd, additional_env)
+        result = self._known(args) or self._start(private_addresses(args), cwd, additional_env)
         self.last = result
         if result.code:
             raise create_command_error(result)

@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mlcluster.directories import state_directory
+from mlcluster.directories import STATE_VARIABLE, state_directory
 from mlcluster.engine.files import private_directory, write_private
 from mlcluster.engine.settings import StackSettings, read_settings, write_settings
 from mlcluster.errors import MlclusterError
+from mlcluster.trust import require_trusted
 
 BACKEND_VARIABLE = "MLCLUSTER_BACKEND_URL"
 PASSPHRASE_VARIABLES = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
@@ -40,7 +41,9 @@ class StackHome:
     ) -> None:
         self.name = name
         self.spec = shlex.quote(spec)
-        self.root = root or state_directory() / "stacks" / name
+        self.root = root or require_trusted(
+            state_directory() / "stacks" / name, "opening the state directory", STATE_VARIABLE
+        )
         self.secrets_provider = None if secrets_provider == "passphrase" else secrets_provider
         given = os.environ.get(BACKEND_VARIABLE) or backend_url
         self.owns_backend = not given

@@ -89,10 +89,12 @@ def read_half_written(process: Process) -> bool:
 
 
 def _guarded(stack: Any, what: Operation, say: Callable[[str], object]) -> tuple[Fold, MlclusterError | None]:
+    from mlcluster.engine.private_servers import private_servers
+
     process: Process = stack.workspace.pulumi_command
     process.stopped = False
     fold = Fold(what.on_event)
-    with Interruption(_Whole(process, stack.workspace.program), say) as interruption:
+    with private_servers(), Interruption(_Whole(process, stack.workspace.program), say) as interruption:
         failed = _attempt(stack, what, fold)
     if interruption.happened:
         raise _interrupted(what, fold, failed) from failed

@@ -12,6 +12,7 @@ from mlcluster.engine.plugin_archives import archive_name
 from mlcluster.engine.plugin_pins import PluginPin
 from mlcluster.engine.plugins import folder_name, is_installed, is_partial, is_there, user_home
 from mlcluster.errors import MlclusterError
+from mlcluster.processes import bound_group
 from mlcluster.progress import Task
 
 KEPT_VARIABLE = "PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES"
@@ -54,8 +55,15 @@ def _run(argv: list[str], output: int, folder: Path, task: Task) -> int:
     # In an empty directory: a Pulumi.yaml above the working directory could name other sources.
     with (
         tempfile.TemporaryDirectory(prefix="mlcluster-plugins-") as empty,
+        bound_group() as group,
         subprocess.Popen(
-            argv, env=_environment(), cwd=empty, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            argv,
+            env=_environment(),
+            cwd=empty,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            process_group=group,
         ) as child,
     ):
         try:

@@ -42,7 +42,7 @@ _METHODS: dict[str, tuple[Any, Any, str]] = {
 
 
 def serve(provider: Provider, faults: Faults | None = None, address: str = "127.0.0.1:0") -> tuple[Any, int]:
-    """Start serving; the grpc server and its port (loopback only).
+    """Start serving; the grpc server and its port.
 
     RPCs that are not in the table answer "unimplemented", which the engine takes for the eight it can do without.
     """

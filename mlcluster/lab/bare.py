@@ -67,6 +67,7 @@ def server_of(ports: Ports) -> str:
 
 def _start(book: Book, task: Task) -> None:
     layout = book.layout
+    pki.complete(layout.pki)
     _write_configs(layout, book.record)
     for number, component in enumerate(
         (components.etcd(layout, book.record), components.apiserver(layout, book.record)), start=1
@@ -91,7 +92,7 @@ def _write_configs(layout: Layout, record: Record) -> None:
         document = configs.kubeconfig(user, server_of(record.ports), authority, certificate, key)
         pki.write_private(layout.kubeconfig(user), configs.written(document))
     pki.write_private(layout.scheduler_config, configs.written(configs.scheduler(layout)))
-    pki.write_private(layout.kwok_config, configs.written(*configs.kwok(layout, record.ports)))
+    pki.write_private(layout.kwok_config, configs.written(*configs.kwok()))
 
 
 def _grant_kwok(layout: Layout) -> None:

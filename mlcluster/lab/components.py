@@ -4,12 +4,15 @@ import http.client
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from mlcluster.lab import flags, probe
 from mlcluster.lab.controllers.controller import Site
 from mlcluster.lab.controllers.known import CONTROLLERS, controller
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.record import ControllerRecord, Record
+
+_FIRST_BYTES = 64 << 10
 
 STOP_ORDER = (
     *reversed(list(CONTROLLERS)),
@@ -26,11 +29,14 @@ CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-sche
 
 @dataclass(frozen=True)
 class Component:
-    """One program. `trouble` asks whether it is ready: "" when it is, else the answer it gave."""
+    """One program. `trouble` asks whether it is ready: "" when it is, else the answer it gave.
+
+    `port` is None for a program that listens on none.
+    """
 
     name: str
     argv: tuple[str, ...]
-    port: int
+    port: int | None
     trouble: Callable[[], str]
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -52,7 +58,8 @@ def clients(layout: Layout, record: Record) -> Iterator[Component]:
     manager = flags.controllers(layout, ports)
     yield _component(layout, record, "kube-controller-manager", manager, ports.controllers, "/healthz")
     yield _component(layout, record, "kube-scheduler", flags.scheduler(layout, ports), ports.scheduler, "/readyz")
-    yield _component(layout, record, "kwok", flags.kwok(layout), ports.kwok, "/healthz")
+    argv = (str(record.binaries["kwok"]), *flags.kwok(layout))
+    yield Component("kwok", argv, None, partial(_kwok_trouble, layout.log("kwok")))
 
 
 def site(layout: Layout, known: ControllerRecord) -> Site:
@@ -78,9 +85,18 @@ def everything(layout: Layout, record: Record) -> list[Component]:
 def _component(  # noqa: PLR0913, PLR0917 - private, called above only
     layout: Layout, record: Record, name: str, argv: list[str], port: int, path: str
 ) -> Component:
-    user = "etcd-client" if name == "etcd" else "admin"
-    ask = partial(probe.https, layout, port, path, user=user)
+    ask = partial(probe.etcd if name == "etcd" else probe.https, layout, port, path)
     return Component(name, (str(record.binaries[name]), *argv), port, trouble_of(ask))
+
+
+def _kwok_trouble(log: Path) -> str:
+    """Look for what kwok writes once it has listed the nodes; each start has a log of its own."""
+    try:
+        with log.open("rb") as file:
+            said = file.read(_FIRST_BYTES)
+    except OSError as error:
+        return str(error)
+    return "" if b"Watch nodes" in said else "it has not listed the nodes yet"
 
 
 def trouble_of(ask: Callable[[], probe.Answer]) -> Callable[[], str]:

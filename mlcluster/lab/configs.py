@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from mlcluster.lab.layout import Layout
-from mlcluster.lab.ports import LOOPBACK, Ports
+from mlcluster.lab.ports import LOOPBACK
 from mlcluster.lab.stages import stages
 
 Document = dict[str, Any]
@@ -51,18 +51,18 @@ def scheduler(layout: Layout) -> Document:
     }
 
 
-def kwok(layout: Layout, ports: Ports) -> list[Document]:
-    """Options of kwok, then its stages. A lease duration of 0 means that it writes no node leases."""
+def kwok() -> list[Document]:
+    """Return the options of kwok, then its stages.
+
+    A lease duration of 0 means that it writes no node leases, and a node port other than 0 would open a port on every
+    address of this machine.
+    """
     label, value = NODE_LABEL
     options = {
         "manageNodesWithLabelSelector": f"{label}={value}",
         "cidr": "10.0.0.0/8",
         "nodeIP": LOOPBACK,
-        "nodePort": ports.kwok,
-        "serverAddress": f"{LOOPBACK}:{ports.kwok}",
-        "tlsCertFile": str(layout.certificate("kwok-server")),
-        "tlsPrivateKeyFile": str(layout.key("kwok-server")),
-        "enableProfilingHandler": False,
+        "nodePort": 0,
         "nodePlayStageParallelism": 16,
         "podPlayStageParallelism": 32,
         "nodeLeaseParallelism": 16,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcluster.lab.layout import Layout
+from mlcluster.lab.pki import ETCD_AUTHORITY, ETCD_CLIENT, ETCD_PEER_AUTHORITY
 from mlcluster.lab.ports import LOOPBACK, Ports
 
 QUIET_GRACE = "87600h"  # ten years without a heartbeat: in quiet mode nobody writes any
@@ -36,11 +37,13 @@ CONTROLLERS_OFF = (
 
 
 def etcd(layout: Layout, ports: Ports) -> list[str]:
-    """TLS for clients, or every user of this machine would own the cluster.
+    """Return etcd's command line: TLS with client certificates on both ports.
 
+    Without them each user of this machine would own the cluster: through the client port, and through the peer port
+    with one forged message of the consensus protocol. Each port has an authority that signs for it alone.
     Without fsync a start is quicker; a process crash is survived, a power loss may need `lab reset`.
     """
-    client, peer = f"https://{LOOPBACK}:{ports.etcd}", f"http://{LOOPBACK}:{ports.etcd_peer}"
+    client, peer = f"https://{LOOPBACK}:{ports.etcd}", f"https://{LOOPBACK}:{ports.etcd_peer}"
     return [
         "--name=lab",
         f"--data-dir={layout.etcd}",
@@ -49,10 +52,14 @@ def etcd(layout: Layout, ports: Ports) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=lab={peer}",
-        f"--cert-file={layout.certificate('etcd')}",
-        f"--key-file={layout.key('etcd')}",
+        f"--cert-file={layout.certificate('etcd-server')}",
+        f"--key-file={layout.key('etcd-server')}",
         "--client-cert-auth",
-        f"--trusted-ca-file={layout.certificate('ca')}",
+        f"--trusted-ca-file={layout.certificate(ETCD_AUTHORITY)}",
+        f"--peer-cert-file={layout.certificate('etcd-peer')}",
+        f"--peer-key-file={layout.key('etcd-peer')}",
+        "--peer-client-cert-auth",
+        f"--peer-trusted-ca-file={layout.certificate(ETCD_PEER_AUTHORITY)}",
         "--unsafe-no-fsync",
         "--quota-backend-bytes=4294967296",
         "--auto-compaction-mode=periodic",
@@ -73,9 +80,9 @@ def apiserver(layout: Layout, ports: Ports, *, extended_resource_toleration: boo
     plugins = ["NodeRestriction", *(["ExtendedResourceToleration"] if extended_resource_toleration else [])]
     return [
         f"--etcd-servers=https://{LOOPBACK}:{ports.etcd}",
-        f"--etcd-cafile={layout.certificate('ca')}",
-        f"--etcd-certfile={layout.certificate('etcd-client')}",
-        f"--etcd-keyfile={layout.key('etcd-client')}",
+        f"--etcd-cafile={layout.certificate(ETCD_AUTHORITY)}",
+        f"--etcd-certfile={layout.certificate(ETCD_CLIENT)}",
+        f"--etcd-keyfile={layout.key(ETCD_CLIENT)}",
         f"--bind-address={LOOPBACK}",
         f"--advertise-address={LOOPBACK}",
         f"--secure-port={ports.api}",
@@ -139,8 +146,11 @@ def scheduler(layout: Layout, ports: Ports) -> list[str]:
 
 
 def kwok(layout: Layout) -> list[str]:
-    """The simulator; its ports and stages are in its configuration file."""
-    return [f"--kubeconfig={layout.kubeconfig('kwok')}", f"--config={layout.kwok_config}"]
+    """Return kwok's command line; its stages are in its configuration file.
+
+    Without an address it serves nothing. Its server answers each user of this machine: it knows no client certificates.
+    """
+    return [f"--kubeconfig={layout.kubeconfig('kwok')}", f"--config={layout.kwok_config}", "--server-address="]
 
 
 def _serving(layout: Layout) -> Sequence[str]:

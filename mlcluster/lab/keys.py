@@ -47,7 +47,7 @@ def has_whole_namespaces(names: frozenset[str]) -> bool:
 def _range(layout: Layout, port: int, start: str) -> dict[str, Any]:
     body = {"key": _text(start), "range_end": _text(_END), "keys_only": True, "limit": _PAGE}
     try:
-        status, content = probe.https(layout, port, "/v3/kv/range", user="etcd-client", body=body, seconds=60)
+        status, content = probe.etcd(layout, port, "/v3/kv/range", body=body, seconds=60)
     except OSError as error:
         raise MlclusterError("listing what the lab stores", f"etcd does not answer: {error}") from error
     if status != 200:

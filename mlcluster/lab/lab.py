@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlcluster.directories import state_directory
+from mlcluster.directories import STATE_VARIABLE, state_directory
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.lab import bare, keys, lock, process, record, status
 from mlcluster.lab.components import STOP_ORDER
@@ -21,14 +21,19 @@ from mlcluster.lab.running import Book
 from mlcluster.lab.status import LabStatus
 from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Progress, SilentTask, Task
+from mlcluster.trust import require_trusted
 
 _SILENT = SilentTask()
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
 def labs_directory() -> Path:
-    """Where the labs of this user are."""
-    return state_directory() / "labs"
+    """Return where the labs of this user are.
+
+    Raises:
+        MlclusterError: another user can change what is there.
+    """
+    return require_trusted(state_directory() / "labs", "opening the state directory", STATE_VARIABLE)
 
 
 class Lab:

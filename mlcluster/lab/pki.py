@@ -21,6 +21,8 @@ Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 FIRST_SERVICE_ADDRESS = "10.96.0.1"
 WEBHOOK_SECRET_FILES = ("ca.crt", "ca.key", "tls.crt", "tls.key")
 _LOCAL = (LOOPBACK, "localhost")
+_FORMER = tuple(f"{name}.{kind}" for name in ("etcd", "etcd-client", "kwok-server") for kind in ("crt", "key"))
+"""Files that the authority of the API server signed for etcd and kwok in an older mlcluster."""
 _YEARS_10 = dt.timedelta(days=3650)
 _CLOCK_SKEW = dt.timedelta(minutes=5)
 
@@ -35,7 +37,6 @@ class Subject:
 
 
 SERVING = {
-    "etcd": Subject("etcd", serves=_LOCAL),
     # Also the serving certificate of the controller manager and the scheduler.
     "apiserver": Subject(
         "kube-apiserver",
@@ -48,10 +49,8 @@ SERVING = {
             FIRST_SERVICE_ADDRESS,
         ),
     ),
-    "kwok-server": Subject("kwok-server", serves=_LOCAL),
 }
 CLIENTS = {
-    "etcd-client": Subject("kube-apiserver-etcd-client"),
     "kubelet-client": Subject("kube-apiserver-kubelet-client", ("system:masters",)),
     "admin": Subject("lab-admin", ("system:masters",)),
     "controllers": Subject("system:kube-controller-manager"),
@@ -59,6 +58,19 @@ CLIENTS = {
     "kwok": Subject("lab:kwok", ("lab:simulators",)),
 }
 USERS = ("admin", "controllers", "scheduler", "kwok")  # those that get a kubeconfig
+
+ETCD_AUTHORITY, ETCD_PEER_AUTHORITY = "etcd-ca", "etcd-peer-ca"
+ETCD_CLIENT = "apiserver-etcd-client"
+ETCD = {
+    "etcd-server": (ETCD_AUTHORITY, Subject("etcd", serves=_LOCAL)),
+    ETCD_CLIENT: (ETCD_AUTHORITY, Subject("kube-apiserver-etcd-client")),
+    "etcd-peer": (ETCD_PEER_AUTHORITY, Subject("etcd-peer", serves=_LOCAL)),
+}
+"""Certificates of etcd by file name, each with its authority.
+
+etcd knows no users: each certificate that an authority of etcd signed opens the whole database. So these authorities
+sign nothing else, and the authority of the API server signs nothing for etcd.
+"""
 
 
 class Authority:
@@ -102,7 +114,28 @@ def files() -> dict[str, bytes]:
     public = signer.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return made | {"sa.key": private_pem(signer), "sa.pub": public}
+    return made | etcd_files() | {"sa.key": private_pem(signer), "sa.pub": public}
+
+
+def etcd_files() -> dict[str, bytes]:
+    """Return the files of `ETCD` and of its two authorities, name -> PEM, all fresh."""
+    authorities = {name: Authority(f"lab-{name}") for name in (ETCD_AUTHORITY, ETCD_PEER_AUTHORITY)}
+    made = {f"{name}.crt": pem(authority.certificate) for name, authority in authorities.items()}
+    for name, (authority, subject) in ETCD.items():
+        made |= _pair(name, *authorities[authority].issue(subject))
+    return made
+
+
+def complete(directory: Path) -> None:
+    """Add the certificates of etcd to the `pki/` directory of a lab that an older mlcluster made.
+
+    A set of which a file is missing is replaced as a whole: its authorities have thrown their keys away.
+    """
+    certificates = [f"{name}.crt" for name in (ETCD_AUTHORITY, ETCD_PEER_AUTHORITY, *ETCD)]
+    if not all((directory / name).exists() for name in (*certificates, *(f"{name}.key" for name in ETCD))):
+        write(directory, etcd_files())
+    for name in _FORMER:
+        (directory / name).unlink(missing_ok=True)
 
 
 def webhook_files() -> dict[str, bytes]:

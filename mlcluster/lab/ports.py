@@ -21,11 +21,10 @@ class Ports:
     api: int
     controllers: int
     scheduler: int
-    kwok: int
 
     @classmethod
     def free(cls) -> Self:
-        return cls(*free_ports(6))
+        return cls(*free_ports(5))
 
 
 def free_ports(count: int) -> list[int]:

@@ -6,6 +6,7 @@ import ssl
 from typing import Any
 
 from mlcluster.lab.layout import Layout
+from mlcluster.lab.pki import ETCD_AUTHORITY, ETCD_CLIENT
 from mlcluster.lab.ports import LOOPBACK
 
 Answer = tuple[int, bytes]
@@ -19,18 +20,28 @@ def https(  # noqa: PLR0913 - the parts of a request
     path: str,
     *,
     user: str = "admin",
+    authority: str = "ca",
     body: dict[str, Any] | None = None,
     seconds: float = _SECONDS,
 ) -> Answer:
     """GET (POST with a body) `path` as the holder of certificate `user`; status and content.
 
+    The certificate of the server must be signed by `authority`.
+
     Raises:
         OSError, http.client.HTTPException: nobody answers, or not with HTTP.
     """
-    context = ssl.create_default_context(cafile=str(layout.certificate("ca")))
+    context = ssl.create_default_context(cafile=str(layout.certificate(authority)))
     context.load_cert_chain(layout.certificate(user), layout.key(user))
     connection = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=seconds)
     return _ask(connection, path, body)
+
+
+def etcd(
+    layout: Layout, port: int, path: str, *, body: dict[str, Any] | None = None, seconds: float = _SECONDS
+) -> Answer:
+    """Ask etcd's client port as the API server does; for the errors see `https`."""
+    return https(layout, port, path, user=ETCD_CLIENT, authority=ETCD_AUTHORITY, body=body, seconds=seconds)
 
 
 def http_plain(port: int, path: str, *, seconds: float = _SECONDS) -> Answer:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,7 +117,7 @@ def load(layout: Layout) -> Record | None:
 def _record(found: dict[str, Any]) -> Record:
     return Record(
         phase=found["phase"],
-        ports=Ports(**found["ports"]),
+        ports=Ports(**{known.name: found["ports"][known.name] for known in fields(Ports)}),  # kwok had one formerly
         binaries={name: Path(path) for name, path in found["binaries"].items()},
         extended_resource_toleration=found["extended_resource_toleration"],
         started_by=found["started_by"],

@@ -1,5 +1,6 @@
 """What a lab looks like from outside: read from its record, its processes and their answers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,7 +23,7 @@ class ProcessStatus:
     alive: bool
     ready: bool
     memory_mib: int
-    port: int
+    port: int | None
     log: Path
     answer: str
     """What it answered when it is not ready, "" otherwise."""
@@ -55,8 +56,12 @@ def read(name: str, layout: Layout) -> LabStatus:
         return LabStatus(name, "crashed", layout.root, f"{error}; `mlcluster lab reset --name {name}` deletes it")
     if current is None:
         return _without_record(name, layout)
-    found = tuple(_look(component, layout, current) for component in components.everything(layout, current))
+    wanted = components.everything(layout, current)
+    found = tuple(_look(component, layout, current) for component in wanted)
     state, note = _judge(name, current, found, busy=lock.is_held(layout))
+    if state in {"running", "degraded"} and (former := _started_differently(wanted, current)):
+        again = f"`mlcluster lab start --name {name}` starts them again"
+        state, note = "degraded", f"an older mlcluster started {', '.join(former)}; {again}"
     up = state in {"running", "degraded"}
     return LabStatus(
         name,
@@ -96,6 +101,12 @@ def _look(component: Component, layout: Layout, current: Record) -> ProcessStatu
         layout.log(component.name),
         answer,
     )
+
+
+def _started_differently(wanted: Iterable[Component], current: Record) -> list[str]:
+    """Return the components whose process has another command line than a start would give it now."""
+    pairs = [(component, current.process(component.name)) for component in wanted]
+    return [component.name for component, known in pairs if known is not None and known.argv != component.argv]
 
 
 def _judge(name: str, current: Record, found: tuple[ProcessStatus, ...], *, busy: bool) -> tuple[State, str]:

@@ -221,7 +221,7 @@ def status_text(found: LabStatus) -> str:
         head.append(f"directory   {found.directory}")
     rows = [
         f"  {process.name:<24} {_word(alive=process.alive, ready=process.ready):<10} {process.pid or '-':>8}"
-        f" {process.port:>6} {process.memory_mib:>6} MiB"
+        f" {process.port or '-':>6} {process.memory_mib:>6} MiB"
         for process in (found.processes if found.state != "stopped" else ())
     ]
     heading = [f"  {'component':<24} {'state':<10} {'process':>8} {'port':>6} {'memory':>10}"] if rows else []

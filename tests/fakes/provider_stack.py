@@ -54,10 +54,16 @@ class ProviderStack:
         kubeconfig: of the cluster to write to.
         pulumi: the engine.
         environment: for the engine and so for the provider's process.
+        command: starts the engine; default: the SDK's own.
     """
 
     def __init__(
-        self, directory: Path, kubeconfig: Path, pulumi: Path, environment: dict[str, str] | None = None
+        self,
+        directory: Path,
+        kubeconfig: Path,
+        pulumi: Path,
+        environment: dict[str, str] | None = None,
+        command: automation.PulumiCommand | None = None,
     ) -> None:
         home, self.state, work = directory / "home", directory / "state", directory / "work"
         for folder in (home, self.state, work):
@@ -71,7 +77,7 @@ class ProviderStack:
             program=lambda: None,
             opts=automation.LocalWorkspaceOptions(
                 work_dir=str(work),
-                pulumi_command=_command(home, _rooted(directory, pulumi)),
+                pulumi_command=command or _command(home, _rooted(directory, pulumi)),
                 env_vars={
                     "PULUMI_HOME": str(home),
                     "PULUMI_BACKEND_URL": f"file://{self.state}",

@@ -236,12 +236,12 @@ def _definition(name: str) -> dict[str, Any]:
 
 def _rewrite(lab: Lab, key: str, change: Callable[[dict[str, Any]], object]) -> None:
     """Change an object in etcd, past the API server."""
-    port = next(component.port for component in lab.status().processes if component.name == "etcd")
+    port = next(component.port or 0 for component in lab.status().processes if component.name == "etcd")
     encoded = base64.b64encode(key.encode()).decode()
 
     def ask(verb: str, body: dict[str, Any]) -> dict[str, Any]:
         path = f"/v3/kv/{verb}"
-        status, content = probe.https(lab.layout, port, path, user="etcd-client", body={"key": encoded, **body})
+        status, content = probe.etcd(lab.layout, port, path, body={"key": encoded, **body})
         assert status == 200, content
         found: dict[str, Any] = json.loads(content)
         return found

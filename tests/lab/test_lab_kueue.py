@@ -77,7 +77,7 @@ def test_it_is_part_of_the_lab(own: Lab) -> None:
 def test_everything_listens_on_loopback_only(own: Lab) -> None:
     for found in own.status().processes:
         listening = [c for c in psutil.Process(found.pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
-        assert {connection.laddr.ip for connection in listening} == {LOOPBACK}, found.name
+        assert {connection.laddr.ip for connection in listening} == ({LOOPBACK} if found.port else set()), found.name
 
 
 def test_webhooks_are_scoped_to_the_namespaces_that_are_managed(own: Lab) -> None:

@@ -136,15 +136,16 @@ def test_files_are_private(lab: Lab) -> None:
 
 def test_nobody_enters_without_a_certificate(lab: Lab) -> None:
     context = ssl.create_default_context(cafile=str(lab.layout.certificate("ca")))
+    database = ssl.create_default_context(cafile=str(lab.layout.certificate("etcd-ca")))
     ports = {component.name: component.port for component in lab.status().processes}
     with pytest.raises(urllib.error.HTTPError, match="401"):
         urllib.request.urlopen(f"https://{LOOPBACK}:{ports['kube-apiserver']}/api", context=context, timeout=10)
     with pytest.raises((ssl.SSLError, OSError)):
-        urllib.request.urlopen(f"https://{LOOPBACK}:{ports['etcd']}/health", context=context, timeout=10)
+        urllib.request.urlopen(f"https://{LOOPBACK}:{ports['etcd']}/health", context=database, timeout=10)
 
 
 def test_the_simulator_may_not_read_secrets(lab: Lab) -> None:
-    port = next(component.port for component in lab.status().processes if component.name == "kube-apiserver")
+    port = next(component.port or 0 for component in lab.status().processes if component.name == "kube-apiserver")
     assert probe.https(lab.layout, port, "/api/v1/nodes", user="kwok")[0] == 200
     assert probe.https(lab.layout, port, "/api/v1/secrets", user="kwok")[0] == 403
 
@@ -249,7 +250,7 @@ def test_taken_ports_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], too
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         taken.listen()
-        unlucky = [dataclasses.replace(Ports.free(), **{name: taken.getsockname()[1]}) for name in ("api", "kwok")]
+        unlucky = [dataclasses.replace(Ports.free(), **{name: taken.getsockname()[1]}) for name in ("api", "scheduler")]
         chosen = iter(unlucky)
         lab = make_lab("unlucky", choose_ports=lambda: next(chosen, None) or Ports.free())
         lab.start(toolchain, Silent())
@@ -283,6 +284,23 @@ def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None
         _, said = starter.communicate(timeout=PATIENCE_SECONDS)
     assert b"InterruptedByUserError: starting lab other: what was started is stopped again" in said
     assert process.strays(fresh.layout.root, STOP_ORDER) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_start_that_is_told_to_end_stops_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
+    """The command itself; a start that is killed leaves processes, which the next one ends."""
+    lab = Lab("told", tmp_path / "labs" / "told")
+    command_line = [sys.executable, "-m", "mlcluster", "lab", "start", "--name", "told"]
+    environment = {**os.environ, "MLCLUSTER_STATE_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        command_line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, cwd=Path(__file__).parents[2]
+    ) as starter:
+        wait_for_start("kube-apiserver", lab)
+        starter.send_signal(number)
+        _, said = starter.communicate(timeout=PATIENCE_SECONDS)
+    assert (starter.returncode, b"what was started is stopped again" in said) == (130, True), said
+    assert process.strays(lab.layout.root, STOP_ORDER) == []
+    lab.reset(Silent())
 
 
 def test_two_starts_at_once_make_one_lab_and_reset_leaves_nothing(fresh: Lab, toolchain: Toolchain) -> None:

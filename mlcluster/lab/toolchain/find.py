@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcluster.directories import cache_directory
+from mlcluster.directories import CACHE_VARIABLE, cache_directory
 from mlcluster.lab.toolchain import fit, optional, pins
+from mlcluster.trust import is_open_to_all, require_trusted
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,22 @@ class Program:
 
 
 def directory() -> Path:
-    """The cache directory of the current pins; it exists after the first build."""
-    return cache_directory() / "toolchain" / pins.key()
+    """Return the cache directory of the current pins; it exists after the first build.
+
+    Raises:
+        MlclusterError: another user can change what is there, and what is there is run.
+    """
+    place = cache_directory() / "toolchain" / pins.key()
+    return require_trusted(place, "looking for the lab's programs", CACHE_VARIABLE)
 
 
 def on_path(tool: pins.Tool, which: Callable[[str], str | None] = shutil.which) -> Path | None:
-    """The program of `tool` on PATH when it runs and its version fits, else None."""
+    """The program of `tool` on PATH when it runs and its version fits, else None.
+
+    A program that each user of this machine can replace is left alone.
+    """
     found = which(tool.name)
-    if found is None:
+    if found is None or is_open_to_all(Path(found)):
         return None
     version = fit.version_of(tool.name, Path(found))
     return Path(found) if version is not None and fit.fits(tool.name, version, pins.pinned(tool)) else None

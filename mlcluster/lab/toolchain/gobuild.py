@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mlcluster.errors import MlclusterError
 from mlcluster.lab.toolchain import pins
+from mlcluster.processes import bound_group, run_bound
 from mlcluster.progress import Task
 
 _LOOK_EVERY = 1.0  # seconds
@@ -32,6 +33,10 @@ class Builder:
             MlclusterError: with the end of what Go said.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
+        for stale in target.parent.glob(
+            f".{target.name}.*"
+        ):  # of a build that was killed; one at a time holds the lock
+            stale.unlink(missing_ok=True)
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
         flags = tool.ldflags(pins.pinned(tool))
         tags = [f"-tags={','.join(tool.tags)}"] if tool.tags else []
@@ -48,14 +53,8 @@ class Builder:
 
     def module_directory(self, module: str) -> Path:
         """Where the source of `module` is, downloaded when it is not there."""
-        answer = subprocess.run(
-            [self.go, "mod", "download", "-json", module],
-            cwd=self.module,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        argv = (self.go, "mod", "download", "-json", module)
+        answer = run_bound(argv, cwd=self.module, env=self.environment)
         facts = json.loads(answer.stdout or "{}")
         if "Dir" not in facts:
             said = facts.get("Error") or answer.stderr.strip()[-400:]
@@ -82,6 +81,7 @@ class Builder:
     def _run(self, argv: list[str], log: Path, task: Task) -> int:
         with (
             log.open("wb") as output,
+            bound_group() as group,
             subprocess.Popen(
                 [self.go, *argv],
                 cwd=self.module,
@@ -89,13 +89,13 @@ class Builder:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # so that the compilers can be ended together with it
+                process_group=group,  # so that the compilers end together with it
             ) as child,
         ):
             try:
                 return _watch(child, log, task)
             except BaseException:
-                _end(child)
+                _end(child, group)
                 raise
 
 
@@ -113,13 +113,14 @@ def _watch(child: "subprocess.Popen[bytes]", log: Path, task: Task) -> int:
             task.update(f"{shown} packages, now {lines[-1].decode(errors='replace')[:80]}")
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _end(child: "subprocess.Popen[bytes]", group: int) -> None:
+    """Ask the build to end; the caller's process group is killed when that takes too long."""
+    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        os.killpg(group, signal.SIGINT)
+        child.wait(timeout=_GRACE)
+        return
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGINT)
-        try:
-            child.wait(timeout=_GRACE)
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
+        os.killpg(group, signal.SIGKILL)
 
 
 def _failed(doing: str, log: Path) -> MlclusterError:

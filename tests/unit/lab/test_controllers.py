@@ -138,7 +138,7 @@ def test_an_unknown_one_is_told_with_those_that_there_are() -> None:
 
 
 def test_a_record_keeps_one_of_each() -> None:
-    bare = Record("running", Ports(1, 2, 3, 4, 5, 6), {}, False, "up")
+    bare = Record("running", Ports(1, 2, 3, 4, 5), {}, False, "up")
     both = bare.with_controller(known("jobset")).with_controller(known("kueue"))
     other = ControllerRecord("jobset", Path("/bin/new"), Path("/charts/new"), {"a": 1}, {})
     assert [found.name for found in both.with_controller(other).controllers] == ["jobset", "kueue"]

@@ -17,7 +17,7 @@ from mlcluster.lab.stages import BROKEN, RUN_FOR, stages
 pytestmark = pytest.mark.unit
 
 LAYOUT = Layout(Path("/labs/one"))
-PORTS = Ports(etcd=1, etcd_peer=2, api=3, controllers=4, scheduler=5, kwok=6)
+PORTS = Ports(etcd=1, etcd_peer=2, api=3, controllers=4, scheduler=5)
 PROGRAM, MANIFESTS = Path("/bin/one"), Path("/charts/one")
 CONTROLLER_PORTS = {"webhook": 7, "health": 8, "metrics": 9, "visibility": 10}
 
@@ -46,7 +46,7 @@ def value(argv: list[str], flag: str) -> str:
 def test_every_address_is_loopback(name: str) -> None:
     for argument in ALL[name]:
         if ADDRESS.search(argument):
-            assert "127.0.0.1" in argument
+            assert "127.0.0.1" in argument or argument == "--server-address="  # kwok serves nothing
         assert "0.0.0.0" not in argument  # noqa: S104 - what must not be there
         assert "[::]" not in argument
 
@@ -74,9 +74,15 @@ def test_files_are_in_the_private_directory_and_no_flag_comes_twice(name: str) -
         assert not path.startswith("/") or path.startswith("/labs/one/")
 
 
-def test_etcd_asks_for_client_certificates() -> None:
-    assert "--client-cert-auth" in ALL["etcd"]
-    assert value(ALL["etcd"], "listen-client-urls").startswith("https://")
+@pytest.mark.parametrize(("listener", "prefix"), [("client", ""), ("peer", "peer-")])
+def test_etcd_asks_for_client_certificates(listener: str, prefix: str) -> None:
+    assert f"--{prefix}client-cert-auth" in ALL["etcd"]
+    assert value(ALL["etcd"], f"listen-{listener}-urls").startswith("https://")
+
+
+def test_each_listener_of_etcd_has_an_authority_of_its_own() -> None:
+    trusted = [value(ALL["etcd"], flag) for flag in ("trusted-ca-file", "peer-trusted-ca-file")]
+    assert len({*trusted, value(ALL["apiserver"], "client-ca-file")}) == 3
 
 
 def test_quiet_mode_is_whole() -> None:
@@ -84,7 +90,7 @@ def test_quiet_mode_is_whole() -> None:
     assert value(ALL["apiserver"], "disable-admission-plugins") == "TaintNodesByCondition"
     assert value(ALL["controllers"], "node-monitor-grace-period") == "87600h"
     assert "-node-lifecycle-controller" not in value(ALL["controllers"], "controllers").split(",")
-    assert configs.kwok(LAYOUT, PORTS)[0]["options"]["nodeLeaseDurationSeconds"] == 0
+    assert configs.kwok()[0]["options"]["nodeLeaseDurationSeconds"] == 0
 
 
 def test_extended_resource_toleration_is_only_there_when_asked_for() -> None:
@@ -117,9 +123,12 @@ def test_rights_are_rbac_and_nobody_is_anonymous() -> None:
     assert value(ALL["controllers"], "use-service-account-credentials") == "true"
 
 
-def test_kwok_listens_on_loopback_and_keeps_labelled_nodes_only() -> None:
-    options = configs.kwok(LAYOUT, PORTS)[0]["options"]
-    assert options["serverAddress"] == "127.0.0.1:6"
+def test_kwok_serves_nothing_and_keeps_labelled_nodes_only() -> None:
+    """Kwok listens on every address when it has a node port and no address."""
+    options = configs.kwok()[0]["options"]
+    assert "--server-address=" in ALL["kwok"]
+    assert options["nodePort"] == 0
+    assert "serverAddress" not in options
     assert options["nodeIP"] == "127.0.0.1"
     assert options["manageNodesWithLabelSelector"] == "type=kwok"
 

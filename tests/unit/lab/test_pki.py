@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
@@ -101,3 +102,35 @@ def test_a_file_that_everybody_could_read_becomes_private(tmp_path: Path) -> Non
     (tmp_path / "a").chmod(0o644)
     pki.write_private(tmp_path / "a", b"new")
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("name", pki.ETCD)
+def test_the_authorities_of_etcd_sign_for_etcd_alone(files: dict[str, bytes], name: str) -> None:
+    """Etcd lets in each certificate of the authority that it trusts."""
+    own, _ = pki.ETCD[name]
+    found = certificate(files[f"{name}.crt"])
+    found.verify_directly_issued_by(certificate(files[f"{own}.crt"]))
+    for other in {"ca", "front-proxy-ca", pki.ETCD_AUTHORITY, pki.ETCD_PEER_AUTHORITY} - {own}:
+        with pytest.raises((InvalidSignature, ValueError)):
+            found.verify_directly_issued_by(certificate(files[f"{other}.crt"]))
+
+
+def test_a_directory_of_an_older_version_gets_the_certificates_of_etcd_once(tmp_path: Path) -> None:
+    former = {"ca.crt": b"kept", "etcd.crt": b"a", "etcd.key": b"b", "etcd-client.crt": b"c", "etcd-client.key": b"d"}
+    pki.write(tmp_path, former)
+    pki.complete(tmp_path)
+    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert made.pop("ca.crt") == b"kept"
+    assert set(made) == set(pki.etcd_files())
+    pki.complete(tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in made} == made
+
+
+@pytest.mark.parametrize("lost", ["etcd-ca.crt", "etcd-peer.key", "etcd-server.key"])
+def test_a_set_that_a_kill_left_unfinished_is_replaced_as_a_whole(tmp_path: Path, lost: str) -> None:
+    pki.complete(tmp_path)
+    before = (tmp_path / "etcd-peer.crt").read_bytes()
+    (tmp_path / lost).unlink()
+    pki.complete(tmp_path)
+    assert (tmp_path / "etcd-peer.crt").read_bytes() != before
+    assert (tmp_path / lost).exists()

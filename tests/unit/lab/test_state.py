@@ -1,6 +1,7 @@
 """Records, states and locks of a lab, without any of its programs."""
 
 import dataclasses
+import json
 import os
 import threading
 from pathlib import Path
@@ -22,7 +23,7 @@ from mlcluster.verbs.lab import status_document, status_text
 
 pytestmark = pytest.mark.unit
 
-PORTS = Ports(1, 2, 3, 4, 5, 6)
+PORTS = Ports(1, 2, 3, 4, 5)
 NO_TOOLCHAIN = Toolchain({}, Path("chart"))
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "kueue")
 
@@ -229,3 +230,12 @@ def test_status_for_people_and_programs(tmp_path: Path) -> None:
     assert set(document["processes"][0]) == {
         "name", "pid", "alive", "ready", "memoryMib", "port", "log", "answer",
     }  # fmt: skip
+
+
+def test_a_record_of_a_version_whose_kwok_had_a_port_is_read(tmp_path: Path) -> None:
+    record.save(Layout(tmp_path), recorded(tmp_path))
+    file = Layout(tmp_path).record
+    found = json.loads(file.read_text())
+    found["ports"]["kwok"] = 6
+    file.write_text(json.dumps(found))
+    assert record.load(Layout(tmp_path)) == recorded(tmp_path)

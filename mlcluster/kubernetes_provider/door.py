@@ -1,0 +1,165 @@
+"""Lets the engine in and other users of the machine out: a loopback port that relays to a private socket.
+
+The engine dials 127.0.0.1 and the port that a plugin prints, without credentials, so the port is open to each process
+of the machine. Here a connection is looked up by both of its ends before its first byte is read, and closed when
+another user made it. The server itself listens on a Unix socket in a directory that only its owner can enter.
+"""
+
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+Address = tuple[str, int]
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_ESTABLISHED = "01"
+_CHUNK = 256 * 1024
+_LOOKS, _PAUSE = 3, 0.02  # the kernel may skip a row of a table that changes while it is read
+
+
+class Door:
+    """Accepts connections of this user and relays each to the server; connections of other users are closed.
+
+    Args:
+        server: path of the server's Unix socket.
+        admits: whether a connection from the first address to the second one may come in.
+    """
+
+    def __init__(self, server: str, admits: Callable[[Address, Address], bool] | None = None) -> None:
+        self._server = server
+        self._admits = admits or is_of_this_user
+        self._told: set[str] = set()
+        self._listener = socket.create_server((LOOPBACK, 0), backlog=64)
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._welcome, name="door", daemon=True).start()
+
+    def close(self) -> None:
+        """Accept nothing more; open connections end with the server."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        self._listener.close()
+
+    def _welcome(self) -> None:
+        while True:
+            try:
+                outside, _ = self._listener.accept()
+            except OSError:
+                if self._listener.fileno() < 0:
+                    return
+                time.sleep(_PAUSE)  # no file descriptor is left, or the peer is gone already
+                continue
+            threading.Thread(target=self._judge, args=(outside,), name="door-judge", daemon=True).start()
+
+    def _judge(self, outside: socket.socket) -> None:
+        try:
+            outside.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if not self._is_admitted(outside):
+                outside.close()
+                return
+            inside = socket.socket(socket.AF_UNIX)
+            inside.connect(self._server)
+        except OSError as error:
+            logging.getLogger(__name__).debug("a connection ended at the door: %s", error)
+            outside.close()
+            return
+        threading.Thread(target=_relay, args=(outside, inside), name="door-in", daemon=True).start()
+        _relay(inside, outside)
+
+    def _is_admitted(self, outside: socket.socket) -> bool:
+        ends = outside.getpeername(), outside.getsockname()  # raises for a connection that has ended
+        try:
+            if self._admits(*ends):
+                return True
+        except OSError as error:
+            self._tell(f"refused a connection, because this system does not tell which user made it: {error}")
+            return False
+        self._tell("refused a connection that another user of this machine made, or that ended at once")
+        return False
+
+    def _tell(self, text: str) -> None:
+        """Log a sentence once: another user must not be able to fill the output of `up`."""
+        if text not in self._told:
+            self._told.add(text)
+            logging.getLogger(__name__).error("the built-in provider %s", text)
+
+
+def is_of_this_user(client: Address, server: Address) -> bool:
+    """Return whether a process of this user made the connection that is open from `client` to `server`.
+
+    Raises:
+        OSError: this system does not tell.
+    """
+    if not _TABLES[0].exists():
+        return _is_of_engine(client, server)
+    for look in range(_LOOKS):
+        owner = owner_of(client, server, (line for table in _TABLES for line in _lines(table)))
+        if owner is not None:
+            return owner == os.geteuid()
+        if look + 1 < _LOOKS:
+            time.sleep(_PAUSE)
+    return False
+
+
+def owner_of(client: Address, server: Address, rows: Iterable[str]) -> int | None:
+    """Return the user who made the open connection from `client` to `server`; None when the kernel lists none.
+
+    A connection that its owner closed is listed with user 0 and without an inode, so it must not count as one of root.
+
+    Args:
+        client: the end whose owner is looked for.
+        server: the other end.
+        rows: lines of the kernel's tables of TCP connections.
+    """
+    ends = [(_spelled(client, wide=wide), _spelled(server, wide=wide)) for wide in (False, True)]
+    for row in rows:
+        columns = row.split()
+        if len(columns) < 10 or (columns[1], columns[2]) not in ends:
+            continue
+        if columns[3] == _ESTABLISHED and columns[9] != "0":
+            return int(columns[7])
+    return None
+
+
+def _lines(table: Path) -> list[str]:
+    try:
+        return table.read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:  # a kernel without IPv6
+        return []
+
+
+def _spelled(address: Address, *, wide: bool) -> str:
+    """Return an address as the kernel's table has it; `wide` for a socket of IPv6 with a mapped address of IPv4."""
+    host = f"{int.from_bytes(socket.inet_aton(address[0]), sys.byteorder):08X}"
+    mapped = f"{'0' * 16}{int.from_bytes(bytes((0, 0, 0xFF, 0xFF)), sys.byteorder):08X}" if wide else ""
+    return f"{mapped}{host}:{address[1]:04X}"
+
+
+def _is_of_engine(client: Address, server: Address) -> bool:
+    """Return whether the parent process, the engine, holds the connection: for systems without tables in /proc."""
+    import psutil  # here: on Linux nothing of it is needed
+
+    try:
+        held = psutil.Process(os.getppid()).net_connections("tcp")
+    except psutil.Error as error:
+        raise OSError(str(error)) from error
+    return any(
+        found.status == psutil.CONN_ESTABLISHED and tuple(found.laddr) == client and tuple(found.raddr) == server
+        for found in held
+    )
+
+
+def _relay(source: socket.socket, target: socket.socket) -> None:
+    """Pass bytes on until one end closes; then both connections end."""
+    with suppress(OSError):
+        while data := source.recv(_CHUNK):
+            target.sendall(data)
+    for end in (target, source):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+    target.close()

@@ -1,0 +1,69 @@
+"""Which directories another user of this machine can change.
+
+mlcluster keeps nothing in such a directory and runs nothing from it.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlcluster.errors import MlclusterError
+
+_ROOT = 0
+
+
+def require_trusted(path: Path, doing: str, variable: str) -> Path:
+    """Return the path if nobody but this user and root can replace it or what is in it.
+
+    Each existing part of the path counts: its owner, and whether all users may write to it. A directory with the sticky
+    bit, as /tmp, is fine: in it only owners replace what is theirs. A group that may write is the owner's decision.
+
+    Args:
+        path: a directory that may not exist yet.
+        doing: what this is for, as a phrase, for the error.
+        variable: the environment variable that names another place.
+
+    Raises:
+        MlclusterError: names the first part that another user can change.
+    """
+    us = os.geteuid()
+    for part in _parts(path):
+        try:
+            facts = part.lstat()
+        except OSError:  # it does not exist, or what is above it may not be entered: then nothing is used of it
+            continue
+        hint = f"Choose a directory of your own with {variable}"
+        if facts.st_uid not in {us, _ROOT}:
+            raise MlclusterError(
+                doing, f"{part} belongs to user {facts.st_uid}, who can change what is in it", f"{hint}."
+            )
+        if _open_to_all(facts):
+            close = f"`chmod o-w {part}` closes it" if facts.st_uid == us else "its owner can close it"
+            happened = f"each user of this machine can change what is in {part}"
+            raise MlclusterError(doing, happened, f"{hint}, or check what is in it: {close}.")
+    return path
+
+
+def is_open_to_all(program: Path) -> bool:
+    """Return whether each user of this machine can replace or rewrite a program."""
+    try:
+        return any(_open_to_all(part.lstat()) for part in _parts(program))
+    except OSError:
+        return True
+
+
+def _parts(path: Path) -> Iterator[Path]:
+    """Each directory and link on the way to a path, the root first, links as they are and where they lead to."""
+    seen: set[Path] = set()
+    for whole in (path.absolute(), Path(os.path.realpath(path))):
+        for part in (*reversed(whole.parents), whole):
+            if part not in seen:
+                seen.add(part)
+                yield part
+
+
+def _open_to_all(facts: os.stat_result) -> bool:
+    if stat.S_ISLNK(facts.st_mode):
+        return False
+    return bool(facts.st_mode & stat.S_IWOTH) and not (stat.S_ISDIR(facts.st_mode) and facts.st_mode & stat.S_ISVTX)

@@ -1,0 +1,37 @@
+"""Another user of this machine, for tests of what that user can do. Only root can become one."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOBODY = 65534
+WHY = "not root: this process cannot become another user, so this attack did not run"
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason=WHY)
+"""For a test that another user attacks; beside each stands a test of the same mechanism that each user can run."""
+
+
+def run_as_stranger(code: str, *arguments: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """Run Python code as uid 65534, which may read the interpreter and its packages wherever they are, nothing else."""
+    setpriv = shutil.which("setpriv")
+    assert setpriv is not None, "util-linux is needed to become another user"
+    user = [setpriv, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    reading = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    return subprocess.run(
+        [*user, *reading, sys.executable, "-c", code, *arguments],
+        capture_output=True, text=True, timeout=seconds, check=False, cwd=Path(__file__).parents[1],
+        env={"PATH": os.environ["PATH"]},
+    )  # fmt: skip
+
+
+def shell_as_stranger(script: str, *arguments: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """Run a shell script as uid 65534 without any capability."""
+    return subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *arguments],
+        user=NOBODY, group=NOBODY, extra_groups=[], cwd="/",
+        capture_output=True, text=True, timeout=seconds, check=False, env={"PATH": os.environ["PATH"]},
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Connections to the provider: whose they are, and what happens to those of other users."""
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from mlcluster.kubernetes_provider import door
+from mlcluster.kubernetes_provider.door import Address, Door, is_of_this_user, owner_of
+
+pytestmark = pytest.mark.unit
+
+CLIENT, SERVER = ("127.0.0.1", 54321), ("127.0.0.1", 45678)
+# As Linux writes them on a little-endian machine; the last columns are left out.
+HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
+NARROW = "   9: 0100007F:D431 0100007F:B26E {state} 00000000:00000000 00:00000000 00000000 {uid:5}        0 {inode} 1 0"
+WIDE = (
+    "   9: 0000000000000000FFFF00000100007F:D431 0000000000000000FFFF00000100007F:B26E {state}"
+    " 00000000:00000000 00:00000000 00000000 {uid:5}        0 {inode} 1 0"
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """The server behind the door; its path is short, as a Unix socket's must be."""
+    monkeypatch.chdir(tmp_path)
+    with closing(socket.socket(socket.AF_UNIX)) as listener:
+        listener.bind("server")
+        listener.listen()
+        yield listener
+
+
+@pytest.fixture
+def open_door(server: socket.socket) -> Iterator[Callable[..., Door]]:
+    made: list[Door] = []
+
+    def make(admits: Callable[[Address, Address], bool] | None = None) -> Door:
+        made.append(Door("server", admits))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def row(form: str, state: str = "01", uid: int = 1000, inode: int = 77) -> str:
+    return form.format(state=state, uid=uid, inode=inode)
+
+
+@pytest.mark.parametrize("form", [NARROW, WIDE])
+def test_the_owner_of_a_connection_is_read_from_the_row_of_its_client(form: str) -> None:
+    assert owner_of(CLIENT, SERVER, [HEAD, row(form)]) == 1000
+    assert owner_of(SERVER, CLIENT, [HEAD, row(form)]) is None
+
+
+@pytest.mark.parametrize("form", [NARROW, WIDE])
+@pytest.mark.parametrize(("state", "inode"), [("04", 0), ("05", 0), ("06", 0), ("01", 0), ("08", 77), ("0A", 77)])
+def test_a_connection_that_its_owner_closed_is_not_one_of_root(form: str, state: str, inode: int) -> None:
+    assert owner_of(CLIENT, SERVER, [HEAD, row(form, state, 0, inode)]) is None
+
+
+@pytest.mark.parametrize("text", ["", "x", HEAD, "   9: 0100007F:D431 0100007F:B26E 01", "\0"])
+def test_a_row_that_is_not_understood_admits_nobody(text: str) -> None:
+    assert owner_of(CLIENT, SERVER, [text]) is None
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_a_connection_of_this_user_is_told_from_the_kernel(family: socket.AddressFamily) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener, closing(socket.socket(family)) as client:
+        host = "::ffff:127.0.0.1" if family is socket.AF_INET6 else "127.0.0.1"
+        client.connect((host, listener.getsockname()[1]))
+        accepted, peer = listener.accept()
+        with closing(accepted):
+            assert is_of_this_user(peer, accepted.getsockname())
+            assert not is_of_this_user((peer[0], peer[1] ^ 1), accepted.getsockname())
+
+
+def test_without_tables_of_the_kernel_the_parent_process_must_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS. The parent of this process holds no such connection, so not even this user is admitted."""
+    monkeypatch.setattr(door, "_TABLES", (Path("/not/there"),))
+    listening = closing(socket.create_server(("127.0.0.1", 0)))
+    with listening as listener, closing(socket.create_connection(listener.getsockname())):
+        accepted, peer = listener.accept()
+        with closing(accepted):
+            assert not is_of_this_user(peer, accepted.getsockname())
+            monkeypatch.setattr(os, "getppid", os.getpid)
+            assert is_of_this_user(peer, accepted.getsockname())
+
+
+def test_bytes_of_this_user_go_both_ways(open_door: Callable[..., Door], server: socket.socket) -> None:
+    sent, answer = os.urandom(3_000_000), os.urandom(2_000_000)
+    got = bytearray()
+
+    def serve() -> None:
+        inside, _ = server.accept()
+        with closing(inside):
+            while len(got) < len(sent):
+                got.extend(inside.recv(1 << 16))
+            inside.sendall(answer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with closing(socket.create_connection(("127.0.0.1", open_door().port))) as client:
+        client.sendall(sent)
+        back = bytearray()
+        while data := client.recv(1 << 16):
+            back.extend(data)
+    thread.join()
+    assert (bytes(got), bytes(back)) == (sent, answer)
+
+
+@pytest.mark.parametrize("trouble", [False, True])
+def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_are_told_once(
+    open_door: Callable[..., Door], server: socket.socket, caplog: pytest.LogCaptureFixture, *, trouble: bool
+) -> None:
+    def admits(client: Address, own: Address) -> bool:
+        del client, own
+        if trouble:
+            message = "this system does not tell"
+            raise OSError(message)
+        return False
+
+    port = open_door(admits).port
+    for _ in range(5):
+        with closing(socket.create_connection(("127.0.0.1", port))) as client, suppress(ConnectionError):
+            client.sendall(b"forged")
+            assert client.recv(1) == b""
+    server.settimeout(0)
+    with pytest.raises(BlockingIOError):
+        server.accept()
+    words = "this system does not tell" if trouble else "another user of this machine"
+    assert [words in entry.message for entry in caplog.records] == [True]
+
+
+def test_a_closed_door_accepts_nothing(open_door: Callable[..., Door]) -> None:
+    closed = open_door()
+    closed.close()
+    with pytest.raises(ConnectionError):
+        socket.create_connection(("127.0.0.1", closed.port))
