@@ -11,9 +11,10 @@ from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
-from mlcluster.plan.namespaces import namespace_objects
+from mlcluster.plan.namespaces import members_of, namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
@@ -49,8 +50,11 @@ def build(spec: ClusterSpec) -> Plan:
         *parts.objects,
         *(cloud.objects if cloud else ()),
     ]
+    queued = [team for written, team in zip(spec.teams, teams, strict=True) if written.scheduler == "kueue"]
     for written, team in zip(spec.teams, teams, strict=True):
         objects += namespace_objects(cluster, written, team, pools, guards)
+        if team in queued:
+            objects += queue_readers(cluster, team, queued, members_of(written))
     return Plan(
         cluster=_facts(spec),
         pools=pools,

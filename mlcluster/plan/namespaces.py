@@ -89,6 +89,12 @@ def _limit_range(requests: Amounts) -> Manifest:
     return {"limits": [{"type": "Container", "defaultRequest": written}]}
 
 
+def members_of(team: Team) -> list[Manifest]:
+    """Return the subjects of all roles of a team, each once."""
+    found = [subject for _, subjects in _roles(team) for subject in subjects]
+    return [subject for place, subject in enumerate(found) if subject not in found[:place]]
+
+
 def _roles(team: Team) -> list[tuple[str, list[Manifest]]]:
     members = {"admin": team.members.admin, "edit": team.members.edit, "view": team.members.view}
     return [(role, _subjects(team.name, role, who)) for role, who in members.items()]
