@@ -10,6 +10,7 @@ from mlcluster.plan.components.assembly import component_parts, contributions, l
 from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
+from mlcluster.plan.limits import with_limits
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
 from mlcluster.plan.namespaces import members_of, namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
@@ -35,7 +36,7 @@ def build(spec: ClusterSpec) -> Plan:
     pools, pods, chosen = _pools_and_pods(spec)
     requests = default_requests(pools)
     pools = with_default_containers(pools, requests)
-    teams = team_plans(spec, pools)
+    teams = with_limits(spec.teams, team_plans(spec, pools), pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
     volcano = any(team.scheduler == "volcano" for team in spec.teams)

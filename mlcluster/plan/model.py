@@ -145,7 +145,11 @@ class FlavorQuota:
 
 @dataclass(frozen=True, slots=True)
 class TeamPlan:
-    """One team's place in the cluster."""
+    """One team's place in the cluster.
+
+    Attributes:
+        limits: the hard limits of its ResourceQuota: key -> Kubernetes quantity.
+    """
 
     name: str
     namespace: str
@@ -153,6 +157,7 @@ class TeamPlan:
     quotas: tuple[FlavorQuota, ...]
     tiers: tuple[str, ...]
     spec_path: str
+    limits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

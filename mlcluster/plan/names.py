@@ -11,6 +11,9 @@ SCHEDULER = f"{DOMAIN}/scheduler"
 TIERS = f"{DOMAIN}/tiers"
 """Annotation of a team's namespace: its tiers, comma separated; the tier policy reads it."""
 
+CLOSED = f"{DOMAIN}/closed"
+"""Annotation of a team's namespace: limits of the team that are 0, comma separated; the policy on Services reads it."""
+
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 WORKLOAD_PRIORITY = "kueue.x-k8s.io/priority-class"
 ADMISSION_GATE = "kueue.x-k8s.io/admission"

@@ -2,17 +2,12 @@
 
 from mlcluster.plan import names
 from mlcluster.plan.bounds import default_requests
+from mlcluster.plan.limits import closed_limits
 from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
 from mlcluster.plan.network import network_policy
 from mlcluster.plan.objects import RBAC_API, make
-from mlcluster.plan.quantities import add, canonical, ordered
+from mlcluster.plan.quantities import canonical
 from mlcluster.spec.teams import Members, Team
-
-NATIVE_QUOTA_KEYS = {"pods": "pods"}
-QUEUED_PODS_FACTOR = 2
-"""ResourceQuota also counts pods that Kueue holds back and pods that are leaving; Kueue's quota is the real bound."""
-
-MOST_JOBS = 5000
 
 
 def namespace_objects(
@@ -36,7 +31,7 @@ def namespace_objects(
         team.namespace,
         {},
         labels={**label, **scheduler, **security},
-        annotations={names.TIERS: ",".join(team.tiers)},
+        annotations={names.TIERS: ",".join(team.tiers), **_closed(spec)},
         needs=policies,
         spec_path=team.spec_path,
     )
@@ -47,7 +42,7 @@ def namespace_objects(
 
     return [
         namespace,
-        inside("v1", "ResourceQuota", "team", {"spec": {"hard": _hard_limits(spec, team, pools)}}, "guarantee"),
+        inside("v1", "ResourceQuota", "team", {"spec": {"hard": dict(team.limits)}}, "limits"),
         inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
         inside(
             "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
@@ -60,24 +55,10 @@ def namespace_objects(
     ]
 
 
-def _hard_limits(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, str]:
-    """A safety net well above Kueue's quota: nominal plus what may be borrowed, twice.
-
-    Of a team that Volcano queues it is the bound itself: once.
-    """
-    factor = QUEUED_PODS_FACTOR if spec.scheduler == "kueue" else 1
-    by_name = {pool.name: pool for pool in pools}
-    most: dict[str, int] = {}
-    for quota in team.quotas:
-        capacity = by_name[quota.pool].capacity
-        own = capacity if quota.borrowing is None else add(quota.nominal, quota.borrowing)
-        most = add(most, {name: min(amount, capacity[name]) for name, amount in own.items()})
-    every = add(dict.fromkeys((name for pool in pools for name in pool.usable), 0), most)
-    hard = {
-        NATIVE_QUOTA_KEYS.get(name, f"requests.{name}"): canonical(name, every[name] * factor)
-        for name in ordered(every)
-    }
-    return {**hard, "count/jobs.batch": canonical("", MOST_JOBS), "services.nodeports": "0"}
+def _closed(spec: Team) -> dict[str, str]:
+    """Return the annotation with the limits of the team that are 0, which the policy on Services names."""
+    closed = closed_limits(spec.limits)
+    return {names.CLOSED: ",".join(closed)} if closed else {}
 
 
 def _limit_range(requests: Amounts) -> Manifest:
