@@ -33,14 +33,17 @@ def test_a_namespace_says_whose_it_is() -> None:
         "pod-security.kubernetes.io/enforce": "restricted",
         "pod-security.kubernetes.io/enforce-version": "latest",
     }
-    assert metadata["annotations"] == {names.TIERS: "production-critical,best-effort-experiment"}
+    assert metadata["annotations"] == {
+        names.TIERS: "production-critical,best-effort-experiment",
+        names.CLOSED: "ingresses,loadBalancers",
+    }
 
 
 def test_a_namespace_comes_after_every_policy_and_its_binding() -> None:
     plan = planned(teams=[RESEARCH])
     policies = {entry.id for entry in plan.objects if entry.id.startswith("ValidatingAdmissionPolicy")}
     namespace = next(entry for entry in plan.objects if entry.id == "Namespace/research")
-    assert len(policies) == 22
+    assert len(policies) == 28
     assert set(namespace.needs) == policies
 
 
