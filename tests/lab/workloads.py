@@ -11,7 +11,7 @@ from mlcluster.kube.client import Kube
 GPU = "nvidia.com/gpu"
 GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 KUEUE = "kueue.x-k8s.io/v1beta2"
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 180.0
 """Seconds on an idle machine; only a failing test waits for all of it."""
 QUIET_SECONDS = 2.0
 

@@ -1,11 +1,15 @@
 """Members see why their work waits and what is free to borrow, and nothing of other teams' work."""
 
+import shlex
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mlcluster.kube.errors import ApiError
+from mlcluster.lab.toolchain import find_tool
 from tests.lab.promise.conftest import Cluster
 from tests.lab.workloads import GPU, KUEUE, Tenant, job, pod_spec, wait_for
 
@@ -111,3 +115,19 @@ def _both_counted(queue: dict[str, Any]) -> dict[str, Any]:
 def _pending(found: dict[str, Any], count: int) -> list[str]:
     names = [entry["metadata"]["name"] for entry in found.get("items") or []]
     return names if len(names) == count else []
+
+
+def test_the_commands_of_the_documentation_are_for_members(cluster: Cluster, project_root: Path) -> None:
+    """Those under "Why does it wait?" in docs/submit.md, as an editor and as an admin of team research."""
+    page = (project_root / "docs" / "submit.md").read_text("utf-8")
+    section = page.split("## Why does it wait?", 1)[1].split("\n## ", 1)[0]
+    commands = [line for line in section.splitlines() if line.startswith("kubectl ")]
+    assert len(commands) >= 9
+    kubectl = find_tool("kubectl")
+    for user, groups in MEMBERS:
+        acting = ["--kubeconfig", str(cluster.kubeconfig), "--as", user, f"--as-group={groups[0]}"]
+        for command in commands:
+            done = subprocess.run(
+                [str(kubectl), *acting, *shlex.split(command)[1:]], check=False, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{command}\n{done.stderr}"
