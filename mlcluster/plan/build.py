@@ -10,6 +10,7 @@ from mlcluster.plan.components.assembly import component_parts, contributions, l
 from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
+from mlcluster.plan.components.member_roles import kinds_of_members
 from mlcluster.plan.limits import with_limits
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
 from mlcluster.plan.namespaces import members_of, namespace_objects
@@ -36,13 +37,14 @@ def build(spec: ClusterSpec) -> Plan:
     pools, pods, chosen = _pools_and_pods(spec)
     requests = default_requests(pools)
     pools = with_default_containers(pools, requests)
-    teams = with_limits(spec.teams, team_plans(spec, pools), pools)
+    teams = team_plans(spec, pools)
     cohorts = cohort_plans(spec, pools, teams)
     tiers = resolve_tiers(spec)
     volcano = any(team.scheduler == "volcano" for team in spec.teams)
     policies = policy_objects(cluster, pools, job_kinds.controllers(spec, chosen), volcano=volcano)
     guards = tuple(entry.id for entry in policies)
     parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
+    teams = with_limits(spec.teams, teams, pools, kinds_of_members(parts.objects))
     cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, KUEUE_RELEASE, headroom=any(pool.warm for pool in spec.node_pools)),

@@ -45,10 +45,19 @@ Events are missing: ResourceQuota ignores them (pkg/quota/v1/install, DefaultIgn
 _BY_REVISION = frozenset({"controllerrevisions.apps", "replicasets.apps"})
 
 
-def with_limits(specs: Iterable[Team], teams: Iterable[TeamPlan], pools: tuple[Pool, ...]) -> tuple[TeamPlan, ...]:
-    """Return the teams, each with the hard limits of its ResourceQuota."""
+def with_limits(
+    specs: Iterable[Team], teams: Iterable[TeamPlan], pools: tuple[Pool, ...], custom: Iterable[str]
+) -> tuple[TeamPlan, ...]:
+    """Return the teams, each with the hard limits of its ResourceQuota.
+
+    Args:
+        custom: the custom resources that members may create, as plural.group.
+    """
+    kinds = (*_STORED, *custom)
     return tuple(
-        replace(team, limits={**_requests(spec, team, pools), **_objects(spec.limits, _most_pods(spec, team, pools))})
+        replace(
+            team, limits={**_requests(spec, team, pools), **_objects(spec.limits, _most_pods(spec, team, pools), kinds)}
+        )
         for spec, team in zip(specs, teams, strict=True)
     )
 
@@ -84,7 +93,7 @@ def _most(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, int]
     return {name: amount * factor for name, amount in every.items()}
 
 
-def _objects(limits: TeamLimits, pods: int) -> dict[str, str]:
+def _objects(limits: TeamLimits, pods: int, kinds: Iterable[str]) -> dict[str, str]:
     """Return how many objects the namespace may hold; `pods` are those that have not ended."""
     counts = {
         "count/pods": pods + limits.finished_pods,
@@ -96,7 +105,7 @@ def _objects(limits: TeamLimits, pods: int) -> dict[str, str]:
         "services.nodeports": limits.load_balancers * PORTS_PER_LOAD_BALANCER,
         "count/ingresses.networking.k8s.io": limits.ingresses,
         "count/persistentvolumeclaims": limits.volume_claims,
-        **{f"count/{kind}": limits.other_objects * (REVISIONS if kind in _BY_REVISION else 1) for kind in _STORED},
+        **{f"count/{kind}": limits.other_objects * (REVISIONS if kind in _BY_REVISION else 1) for kind in kinds},
     }
     hard = {name: canonical("", most) for name, most in counts.items()}
     return {**hard, "requests.storage": canonical("memory", parse("memory", limits.storage))}

@@ -90,7 +90,7 @@ class TeamLimits(SpecModel):
     finished_pods: Count = 5000
     """Pods that have ended and are not deleted yet, beside those that run or wait."""
     other_objects: ObjectCount = 500
-    """Objects of each other kind that members may create: Deployments, StatefulSets, CronJobs, ServiceAccounts, ..."""
+    """Objects of each other kind that members may create: Deployments, CronJobs, ServiceAccounts, TrainJobs, ..."""
 
 
 class Team(SpecModel):

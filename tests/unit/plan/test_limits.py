@@ -61,3 +61,16 @@ def test_the_text_of_the_plan_groups_teams_with_the_same_limits() -> None:
     assert "0 load balancers" in lines[0]
     assert "1 load balancers" in lines[2]
     assert "1Ti of storage" in lines[2]
+
+
+def test_kinds_of_jobs_that_components_bring_are_limited() -> None:
+    components: Data = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}}
+    (team,) = planned(teams=[RESEARCH], components=components).teams
+    for kind in (
+        "jobsets.jobset.x-k8s.io",
+        "trainjobs.trainer.kubeflow.org",
+        "mpijobs.kubeflow.org",
+        "rayjobs.ray.io",
+        "rayclusters.ray.io",
+    ):
+        assert team.limits[f"count/{kind}"] == "500"
