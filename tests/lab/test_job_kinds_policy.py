@@ -47,7 +47,7 @@ def team(job_kinds: Cluster) -> Iterator[Tenant]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_team_stores_no_more_of_a_kind_than_its_limit(team: Tenant, name: str) -> None:
-    """The quota is as small as what is there while the test runs: nobody waits for 500 of each."""
+    """The test lowers the limit to what the team has already, instead of making 500 objects."""
     make, api_version, resource = KINDS[name]
     key = f"count/{resource}.{api_version.partition('/')[0]}"
     quota = team.kube.get_object("v1", "ResourceQuota", "team", TEAM) or {}

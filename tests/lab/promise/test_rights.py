@@ -123,7 +123,7 @@ def test_rights_end_at_the_namespace(
 
 
 @pytest.mark.parametrize("who", [ADMIN, EDITOR], ids=["admin", "editor"])
-def test_members_act_as_nobody_else(cluster: Cluster, who: tuple[str, list[str]]) -> None:
+def test_members_impersonate_no_other_user(cluster: Cluster, who: tuple[str, list[str]]) -> None:
     """The built-in roles let members act as service accounts of their own namespace, and no others."""
     user, groups = who
     for resource, namespace in (
@@ -188,7 +188,7 @@ def test_an_admin_makes_no_role_beyond_its_own(
         ("User", "system:anonymous"),
     ],
 )
-def test_an_admin_does_not_let_everybody_in(cluster: Cluster, kind: str, name: str) -> None:
+def test_an_admin_does_not_let_all_users_in(cluster: Cluster, kind: str, name: str) -> None:
     message = refused(
         cluster, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", ("User", "colleague"), (kind, name))
     )

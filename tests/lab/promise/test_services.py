@@ -1,5 +1,6 @@
 """Services: what opens a team's pods to the outside, or takes over other teams' traffic, is refused."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -108,6 +109,39 @@ def test_services_of_workloads_are_made(research: Tenant) -> None:
     for name, spec in (("web", {}), ("gang", headless)):
         research.submit(service(name, selector={"app": name}, **spec))
         research.kube.delete("v1", "Service", name, "research")
+
+
+@pytest.fixture
+def opened(cluster: Cluster) -> Iterator[None]:
+    """Team students may have one load balancer and one Ingress."""
+    text = cluster.spec.read_text("utf-8")
+    network = "network: {egress: none}"
+    assert text.count(network) == 1
+    limits = f"{network}\n    limits: {{loadBalancers: 1, ingresses: 1}}"
+    cluster.spec.write_text(text.replace(network, limits), "utf-8")
+    cluster.run("up", str(cluster.spec), "--yes")
+    yield
+    for api_version, kind in (("v1", "Service"), ("networking.k8s.io/v1", "Ingress")):
+        for entry in cluster.kube.list(api_version, kind, "students"):
+            cluster.kube.delete(api_version, kind, entry["metadata"]["name"], "students")
+    cluster.spec.write_text(text, "utf-8")
+    cluster.run("up", str(cluster.spec), "--yes")
+
+
+@pytest.mark.usefixtures("opened")
+def test_the_spec_opens_what_a_team_needs(students: Tenant) -> None:
+    """As many as it says, and nothing else: a node port and an external address stay closed."""
+    students.submit(service("front", "students", type="LoadBalancer"))
+    students.submit({**ingress("front"), "metadata": {"name": "front", "namespace": "students"}})
+    for manifest, words in (
+        (service("more", "students", type="LoadBalancer"), "exceeded quota: team, requested: services.loadbalancers=1"),
+        (service("port", "students", type="NodePort"), "a NodePort opens a port on every node"),
+        (service("out", "students", type="LoadBalancer", externalIPs=["8.8.8.8"]), "CVE-2020-8554"),
+        ({**ingress("more"), "metadata": {"name": "more", "namespace": "students"}}, "exceeded quota: team"),
+    ):
+        with pytest.raises(ApiError) as caught:
+            students.submit(manifest)
+        assert words in caught.value.message
 
 
 def _change(team: Tenant, name: str, spec: dict[str, Any]) -> None:

@@ -51,3 +51,18 @@ def test_what_the_queue_admitted_is_counted(cluster: Cluster, research: Tenant) 
         wait_for(name, lambda: ((research.pod(name) or {}).get("status") or {}).get("phase") == "Running")  # noqa: B023
     found = team_of(cluster, "research")
     assert (found["uncounted"], found["ready"]) == ({}, True)
+
+
+def test_pending_pods_count_in_the_resource_quota(cluster: Cluster, products: Tenant) -> None:
+    """Why the ResourceQuota is larger than the share: a pod behind Kueue's gate uses it up as a running one does."""
+    products.submit(job("full", "products", pod_spec(gpus=8), pods=5))
+    wait_for("all that the team may use", lambda: products.running("full") == 5)
+    products.submit(pod("waits", "products", pod_spec(gpus=8)))
+    products.must_wait_because("waits", "insufficient unused quota")
+
+    def used() -> str:
+        quota = products.kube.get_object("v1", "ResourceQuota", "team", "products") or {}
+        return str(quota["status"]["used"][f"requests.{GPU}"])
+
+    wait_for("48 GPUs of a share of 40", lambda: used() == "48")
+    assert team_of(cluster, "products")["uncounted"] == {}

@@ -46,7 +46,7 @@ def test_a_kind_that_the_quota_does_not_count_yet_is_told() -> None:
     assert not waiting(groups, ["count/jobsets.jobset.x-k8s.io", "count/mpijobs.kubeflow.org"])
 
 
-def test_a_kind_that_nobody_serves_is_not_waited_for() -> None:
+def test_up_does_not_wait_for_a_kind_without_a_crd() -> None:
     """A component whose controller the lab only simulates has no CRD."""
     assert not waiting(["jobset.x-k8s.io"], ["count/jobsets.jobset.x-k8s.io"])
 
