@@ -121,6 +121,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("QTA001", _W, "A team without any quota"),
         FindingKind("QTA002", _W, "A share that rounds down to nothing"),
         FindingKind("QTA003", _W, "Guaranteed time slices"),
+        FindingKind("QTA004", _W, "Limits of teams beyond what etcd holds"),
         FindingKind("SCH001", _E, "A component that no node takes"),
         FindingKind("STA001", _E, "State in local files of a CI machine"),
         FindingKind("STO001", _I, "Storage that down keeps"),

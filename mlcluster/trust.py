@@ -27,14 +27,14 @@ def require_trusted(path: Path, doing: str, variable: str) -> Path:
     Raises:
         MlclusterError: names the first part that another user can change.
     """
-    us = os.geteuid()
+    us, trusted = os.geteuid(), _trusted_users()
     for part in _parts(path):
         try:
             facts = part.lstat()
         except OSError:  # it does not exist, or what is above it may not be entered: then nothing is used of it
             continue
         hint = f"Choose a directory of your own with {variable}"
-        if facts.st_uid not in {us, _ROOT}:
+        if facts.st_uid not in trusted:
             raise MlclusterError(
                 doing, f"{part} belongs to user {facts.st_uid}, who can change what is in it", f"{hint}."
             )
@@ -51,6 +51,18 @@ def is_open_to_all(program: Path) -> bool:
         return any(_open_to_all(part.lstat()) for part in _parts(program))
     except OSError:
         return True
+
+
+def _trusted_users() -> set[int]:
+    """Return this user and root; for root also the owner of $HOME, which sudo and containers of CI systems keep."""
+    us = os.geteuid()
+    home = os.environ.get("HOME")
+    if us != _ROOT or not home:
+        return {us, _ROOT}
+    try:
+        return {_ROOT, Path(home).stat().st_uid}
+    except OSError:
+        return {_ROOT}
 
 
 def _parts(path: Path) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mlcluster.plan import job_kinds, names
+from mlcluster.plan.access_policy import access_policy
 from mlcluster.plan.counting import counted_as_used, fixed_replicas
 from mlcluster.plan.device_access import device_access
 from mlcluster.plan.held_work import GPU_NODES, NODE_NAME, RESOURCE_CLAIMS, held_work_policies
@@ -28,6 +29,7 @@ from mlcluster.plan.policy import (
     policy_and_binding,
     tolerates_accelerator,
 )
+from mlcluster.plan.service_policy import service_policies
 from mlcluster.plan.termination import disruption_budgets, finalizers, grace_periods
 from mlcluster.plan.volcano_policy import volcano_policy
 
@@ -80,6 +82,8 @@ def _policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
         counted_as_used(),
         fixed_replicas(),
         *held_work_policies(resources, users),
+        *service_policies(users),
+        access_policy(),
     ]
 
 

@@ -10,10 +10,13 @@ from mlcluster.plan.components.assembly import component_parts, contributions, l
 from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
+from mlcluster.plan.components.member_roles import kinds_of_members
+from mlcluster.plan.limits import with_limits
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
-from mlcluster.plan.namespaces import namespace_objects
+from mlcluster.plan.namespaces import members_of, namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
@@ -41,6 +44,7 @@ def build(spec: ClusterSpec) -> Plan:
     policies = policy_objects(cluster, pools, job_kinds.controllers(spec, chosen), volcano=volcano)
     guards = tuple(entry.id for entry in policies)
     parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
+    teams = with_limits(spec.teams, teams, pools, kinds_of_members(parts.objects))
     cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, KUEUE_RELEASE, headroom=any(pool.warm for pool in spec.node_pools)),
@@ -49,8 +53,11 @@ def build(spec: ClusterSpec) -> Plan:
         *parts.objects,
         *(cloud.objects if cloud else ()),
     ]
+    queued = [team for written, team in zip(spec.teams, teams, strict=True) if written.scheduler == "kueue"]
     for written, team in zip(spec.teams, teams, strict=True):
         objects += namespace_objects(cluster, written, team, pools, guards)
+        if team in queued:
+            objects += queue_readers(cluster, team, queued, members_of(written))
     return Plan(
         cluster=_facts(spec),
         pools=pools,

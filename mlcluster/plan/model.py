@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from mlcluster.findings import Finding
 from mlcluster.plan.immutable import immutable_fields
+from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
 Amounts = Mapping[str, int]
 Manifest = dict[str, Any]
@@ -145,7 +146,12 @@ class FlavorQuota:
 
 @dataclass(frozen=True, slots=True)
 class TeamPlan:
-    """One team's place in the cluster."""
+    """One team's place in the cluster.
+
+    Attributes:
+        limits: the hard limits of its ResourceQuota: key -> Kubernetes quantity.
+        grace_period_seconds: the longest time that one of its pods may take to end.
+    """
 
     name: str
     namespace: str
@@ -153,6 +159,8 @@ class TeamPlan:
     quotas: tuple[FlavorQuota, ...]
     tiers: tuple[str, ...]
     spec_path: str
+    limits: Mapping[str, str] = field(default_factory=dict)
+    grace_period_seconds: int = GRACE_PERIOD_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

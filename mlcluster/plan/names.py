@@ -15,6 +15,9 @@ POOLS = f"{DOMAIN}/pools"
 GRACE_PERIOD = f"{DOMAIN}/max-grace-period-seconds"
 """Annotation of a team's namespace: how long its pods may take to end; the policy on grace periods reads it."""
 
+CLOSED = f"{DOMAIN}/closed"
+"""Annotation of a team's namespace: limits of the team that are 0, comma separated; the policy on Services reads it."""
+
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 WORKLOAD_PRIORITY = "kueue.x-k8s.io/priority-class"
 ADMISSION_GATE = "kueue.x-k8s.io/admission"

@@ -2,17 +2,12 @@
 
 from mlcluster.plan import names
 from mlcluster.plan.bounds import default_requests
+from mlcluster.plan.limits import closed_limits
 from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
 from mlcluster.plan.network import network_policy
 from mlcluster.plan.objects import RBAC_API, make
-from mlcluster.plan.quantities import add, canonical, ordered
+from mlcluster.plan.quantities import canonical
 from mlcluster.spec.teams import Members, Team
-
-NATIVE_QUOTA_KEYS = {"pods": "pods"}
-QUEUED_PODS_FACTOR = 2
-"""ResourceQuota also counts pods that Kueue holds back and pods that are leaving; Kueue's quota is the real bound."""
-
-MOST_JOBS = 5000
 
 
 def namespace_objects(
@@ -39,7 +34,8 @@ def namespace_objects(
         annotations={
             names.TIERS: ",".join(team.tiers),
             names.POOLS: ",".join(quota.pool for quota in team.quotas),
-            names.GRACE_PERIOD: str(spec.max_grace_period_seconds),
+            names.GRACE_PERIOD: str(team.grace_period_seconds),
+            **_closed(spec),
         },
         needs=policies,
         spec_path=team.spec_path,
@@ -51,7 +47,7 @@ def namespace_objects(
 
     return [
         namespace,
-        inside("v1", "ResourceQuota", "team", {"spec": {"hard": _hard_limits(spec, team, pools)}}, "guarantee"),
+        inside("v1", "ResourceQuota", "team", {"spec": {"hard": dict(team.limits)}}, "limits"),
         inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
         inside(
             "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
@@ -64,24 +60,10 @@ def namespace_objects(
     ]
 
 
-def _hard_limits(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, str]:
-    """A safety net well above Kueue's quota: nominal plus what may be borrowed, twice.
-
-    Of a team that Volcano queues it is the bound itself: once.
-    """
-    factor = QUEUED_PODS_FACTOR if spec.scheduler == "kueue" else 1
-    by_name = {pool.name: pool for pool in pools}
-    most: dict[str, int] = {}
-    for quota in team.quotas:
-        capacity = by_name[quota.pool].capacity
-        own = capacity if quota.borrowing is None else add(quota.nominal, quota.borrowing)
-        most = add(most, {name: min(amount, capacity[name]) for name, amount in own.items()})
-    every = add(dict.fromkeys((name for pool in pools for name in pool.usable), 0), most)
-    hard = {
-        NATIVE_QUOTA_KEYS.get(name, f"requests.{name}"): canonical(name, every[name] * factor)
-        for name in ordered(every)
-    }
-    return {**hard, "count/jobs.batch": canonical("", MOST_JOBS), "services.nodeports": "0"}
+def _closed(spec: Team) -> dict[str, str]:
+    """Return the annotation with the limits of the team that are 0, which the policy on Services names."""
+    closed = closed_limits(spec.limits)
+    return {names.CLOSED: ",".join(closed)} if closed else {}
 
 
 def _limit_range(requests: Amounts) -> Manifest:
@@ -91,6 +73,12 @@ def _limit_range(requests: Amounts) -> Manifest:
     """
     written = {name: canonical(name, amount) for name, amount in requests.items()}
     return {"limits": [{"type": "Container", "defaultRequest": written}]}
+
+
+def members_of(team: Team) -> list[Manifest]:
+    """Return the subjects of all roles of a team, each once."""
+    found = [subject for _, subjects in _roles(team) for subject in subjects]
+    return [subject for place, subject in enumerate(found) if subject not in found[:place]]
 
 
 def _roles(team: Team) -> list[tuple[str, list[Manifest]]]:

@@ -41,6 +41,7 @@ def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ..
             quotas=tuple(quota for pool in order if (quota := _quota(team, pool)) is not None),
             tiers=tuple(team.tiers) if team.tiers is not None else every_tier,
             spec_path=f"teams[{index}]",
+            grace_period_seconds=team.limits.grace_period_seconds,
         )
         for index, team in enumerate(spec.teams)
     )

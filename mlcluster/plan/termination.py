@@ -33,7 +33,7 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
     pods: Manifest = {"apiGroups": [""], "apiVersions": ["v1"]}
     period = "has(t.spec.terminationGracePeriodSeconds) ? int(t.spec.terminationGracePeriodSeconds) : 30"
     creates = "(request.operation != 'DELETE' && object.kind != 'Eviction')"
-    advice = "' s: checkpoint earlier, or ask for teams[].maxGracePeriodSeconds in the spec'"
+    advice = "' s: checkpoint earlier, or ask for teams[].limits.gracePeriodSeconds in the spec'"
     return Policy(
         name="mlcluster-grace-periods",
         scheduler="",

@@ -55,6 +55,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     if plan.teams:
         console.print()
         _print(console, _teams(plan))
+        _limits(console, plan)
     console.print()
     _components(console, plan)
     _resources(console, plan)
@@ -231,6 +232,31 @@ def _teams(plan: Plan) -> Table:
                 label, name, _short(resource), amount(resource, left), share(left, whole), "", "all borrow", ""
             )
     return table
+
+
+_LIMITS = {
+    "count/configmaps": "ConfigMaps",
+    "count/secrets": "Secrets",
+    "count/services": "Services",
+    "services.loadbalancers": "load balancers",
+    "count/ingresses.networking.k8s.io": "Ingresses",
+    "count/jobs.batch": "Jobs",
+    "count/pods": "pods with finished ones",
+    "count/persistentvolumeclaims": "volume claims",
+    "requests.storage": "of storage",
+    "count/deployments.apps": "of each other kind",
+}
+"""What the text shows of the hard limits; the document has all of them."""
+
+
+def _limits(console: Console, plan: Plan) -> None:
+    """How many objects each team may store."""
+    same: dict[str, list[str]] = {}
+    for team in plan.teams:
+        told = ", ".join(f"{team.limits[key]} {what}" for key, what in _LIMITS.items() if key in team.limits)
+        same.setdefault(told, []).append(team.name)
+    for told, teams in same.items():
+        console.print(Text.assemble(("Limits      ", "bold"), f"{', '.join(teams)}: {told}"))
 
 
 def counted(pool: Pool) -> str:

@@ -13,6 +13,7 @@ RULES: tuple[Rule, ...] = (
     capacity.resources_of_one_queue,
     capacity.queues_without_quota,
     capacity.shares_rounded_to_nothing,
+    capacity.objects_beyond_etcd,
     sharing.guarantees_on_time_slices,
     sharing.production_on_time_slices,
     sharing.experimental_sharing,

@@ -5,11 +5,16 @@ from collections.abc import Iterator
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
+from mlcluster.plan.quantities import parse
 
 MOST_FLAVORS = 64
 MOST_RESOURCES = 64
 MOST_LABELS = 8
 MOST_TAINTS = 8
+ETCD_MIB = 8 * 1024
+"""The largest database that etcd suggests, and what EKS gives; a default installation has a quarter of it."""
+_LARGE = ("count/configmaps", "count/secrets")
+"""Limits on kinds whose objects hold data of up to 1 MiB each."""
 
 
 def kueue_limits(plan: Plan) -> Iterator[Finding]:
@@ -86,3 +91,20 @@ def shares_rounded_to_nothing(plan: Plan) -> Iterator[Finding]:
                     f"team {team.name}'s share of {quota.pool} rounds down to no {', '.join(lost)}",
                     "pods that ask for it will wait; guarantee more, or whole nodes",
                 )
+
+
+def objects_beyond_etcd(plan: Plan) -> Iterator[Finding]:
+    """QTA004: the ConfigMaps and Secrets of all teams, each of the largest size, are more than etcd holds."""
+    counts = {team.name: sum(parse("", team.limits.get(key, "0")) for key in _LARGE) for team in plan.teams}
+    total = sum(counts.values())
+    if total <= ETCD_MIB:
+        return
+    most = max(counts, key=lambda name: counts[name])
+    yield found(
+        "QTA004",
+        ("teams",),
+        f"the limits of {len(counts)} {'team' if len(counts) == 1 else 'teams'} allow {total:,} ConfigMaps and Secrets"
+        f" of up to 1 MiB each; etcd holds {ETCD_MIB:,} MiB, and the cluster stops when it is full"
+        f" (most: {most} with {counts[most]:,})",
+        f"lower limits.configMaps and limits.secrets to {ETCD_MIB // len(counts):,} together for each team",
+    )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import BY_SHAPE, LIST, MAPPING, WORD, Name, SpecModel
+from mlcluster.spec.base import BY_SHAPE, LIST, MAPPING, WORD, Count, Name, Quantity, SpecModel
 
 AmountCount = Annotated[int, Field(ge=0, le=1_000_000)]
 
@@ -66,6 +66,36 @@ class TeamNetwork(SpecModel):
     ] = "internet"
 
 
+ObjectCount = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class TeamLimits(SpecModel):
+    """What a team may store, open to the outside, and hold on to; CPU, memory and GPUs follow from the quota."""
+
+    config_maps: ObjectCount = 250
+    """ConfigMaps, of at most 1 MiB each in etcd; one is Kubernetes' own."""
+    secrets: ObjectCount = 250
+    """Secrets, of at most 1 MiB each in etcd; Helm keeps one for each of the last ten revisions of a release."""
+    services: ObjectCount = 250
+    """Services, which take addresses of the cluster's Service range."""
+    load_balancers: Count = 0
+    """Services of type LoadBalancer."""
+    ingresses: Count = 0
+    """Ingresses."""
+    volume_claims: Count = 100
+    """PersistentVolumeClaims."""
+    storage: Quantity = "10Ti"
+    """What all PersistentVolumeClaims together may request."""
+    jobs: ObjectCount = 5000
+    """Jobs, with those that have ended and are not deleted yet."""
+    finished_pods: Count = 5000
+    """Pods that have ended and are not deleted yet, beside those that run or wait."""
+    other_objects: ObjectCount = 500
+    """Objects of each other kind that members may create: Deployments, CronJobs, ServiceAccounts, TrainJobs, ..."""
+    grace_period_seconds: Annotated[int, Field(ge=1, le=86_400)] = GRACE_PERIOD_SECONDS
+    """Longest time in seconds that a pod may take to end: a displaced pod keeps its GPUs that long."""
+
+
 class Team(SpecModel):
     """One tenant: a namespace, a queue, a quota."""
 
@@ -87,7 +117,6 @@ class Team(SpecModel):
     """Cohort to borrow from and lend to; default: the only one."""
     members: TeamMembers = Field(default_factory=TeamMembers)
     network: TeamNetwork = Field(default_factory=TeamNetwork)
-    max_grace_period_seconds: Annotated[int, Field(ge=1, le=86_400)] = GRACE_PERIOD_SECONDS
-    """Longest time that a pod of the team may take to end: so long can a displaced pod keep its GPUs."""
+    limits: TeamLimits = Field(default_factory=TeamLimits)
     pod_security: Literal["baseline", "restricted", "privileged"] = "baseline"
     """Pod Security level enforced in the namespace."""

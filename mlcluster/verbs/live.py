@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 PERMISSIONS = [
     ("create", "", "namespaces"),
     ("create", "rbac.authorization.k8s.io", "rolebindings"),
+    ("create", "rbac.authorization.k8s.io", "clusterroles"),
+    ("create", "rbac.authorization.k8s.io", "clusterrolebindings"),
     ("create", "scheduling.k8s.io", "priorityclasses"),
     ("create", "admissionregistration.k8s.io", "validatingadmissionpolicies"),
     ("create", "kueue.x-k8s.io", "clusterqueues"),

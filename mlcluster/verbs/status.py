@@ -27,6 +27,7 @@ from mlcluster.verbs.run_state import NO_RUN, RunState, run_state
 from mlcluster.verbs.settling import condition, message
 from mlcluster.verbs.stage import Stage, home_of, stages_without_cluster
 from mlcluster.verbs.tools import tools_of
+from mlcluster.verbs.uncounted import uncounted
 
 
 def status(path: Path, output: str, *, fail_on_drift: bool) -> ExitCode:
@@ -146,19 +147,27 @@ def _team(plan: Plan, live: LiveCluster, name: str, gone: set[str], drifted: set
     elsewhere = team not in queued_teams(plan)  # another scheduler queues its work
     active = elsewhere or condition(queue, "Active").get("status") == "True"
     missing = sorted(mine & gone)
-    absent = f"{some(missing, 3)} {'is' if len(missing) == 1 else 'are'} not there" if missing else ""
+    more = {} if elsewhere else uncounted(live.kube, team.namespace, team.grace_period_seconds)
+    absent = f"{some(missing, 3)} {'is' if len(missing) == 1 else 'are'} not there" if missing else _beyond(more)
     return {
         "name": name,
         "namespace": team.namespace,
         "there": len(mine - gone),
         "planned": len(mine),
-        "ready": active and not missing,
+        "ready": active and not missing and not more,
         "detail": absent if active else message(queue, "Active"),
         "admitted": int(counts.get("admittedWorkloads") or 0),
         "pending": int(counts.get("pendingWorkloads") or 0),
+        "uncounted": more,
         "missing": missing,
         "drifted": sorted(mine & drifted),
     }
+
+
+def _beyond(more: dict[str, str]) -> str:
+    """Say what pods use that Kueue does not count."""
+    amounts = some([f"{amount} {name}" for name, amount in more.items()], 5)
+    return f"pods on nodes request more than Kueue counts: {amounts}" if more else ""
 
 
 def _differing(drifted: Iterable[Change], added: Iterable[Widened]) -> dict[str, dict[str, Any]]:

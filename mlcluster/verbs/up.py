@@ -15,6 +15,7 @@ from mlcluster.verbs.asking import agreed_to_changes, agreed_to_steps, require_a
 from mlcluster.verbs.charts import charts_explained
 from mlcluster.verbs.components import start_processes, stop_processes, stop_unwanted
 from mlcluster.verbs.conditions import ask_account, check, ready
+from mlcluster.verbs.counted_kinds import wait_until_counted
 from mlcluster.verbs.discovery import releases_of
 from mlcluster.verbs.emptying import installed_releases
 from mlcluster.verbs.exclusive import exclusive
@@ -132,6 +133,7 @@ def _apply(agreed: Agreed, live: LiveCluster, screen: Screen, done: int = 0) -> 
     put_marks(reading, live.kube, screen.progress)
     stop_unwanted(reading.plan, live, screen.progress)
     wait_until_settled(reading.plan, live.kube, screen.progress)
+    wait_until_counted(reading.plan, live.kube, screen.progress)
     screen.result("UpResult", outputs_text(reading, live), outputs_document(reading, live, done))
     return ExitCode.OK
 

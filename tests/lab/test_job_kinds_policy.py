@@ -45,6 +45,32 @@ def team(job_kinds: Cluster) -> Iterator[Tenant]:
     wait_for("their end", lambda: not made.pods() and not made.kube.list(KUEUE, "Workload", TEAM))
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_a_team_stores_no_more_of_a_kind_than_its_limit(team: Tenant, name: str) -> None:
+    """The test lowers the limit to what the team has already, instead of making 500 objects."""
+    make, api_version, resource = KINDS[name]
+    key = f"count/{resource}.{api_version.partition('/')[0]}"
+    quota = team.kube.get_object("v1", "ResourceQuota", "team", TEAM) or {}
+    assert quota["spec"]["hard"][key] == "500"
+    there = quota["status"]["used"][key]
+    assert int(there) >= 1
+    _limit(team, key, there)
+    try:
+        _refused_new(team, f"exceeded quota: team, requested: {key}=1", make("one-more"))
+    finally:
+        _limit(team, key, "500")
+
+
+def _limit(team: Tenant, key: str, most: str) -> None:
+    team.kube.patch("v1", "ResourceQuota", "team", {"spec": {"hard": {key: most}}}, TEAM)
+
+    def is_in_force() -> bool:
+        found = team.kube.get_object("v1", "ResourceQuota", "team", TEAM) or {}
+        return bool(found["status"]["hard"][key] == most)
+
+    wait_for("the limit", is_in_force)
+
+
 def _running(team: Tenant, name: str) -> list[str]:
     found = [entry for entry in team.pods() if entry["metadata"]["name"].startswith(f"{name}-")]
     return [entry["metadata"]["name"] for entry in found if (entry.get("status") or {}).get("phase") == "Running"]

@@ -35,3 +35,18 @@ def member_roles(
         return make(context.cluster, RBAC_API, "ClusterRole", name, {"rules": rules}, labels=labels, spec_path=path)
 
     return role("edit", [edits], ("admin", "edit")), role("view", [looks], ("admin", "edit", "view"))
+
+
+def kinds_of_members(objects: Iterable[PlanObject]) -> tuple[str, ...]:
+    """Return the custom resources that the roles among these objects let members create, as plural.group."""
+    return tuple(
+        sorted(
+            f"{resource}.{group}"
+            for entry in objects
+            if entry.manifest["metadata"]["labels"].get(f"{_TO}edit") == "true"
+            for rule in entry.manifest["rules"]
+            if "create" in rule["verbs"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+        )
+    )

@@ -24,6 +24,8 @@ IDLE = 0.02
 """Ratio of time a GPU works below which it does nothing."""
 IDLE_WINDOW = "30m"
 IDLE_HOLD = "1h"
+UNCOUNTED_HOLD = "15m"
+"""Longer than pods take to end, and than metrics of pods and of Kueue differ because of when they are scraped."""
 
 APPLICATION_XIDS = ("0", "13", "31", "43", "45", "68", "109")
 """Errors of the program, not of the GPU, as the device plugin has them."""

@@ -1,7 +1,7 @@
 """Alerts about GPUs that teams hold and do not use."""
 
 from mlcluster.plan.observe import thresholds as at
-from mlcluster.plan.observe.promql import one_of, text, with_team
+from mlcluster.plan.observe.promql import GPU_QUOTA, GPU_REQUEST, LEADER, one_of, text, with_team
 from mlcluster.plan.observe.records import BUSY, IDLE_COUNT, MEMORY_BUSY
 from mlcluster.plan.observe.rule import Alert, Group
 
@@ -10,7 +10,7 @@ _HERE = "{{ $labels.namespace }}/{{ $labels.pod }}"
 
 def gpu_use() -> Group:
     """GPUs that teams hold and do not use."""
-    return Group("mlcluster-gpu-use", (_underused(), _memory_bound(), _spinning(), _idle()))
+    return Group("mlcluster-gpu-use", (_underused(), _memory_bound(), _spinning(), _idle(), _uncounted()))
 
 
 def _trains() -> str:
@@ -60,6 +60,33 @@ def _spinning() -> Alert:
         "Kernels run, and nothing is read or written: mostly a collective that waits for a worker which is gone.",
         at.MEMORY_HOLD,
     )
+
+
+def _uncounted() -> Alert:
+    """Teams that Kueue does not queue have no ClusterQueue and are left out."""
+    requests = f'kube_pod_container_resource_requests{{{GPU_REQUEST},node!=""}}'
+    alive = 'max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)'
+    held = f"sum by (team) ({with_team(f'sum by (namespace) ({requests} and on (namespace, pod) ({alive}))')})"
+    usage = _by_team(f"kueue_cluster_queue_resource_usage{{{GPU_QUOTA},{LEADER}}}")
+    queued = _by_team(f"kueue_cluster_queue_info{{{LEADER}}}")
+    return Alert(
+        "TeamGpuUncounted",
+        text(f"""
+            {held}
+            - on (team) ({usage} or 0 * {queued})
+            > 0
+        """),
+        "critical",
+        "Team {{ $labels.team }} uses {{ $value }} GPUs or parts of GPUs that Kueue does not count",
+        "Its pods hold more on nodes than its ClusterQueue has admitted: they avoid the queue, or Kueue released their"
+        " quota while they go on. Other teams do not get what they are guaranteed.",
+        at.UNCOUNTED_HOLD,
+    )
+
+
+def _by_team(series: str) -> str:
+    """A metric of ClusterQueues, which have the names of their teams."""
+    return f'sum by (team) (label_replace({series}, "team", "$1", "cluster_queue", "(.+)"))'
 
 
 def _idle() -> Alert:

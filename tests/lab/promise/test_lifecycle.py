@@ -70,6 +70,8 @@ def test_team_with_running_jobs_goes_only_when_named(cluster: Cluster, original:
     planned = _preview(cluster)
     assert {identifier for identifier, op in planned.items() if op == "delete"} == {
         "ClusterQueue/students",
+        "ClusterRole/mlcluster:students:queue-reader",
+        "ClusterRoleBinding/mlcluster:students:queue-reader",
         "LimitRange/students/team",
         "LocalQueue/students/default",
         "Namespace/students",
@@ -77,7 +79,11 @@ def test_team_with_running_jobs_goes_only_when_named(cluster: Cluster, original:
         "ResourceQuota/students/team",
         "RoleBinding/students/mlcluster:edit",
     }
-    assert {identifier for identifier, op in planned.items() if op != "delete"} == {"Cohort/lab"}
+    assert {identifier for identifier, op in planned.items() if op != "delete"} == {
+        "ClusterRole/mlcluster:products:queue-reader",
+        "ClusterRole/mlcluster:research:queue-reader",
+        "Cohort/lab",
+    }
     cluster.run("up", str(cluster.spec), "--yes", "--allow-destroy", "namespace/students")
     assert cluster.kube.get_object("v1", "Namespace", "students") is None
     assert cluster.kube.get_object("v1", "Namespace", "research") is not None
@@ -86,7 +92,7 @@ def test_team_with_running_jobs_goes_only_when_named(cluster: Cluster, original:
 def test_status_tells_drift_and_up_mends_it(cluster: Cluster) -> None:
     ready = json.loads(cluster.run("status", str(cluster.spec), "-o", "json").stdout)
     assert ready["state"] == "ready"
-    assert {team["name"]: team["there"] for team in ready["teams"]} == {"research": 8, "products": 8, "students": 7}
+    assert {team["name"]: team["there"] for team in ready["teams"]} == {"research": 10, "products": 10, "students": 9}
     changes = {"spec": {"hard": {"pods": "1"}}}
     cluster.kube.patch("v1", "ResourceQuota", "team", changes, "research", field_manager="somebody")
     drifted = cluster.run("status", str(cluster.spec), "-o", "json", "--fail-on-drift", ok=False)

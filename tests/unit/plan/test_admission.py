@@ -51,6 +51,9 @@ EXPECTED: dict[str, tuple[str, set[str], set[str]]] = {
     "mlcluster-held-work": ("the queue did not hold this back", {"jobs"}, {"CREATE"}),
     "mlcluster-as-submitted": ("a Job that runs has been counted", {"jobs"}, {"UPDATE"}),
     "mlcluster-stays-together": ("and go with it", {"pods", "jobs"}, {"CREATE", "UPDATE", "DELETE"}),
+    "mlcluster-services": ("CVE-2020-8554", {"services", "ingresses"}, {"CREATE", "UPDATE"}),
+    "mlcluster-events": ("only controllers write Events", {"events"}, {"CREATE", "UPDATE"}),
+    "mlcluster-role-bindings": ("let all users of the cluster in", {"rolebindings"}, {"CREATE", "UPDATE"}),
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def test_a_namespace_says_whose_it_is() -> None:
         names.TIERS: "production-critical,best-effort-experiment",
         names.POOLS: "train",
         names.GRACE_PERIOD: "600",
+        names.CLOSED: "ingresses,loadBalancers",
     }
 
 
@@ -44,7 +45,7 @@ def test_a_namespace_comes_after_every_policy_and_its_binding() -> None:
     plan = planned(teams=[RESEARCH])
     policies = {entry.id for entry in plan.objects if entry.id.startswith("ValidatingAdmissionPolicy")}
     namespace = next(entry for entry in plan.objects if entry.id == "Namespace/research")
-    assert len(policies) == 36
+    assert len(policies) == 42
     assert set(namespace.needs) == policies
 
 

@@ -292,6 +292,18 @@ class TestQTA002:
         assert not of_kind("QTA002", SYSTEM, TRAIN, teams=[TEAM, GUEST])
 
 
+class TestQTA004:
+    def test_config_maps_and_secrets_of_all_teams_are_added_up(self) -> None:
+        teams = [{**TEAM, "limits": {"configMaps": 8000, "secrets": 100}}, {"name": "guests"}]
+        (finding,) = of_kind("QTA004", SYSTEM, teams=teams)
+        assert "2 teams allow 8,600 ConfigMaps and Secrets" in finding.message
+        assert "(most: research with 8,100)" in finding.message
+        assert "4,096 together for each team" in finding.hint
+
+    def test_the_defaults_of_a_few_teams_fit(self) -> None:
+        assert not of_kind("QTA004", SYSTEM, teams=[TEAM, GUEST])
+
+
 class TestQTA003:
     SLICED: Data = {**TRAIN, "gpu": {"timeSlicing": {"replicas": 4}}}  # noqa: RUF012 - never changed
 

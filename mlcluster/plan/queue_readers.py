@@ -1,0 +1,76 @@
+"""Rights to read queues: the members of a team see what their work waits for and what is free to borrow.
+
+ClusterQueues and Cohorts are cluster-scoped, so the roles of a namespace do not cover them. They hold numbers only:
+quota, usage, and how many workloads are pending. The names of pending workloads come from Kueue's visibility API
+(`pendingworkloads`); a team gets that of its own ClusterQueue. Its LocalQueue is covered by Kueue's own viewer roles,
+which are aggregated into `view`, `edit` and `admin`.
+"""
+
+from collections.abc import Iterable
+
+from mlcluster.plan import names
+from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
+from mlcluster.plan.objects import RBAC_API, make
+
+KUEUE_GROUP = "kueue.x-k8s.io"
+VISIBILITY_GROUP = f"visibility.{KUEUE_GROUP}"
+READ = ["get", "list", "watch"]
+FOR_EVERY_TEAM = ["resourceflavors", "topologies", "workloadpriorityclasses"]
+"""Kinds that hold no data of teams: which nodes there are, and which tiers."""
+
+
+def queue_readers(
+    cluster: str, team: TeamPlan, queued: Iterable[TeamPlan], members: list[Manifest]
+) -> list[PlanObject]:
+    """Return the ClusterRole of a team's members and its binding; nothing for a team without members.
+
+    Args:
+        queued: every team that Kueue queues.
+        members: the subjects of all roles of the team.
+    """
+    if not members:
+        return []
+    name = reader_name(team.name)
+    role = {"rules": _rules(team, [other.name for other in queued if other.cohort == team.cohort])}
+    binding = {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": members,
+    }
+    label = {names.TEAM: team.name}
+    made = make(cluster, RBAC_API, "ClusterRole", name, role, labels=label, spec_path=f"{team.spec_path}.members")
+    bound = make(
+        cluster,
+        RBAC_API,
+        "ClusterRoleBinding",
+        name,
+        binding,
+        labels=label,
+        needs=(made.id,),
+        spec_path=f"{team.spec_path}.members",
+    )
+    return [made, bound]
+
+
+def reader_name(team: str) -> str:
+    """Return the name of a team's ClusterRole and of its binding."""
+    return f"mlcluster:{team}:queue-reader"
+
+
+def _rules(team: TeamPlan, cohort_teams: list[str]) -> list[Manifest]:
+    """A list or watch of one object by its name passes, of all objects it does not (RBAC, `resourceNames`)."""
+    return [
+        {
+            "apiGroups": [KUEUE_GROUP],
+            "resources": ["clusterqueues"],
+            "resourceNames": sorted(cohort_teams),
+            "verbs": READ,
+        },
+        {"apiGroups": [KUEUE_GROUP], "resources": ["cohorts"], "resourceNames": [team.cohort], "verbs": READ},
+        {"apiGroups": [KUEUE_GROUP], "resources": FOR_EVERY_TEAM, "verbs": READ},
+        {
+            "apiGroups": [VISIBILITY_GROUP],
+            "resources": ["clusterqueues/pendingworkloads"],
+            "resourceNames": [team.name],
+            "verbs": ["get"],
+        },
+    ]

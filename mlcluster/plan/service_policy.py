@@ -1,0 +1,116 @@
+"""The admission policies on what a team opens to the outside, and on Events, which no ResourceQuota counts."""
+
+from collections.abc import Mapping
+
+from mlcluster.plan import names
+from mlcluster.plan.policy import Policy
+
+INSTEAD = "use type ClusterIP, and kubectl port-forward from outside the cluster"
+
+
+def service_policies(users: Mapping[str, str]) -> list[Policy]:
+    """Return the policies for Services, Ingresses and Events.
+
+    Args:
+        users: component of the plan that makes things for teams -> the user that its controller is.
+    """
+    return [_services(users), _events()]
+
+
+def _services(users: Mapping[str, str]) -> Policy:
+    """Return the policy on Services and Ingresses; controllers are bound too, for members choose what those create.
+
+    KubeRay, for example, creates the Service of a RayCluster with the type that the RayCluster names. A change that
+    leaves an existing type or address as it is passes.
+    """
+    kserve = users.get("kserve")
+    makes_names = f"request.userInfo.username == '{kserve}'" if kserve else "false"
+    return Policy(
+        name="mlcluster-services",
+        scheduler="",
+        rules=[
+            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["services"], "operations": ["CREATE", "UPDATE"]},
+            {
+                "apiGroups": ["networking.k8s.io"],
+                "apiVersions": ["v1"],
+                "resources": ["ingresses"],
+                "operations": ["CREATE"],
+            },
+        ],
+        variables={
+            "spec": "dyn(object.spec)",
+            "type": "object.kind == 'Service' && has(variables.spec.type) ? variables.spec.type : ''",
+            "before": (
+                "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).type)"
+                " ? dyn(oldObject.spec).type : ''"
+            ),
+            "had": (
+                "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).externalIPs)"
+                " ? dyn(oldObject.spec).externalIPs : []"
+            ),
+            "closed": (
+                f"has(namespaceObject.metadata.annotations) && '{names.CLOSED}' in namespaceObject.metadata.annotations"
+                f" ? namespaceObject.metadata.annotations['{names.CLOSED}'].split(',') : []"
+            ),
+        },
+        validations=[
+            (
+                (
+                    "object.kind != 'Service' || !has(variables.spec.externalIPs)"
+                    " || variables.spec.externalIPs.all(i, i in variables.had)"
+                ),
+                f"externalIPs let a Service take over traffic to any address (CVE-2020-8554): {INSTEAD}",
+            ),
+            (
+                "variables.type != 'NodePort' || variables.before == 'NodePort'",
+                f"a NodePort opens a port on every node: {INSTEAD}",
+            ),
+            (
+                (
+                    "variables.type != 'LoadBalancer' || variables.before == 'LoadBalancer'"
+                    " || !('loadBalancers' in variables.closed)"
+                ),
+                f"the team may have no load balancer: {INSTEAD}, or ask for teams[].limits.loadBalancers in the spec",
+            ),
+            (
+                f"variables.type != 'ExternalName' || variables.before == 'ExternalName' || {makes_names}",
+                (
+                    "a Service of type ExternalName lets proxies outside the namespace reach any host for the team:"
+                    " use the name of the host itself"
+                ),
+            ),
+            (
+                "object.kind != 'Ingress' || !('ingresses' in variables.closed)",
+                f"the team may have no Ingress: {INSTEAD}, or ask for teams[].limits.ingresses in the spec",
+            ),
+        ],
+        match_conditions={},
+    )
+
+
+def _events() -> Policy:
+    """Return the policy on Events: only controllers write them, told by their right to do so in every namespace.
+
+    An Event may hold more than 1 MiB, lives for an hour, and ResourceQuota does not count it: a member could fill etcd.
+    """
+    everywhere = "authorizer.group('{0}').resource('events').check('create').allowed()"
+    return Policy(
+        name="mlcluster-events",
+        scheduler="",
+        rules=[
+            {
+                "apiGroups": ["", "events.k8s.io"],
+                "apiVersions": ["v1"],
+                "resources": ["events"],
+                "operations": ["CREATE", "UPDATE"],
+            }
+        ],
+        variables={},
+        validations=[
+            (
+                f"{everywhere.format('')} || {everywhere.format('events.k8s.io')}",
+                "only controllers write Events: no quota counts them; write to the log of your pod instead",
+            )
+        ],
+        match_conditions={},
+    )

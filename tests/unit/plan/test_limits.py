@@ -1,0 +1,76 @@
+"""The hard limits of a ResourceQuota that bound what a team stores and opens to the outside."""
+
+import pytest
+
+from mlcluster.plan import names
+from mlcluster.report.plan_text import plan_text
+from tests.specs import Data, manifests, planned
+
+pytestmark = pytest.mark.unit
+
+RESEARCH: Data = {"name": "research", "guarantee": {"train": {"nodes": 2}}}
+
+
+def hard(**limits: object) -> dict[str, str]:
+    """The hard limits of a team with these limits in the spec."""
+    (team,) = planned(teams=[{**RESEARCH, "limits": limits}]).teams
+    return dict(team.limits)
+
+
+def test_the_plan_has_what_the_resource_quota_has() -> None:
+    plan = planned(teams=[RESEARCH])
+    assert manifests(plan, "ResourceQuota")["research/team"]["spec"]["hard"] == dict(plan.teams[0].limits)
+
+
+def test_the_defaults_open_nothing_to_the_outside() -> None:
+    found = hard()
+    assert found["services.loadbalancers"] == found["services.nodeports"] == "0"
+    assert found["count/ingresses.networking.k8s.io"] == "0"
+    assert (found["count/configmaps"], found["count/secrets"], found["requests.storage"]) == ("250", "250", "10Ti")
+
+
+def test_a_limit_in_the_spec_is_the_hard_limit() -> None:
+    found = hard(configMaps=7, secrets=8, services=9, volumeClaims=0, storage="1500Gi", jobs=2000, otherObjects=30)
+    assert (found["count/configmaps"], found["count/secrets"], found["count/services"]) == ("7", "8", "9")
+    assert (found["count/persistentvolumeclaims"], found["requests.storage"]) == ("0", "1500Gi")
+    assert (found["count/jobs.batch"], found["count/deployments.apps"]) == ("2k", "30")
+    assert found["count/replicasets.apps"] == "360"
+
+
+def test_finished_pods_are_stored_beside_those_that_run() -> None:
+    found = hard(finishedPods=100)
+    assert int(found["count/pods"]) == int(found["pods"]) + 100
+
+
+def test_a_load_balancer_takes_node_ports_and_opens_its_policy() -> None:
+    found = hard(loadBalancers=2)
+    assert (found["services.loadbalancers"], found["services.nodeports"]) == ("2", "32")
+    team = {**RESEARCH, "limits": {"loadBalancers": 2}}
+    assert manifests(planned(teams=[team]), "Namespace")["research"]["metadata"]["annotations"][names.CLOSED] == (
+        "ingresses"
+    )
+    opened = {**RESEARCH, "limits": {"loadBalancers": 1, "ingresses": 1}}
+    annotations = manifests(planned(teams=[opened]), "Namespace")["research"]["metadata"]["annotations"]
+    assert names.CLOSED not in annotations
+
+
+def test_the_text_of_the_plan_groups_teams_with_the_same_limits() -> None:
+    teams = [RESEARCH, {"name": "guests"}, {"name": "web", "limits": {"loadBalancers": 1, "storage": "1Ti"}}]
+    lines = [line for line in plan_text(planned(teams=teams), color=False, width=400).splitlines() if "Limits" in line]
+    assert [line.split(":")[0].split(None, 1)[1] for line in lines] == ["research", "guests", "web"]
+    assert "0 load balancers" in lines[0]
+    assert "1 load balancers" in lines[2]
+    assert "1Ti of storage" in lines[2]
+
+
+def test_kinds_of_jobs_that_components_bring_are_limited() -> None:
+    components: Data = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}}
+    (team,) = planned(teams=[RESEARCH], components=components).teams
+    for kind in (
+        "jobsets.jobset.x-k8s.io",
+        "trainjobs.trainer.kubeflow.org",
+        "mpijobs.kubeflow.org",
+        "rayjobs.ray.io",
+        "rayclusters.ray.io",
+    ):
+        assert team.limits[f"count/{kind}"] == "500"
