@@ -79,6 +79,21 @@ def test_a_directory_of_another_user_is_refused(place: Path, use: str) -> None:
 
 
 @as_root
+def test_root_trusts_the_owner_of_its_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With sudo and in containers of CI systems, root has the home directory of another user."""
+    home = place / "state"
+    home.mkdir(mode=0o755)
+    os.chown(home, NOBODY, NOBODY)
+    monkeypatch.setenv("HOME", str(home))
+    assert require_trusted(home / "cache", "testing", "ANY") == home / "cache"
+    other = place / "other"
+    other.mkdir()
+    os.chown(other, NOBODY + 1, NOBODY + 1)
+    with pytest.raises(MlclusterError, match="belongs to user"):
+        require_trusted(other, "testing", "ANY")
+
+
+@as_root
 def test_a_directory_that_another_user_made_first_in_tmp_is_refused(place: Path) -> None:
     """Names below a state directory are no secret, so another user can be quicker in a directory like /tmp."""
     place.chmod(0o1777)
