@@ -177,7 +177,7 @@ def test_they_work_as_their_service_accounts(cluster: Cluster) -> None:
 def test_they_listen_on_loopback_only(cluster: Cluster) -> None:
     for name, pid in cluster.pids().items():
         listening = [c for c in psutil.Process(pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
-        assert {connection.laddr.ip for connection in listening} == {"127.0.0.1"}, name
+        assert {connection.laddr.ip for connection in listening} == (set() if name == "kwok" else {"127.0.0.1"}), name
 
 
 @pytest.mark.parametrize("name", KINDS)

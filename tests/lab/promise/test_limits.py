@@ -4,6 +4,7 @@ import pytest
 
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import build
+from mlcluster.plan.quantities import parse
 from mlcluster.spec.load import load
 from tests.lab.promise.conftest import Cluster
 from tests.lab.workloads import Tenant, job, pod, pod_spec, wait_for
@@ -11,11 +12,13 @@ from tests.lab.workloads import Tenant, job, pod, pod_spec, wait_for
 pytestmark = pytest.mark.lab
 
 
-def test_pod_over_resource_quota_is_refused(students: Tenant) -> None:
-    for name in ("first", "second"):  # twice the share of one node
-        students.submit(pod(name, "students", pod_spec(cpu="7")))
+def test_pod_over_resource_quota_is_refused(cluster: Cluster, students: Tenant) -> None:
+    hard = build(load(cluster.spec).spec).teams[2].limits["requests.cpu"]
+    fitting = parse("cpu", hard) // 7000
+    for number in range(fitting):
+        students.submit(pod(f"pod-{number}", "students", pod_spec(cpu="7")))
     with pytest.raises(ApiError) as caught:
-        students.submit(pod("third", "students", pod_spec(cpu="7")))
+        students.submit(pod("one-more", "students", pod_spec(cpu="7")))
     assert "exceeded quota: team, requested: requests.cpu=7" in caught.value.message
 
 

@@ -1,6 +1,7 @@
 """Attempts to gain rights: what a team's admins and editors reach beyond their namespace, and whom they may let in."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from tests.lab.promise.conftest import Cluster
+from tests.lab.workloads import wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -203,8 +205,9 @@ def test_an_admin_lets_colleagues_and_its_service_accounts_in(cluster: Cluster) 
     subjects = [("User", "colleague"), ("Group", "guests"), ("ServiceAccount", "pipeline")]
     own = ("Group", "system:serviceaccounts:research")
     ask(cluster, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", *subjects, own))
-    assert cluster.kube.can("create", "batch", "jobs", "research", as_user="colleague")
-    assert not cluster.kube.can("create", "batch", "jobs", "students", as_user="colleague")
+    may = partial(cluster.kube.can, "create", "batch", "jobs", as_user="colleague")
+    wait_for("the API server knows of the binding", lambda: may("research"))
+    assert not may("students")
 
 
 def test_a_service_account_of_a_team_has_no_rights_of_its_own(cluster: Cluster) -> None:
