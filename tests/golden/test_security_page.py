@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs import EXISTING, SYSTEM, TRAIN, manifests, planned
+from tests.specs import EXISTING, SYSTEM, TRAIN, Data, manifests, planned
 
 pytestmark = pytest.mark.golden
 VOLCANO = [{"name": "research"}, {"name": "simulation", "scheduler": "volcano", "guarantee": {"train": {"nodes": 1}}}]
@@ -13,7 +13,7 @@ VOLCANO = [{"name": "research"}, {"name": "simulation", "scheduler": "volcano", 
 
 def test_every_policy_is_explained(project_root: Path) -> None:
     page = (project_root / "docs" / "security.md").read_text("utf-8")
-    components = {"jobSet": {}, "mpiOperator": {}, "kubeRay": {}, "volcano": {}}
+    components: Data = {"jobSet": {}, "mpiOperator": {}, "kubeRay": {}, "volcano": {}}
     plan = planned(SYSTEM, TRAIN, target=EXISTING, components=components, teams=VOLCANO)
     policies = set(manifests(plan, "ValidatingAdmissionPolicy"))
     assert "mlcluster-volcano" in policies
