@@ -45,11 +45,11 @@ def foreign_queue(cluster: Cluster) -> Iterator[str]:
 @pytest.fixture
 def waiting(products: Tenant) -> Tenant:
     """Two jobs of team products, in the order of the queue, behind one that uses all the team may use."""
-    products.submit(job("full", "products", pod_spec(gpus=8), pods=5))
+    products.submit(job("full", "products", pod_spec(gpus=8), pods=5, tier="production-critical"))
     wait_for("it runs", lambda: products.running("full") == 5)
-    products.submit(job("first", "products", pod_spec(gpus=1)))
+    products.submit(job("first", "products", pod_spec(gpus=1), tier="production-critical"))
     products.must_wait_because("first", f"insufficient unused quota for {GPU}")
-    products.submit(job("second", "products", pod_spec(gpus=1)))
+    products.submit(job("second", "products", pod_spec(gpus=1), tier="best-effort-experiment"))
     wait_for("its workload", lambda: products.workload("second"))
     return products
 
