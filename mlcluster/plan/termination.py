@@ -86,10 +86,17 @@ def finalizers() -> Policy:
     old = f"(oldObject == null ? [] : {listed.format('oldObject')})"
     known = " || ".join(f"(object.kind == '{kind}' && f == '{name}')" for kind, name in _FINALIZERS)
     everywhere = "authorizer.group(request.resource.group).resource(request.resource.resource).check('{0}').allowed()"
+    every_kind: Manifest = {
+        "apiGroups": ["*"],
+        "apiVersions": ["*"],
+        "resources": ["*"],
+        "operations": ["CREATE", "UPDATE"],
+        "scope": "Namespaced",  # a namespace selector never exempts cluster-scoped objects
+    }
     return Policy(
         name="mlcluster-finalizers",
         scheduler="",
-        rules=[{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE", "UPDATE"]}],
+        rules=[every_kind],
         variables={"added": f"{listed.format('object')}.filter(f, !(f in {old}) && !({known}))"},
         validations=[
             (
@@ -105,8 +112,11 @@ def finalizers() -> Policy:
 
 
 def disruption_budgets() -> Policy:
-    """Return the policy that keeps nodes drainable: a budget always allows one disruption."""
-    nothing = "['0', '0%']"
+    """Return the policy that refuses budgets which allow no disruption by their own numbers.
+
+    It cannot keep every node drainable: for pods of a Job, whose kind has no subresource `scale`, and for bare pods the
+    disruption controller computes no allowed disruption from `maxUnavailable` (pkg/controller/disruption, failSafe).
+    """
     budget: Manifest = {"apiGroups": ["policy"], "apiVersions": ["v1"], "resources": ["poddisruptionbudgets"]}
     return Policy(
         name="mlcluster-disruption-budgets",
@@ -117,7 +127,7 @@ def disruption_budgets() -> Policy:
             (
                 (
                     "has(object.spec.maxUnavailable) && !has(object.spec.minAvailable)"
-                    f" && !(string(object.spec.maxUnavailable) in {nothing})"
+                    " && !string(object.spec.maxUnavailable).matches('^0+%?$')"  # 00% is a percentage too
                 ),
                 "nodes must stay drainable: set maxUnavailable to 1 or more, or to a percentage, and no minAvailable",
             ),
