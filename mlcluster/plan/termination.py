@@ -33,6 +33,9 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
     pods: Manifest = {"apiGroups": [""], "apiVersions": ["v1"]}
     period = "has(t.spec.terminationGracePeriodSeconds) ? int(t.spec.terminationGracePeriodSeconds) : 30"
     creates = "(request.operation != 'DELETE' && object.kind != 'Eviction')"
+    # The API server fills in the pod's own period where a deletion names none (BeforeDelete), also for controllers.
+    own = "int(request.options.gracePeriodSeconds) <= int(dyn(oldObject).spec.terminationGracePeriodSeconds)"
+    evicts_everywhere = "authorizer.group('').resource('pods').subresource('eviction').check('create').allowed()"
     advice = "' s: checkpoint earlier, or ask for teams[].limits.gracePeriodSeconds in the spec'"
     return Policy(
         name="mlcluster-grace-periods",
@@ -56,13 +59,13 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
                 f"'a pod of this team may take at most ' + string(variables.most) + {advice}",
             ),
             (
-                (f"request.operation != 'DELETE' || {_within('request.options')} || {CLUSTER_ADMIN}"),
+                f"request.operation != 'DELETE' || {_within('request.options')} || {own} || {CLUSTER_ADMIN}",
                 f"'the grace period of a deletion is at most ' + string(variables.most) + {advice}",
             ),
             (
                 (
-                    "request.operation == 'DELETE' || object.kind != 'Eviction' || !has(object.deleteOptions)"
-                    f" || {_within('object.deleteOptions')} || {CLUSTER_ADMIN}"
+                    "request.operation == 'DELETE' || object.kind != 'Eviction' || !has(dyn(object).deleteOptions)"
+                    f" || {_within('dyn(object).deleteOptions')} || {evicts_everywhere}"
                 ),
                 f"'the grace period of an eviction is at most ' + string(variables.most) + {advice}",
             ),
