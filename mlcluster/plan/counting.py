@@ -70,7 +70,7 @@ def fixed_replicas() -> Policy:
     scale` and HorizontalPodAutoscalers change it. A Workload whose count differs from that of its set is finished as
     out of sync (jobframework/reconciler.go, ensurePrebuiltWorkloadInSync), and the set never starts again.
     """
-    old, new = (f"(has({age}.spec.replicas) ? {age}.spec.replicas : 0)" for age in ("oldObject", "object"))
+    old, new = (f"(has({age}.spec.replicas) ? {age}.spec.replicas : 0)" for age in ("dyn(oldObject)", "dyn(object)"))
     autoscaler = {**_rule("autoscaling", "horizontalpodautoscalers", "CREATE", "UPDATE"), "apiVersions": ["v1", "v2"]}
     return Policy(
         name="mlcluster-fixed-replicas",
@@ -85,7 +85,7 @@ def fixed_replicas() -> Policy:
                 ),
             ),
             (
-                "!variables.autoscaler || object.spec.scaleTargetRef.kind != 'StatefulSet'",
+                "!variables.autoscaler || dyn(object).spec.scaleTargetRef.kind != 'StatefulSet'",
                 "a StatefulSet is counted with its replicas and cannot be autoscaled: use a Deployment",
             ),
         ],

@@ -17,6 +17,8 @@ _UNCOUNTED = "pods"
 _MIB = 2**20
 _MARGIN = 1.000001
 """For amounts that binary fractions cannot express."""
+_LONGEST = 4096
+"""Characters of a list of pools. The API server drops a message of more than 5 KiB (apiserver, pkg/apis/cel)."""
 
 
 def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
@@ -28,7 +30,8 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
     """
     kinds = job_kinds.kinds_of(users)
     resources = ordered({name for pool in pools for name in pool.usable if name != _UNCOUNTED})
-    holding = "; a node holds ' + variables.mine.map(p, variables.described[p]).join('; ')"
+    holding = "; a node holds ' + variables.nodes"
+    listed = "variables.mine.map(p, variables.described[p]).join('; ')"
     return Policy(
         name="mlcluster-pod-size",
         scheduler="",
@@ -41,6 +44,7 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
                 f" ? namespaceObject.metadata.annotations['{names.POOLS}'].split(',') : variables.names"
             ),
             "mine": f"{list(range(len(pools)))}.filter(p, variables.names[p] in variables.shares)",
+            "nodes": f"{listed}.size() <= {_LONGEST} ? {listed} : {listed}.substring(0, {_LONGEST}) + ' ...'",
             # For each template, of each pool that Kueue may choose for it: whether a node holds such a pod.
             "fits": f"variables.fresh.map(t, [{_asked()}].map(asked, {_fitting(pools, resources)})[0])",
         },
@@ -50,7 +54,7 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
                 f"'no node can hold this pod: ask for less in each pod, and for more pods{holding}",
             ),
             (
-                "variables.fits.all(f, f.all(held, held))",
+                f"'{names.SCHEDULER}' in namespaceObject.metadata.labels || variables.fits.all(f, f.all(held, held))",
                 f"'Kueue may choose a pool with too small nodes: choose another by its label in nodeSelector{holding}",
             ),
         ],

@@ -33,6 +33,9 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
     pods: Manifest = {"apiGroups": [""], "apiVersions": ["v1"]}
     period = "has(t.spec.terminationGracePeriodSeconds) ? int(t.spec.terminationGracePeriodSeconds) : 30"
     creates = "(request.operation != 'DELETE' && object.kind != 'Eviction')"
+    # The API server fills in the pod's own period where a deletion names none (BeforeDelete), also for controllers.
+    own = "int(request.options.gracePeriodSeconds) <= int(dyn(oldObject).spec.terminationGracePeriodSeconds)"
+    evicts_everywhere = "authorizer.group('').resource('pods').subresource('eviction').check('create').allowed()"
     advice = "' s: checkpoint earlier, or ask for teams[].limits.gracePeriodSeconds in the spec'"
     return Policy(
         name="mlcluster-grace-periods",
@@ -56,13 +59,13 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
                 f"'a pod of this team may take at most ' + string(variables.most) + {advice}",
             ),
             (
-                (f"request.operation != 'DELETE' || {_within('request.options')} || {CLUSTER_ADMIN}"),
+                f"request.operation != 'DELETE' || {_within('request.options')} || {own} || {CLUSTER_ADMIN}",
                 f"'the grace period of a deletion is at most ' + string(variables.most) + {advice}",
             ),
             (
                 (
-                    "request.operation == 'DELETE' || object.kind != 'Eviction' || !has(object.deleteOptions)"
-                    f" || {_within('object.deleteOptions')} || {CLUSTER_ADMIN}"
+                    "request.operation == 'DELETE' || object.kind != 'Eviction' || !has(dyn(object).deleteOptions)"
+                    f" || {_within('dyn(object).deleteOptions')} || {evicts_everywhere}"
                 ),
                 f"'the grace period of an eviction is at most ' + string(variables.most) + {advice}",
             ),
@@ -86,10 +89,17 @@ def finalizers() -> Policy:
     old = f"(oldObject == null ? [] : {listed.format('oldObject')})"
     known = " || ".join(f"(object.kind == '{kind}' && f == '{name}')" for kind, name in _FINALIZERS)
     everywhere = "authorizer.group(request.resource.group).resource(request.resource.resource).check('{0}').allowed()"
+    every_kind: Manifest = {
+        "apiGroups": ["*"],
+        "apiVersions": ["*"],
+        "resources": ["*"],
+        "operations": ["CREATE", "UPDATE"],
+        "scope": "Namespaced",  # a namespace selector never exempts cluster-scoped objects
+    }
     return Policy(
         name="mlcluster-finalizers",
         scheduler="",
-        rules=[{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE", "UPDATE"]}],
+        rules=[every_kind],
         variables={"added": f"{listed.format('object')}.filter(f, !(f in {old}) && !({known}))"},
         validations=[
             (
@@ -105,8 +115,11 @@ def finalizers() -> Policy:
 
 
 def disruption_budgets() -> Policy:
-    """Return the policy that keeps nodes drainable: a budget always allows one disruption."""
-    nothing = "['0', '0%']"
+    """Return the policy that refuses budgets which allow no disruption by their own numbers.
+
+    It cannot keep every node drainable: for pods of a Job, whose kind has no subresource `scale`, and for bare pods the
+    disruption controller computes no allowed disruption from `maxUnavailable` (pkg/controller/disruption, failSafe).
+    """
     budget: Manifest = {"apiGroups": ["policy"], "apiVersions": ["v1"], "resources": ["poddisruptionbudgets"]}
     return Policy(
         name="mlcluster-disruption-budgets",
@@ -117,7 +130,7 @@ def disruption_budgets() -> Policy:
             (
                 (
                     "has(object.spec.maxUnavailable) && !has(object.spec.minAvailable)"
-                    f" && !(string(object.spec.maxUnavailable) in {nothing})"
+                    " && !string(object.spec.maxUnavailable).matches('^0+%?$')"  # 00% is a percentage too
                 ),
                 "nodes must stay drainable: set maxUnavailable to 1 or more, or to a percentage, and no minAvailable",
             ),

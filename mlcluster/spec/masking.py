@@ -8,6 +8,7 @@ _SECRETS = re.compile(
     | [?&;](?:sig|signature|[\w-]{0,40}(?:token|key|secret)|x-amz-[\w-]{1,40})=(?P<query>[^&\s"']+)
     | \b(?P<access>(?:AKIA|ASIA)[0-9A-Z]{16})\b  # AWS access key IDs
     | (?<![\w-])(?!secretsProvider["']?[ \t]*:[ \t]*["']?(?:passphrase\b|\w{1,20}://))  # a key whose name says it
+      (?!secrets["']?[ \t]*:[ \t]*-?[0-9]{1,7}[ \t]*(?:[,}\#]|$))  # a number of Secrets: teams[].limits.secrets
       [\w-]{0,40}(?:pas+w(?:or)?d|pas+phrase|secret|token|(?:api|access|private)-?key)[\w-]{0,40}["']?[ \t]*:[ \t]*
       (?:"(?P<double>[^"]*)|'(?P<single>[^']*)|(?P<plain>[^\s"',}\]](?:[^,}\]]|,(?![ ]))*))
     """,

@@ -92,8 +92,9 @@ class TeamLimits(SpecModel):
     """Pods that have ended and are not deleted yet, beside those that run or wait."""
     other_objects: ObjectCount = 500
     """Objects of each other kind that members may create: Deployments, CronJobs, ServiceAccounts, TrainJobs, ..."""
-    grace_period_seconds: Annotated[int, Field(ge=1, le=86_400)] = GRACE_PERIOD_SECONDS
-    """Longest time in seconds that a pod may take to end: a displaced pod keeps its GPUs that long."""
+    grace_period_seconds: Annotated[int, Field(ge=30, le=86_400)] = GRACE_PERIOD_SECONDS
+    """Longest time in seconds that a pod may take to end: a displaced pod keeps its GPUs that long. 30 is the default
+    of Kubernetes for pods that name no period."""
 
 
 class Team(SpecModel):

@@ -10,6 +10,7 @@ from tests.lab.workloads import Tenant, controller, pod_spec, wait_for
 pytestmark = pytest.mark.lab
 KEEPS = "keeps the object and its namespace for ever"
 FINALIZER = "example.test/never"
+RBAC = "rbac.authorization.k8s.io"
 
 
 def _thing(api_version: str, kind: str, **more: Any) -> dict[str, Any]:
@@ -47,6 +48,27 @@ def test_a_finalizer_is_refused_later_too(products: Tenant) -> None:
     wait_for("its end", lambda: products.kube.get_object("v1", "ConfigMap", "later", "products") is None)
 
 
+def test_cluster_scoped_objects_get_finalizers_from_any_user(products: Tenant) -> None:
+    """The API server itself adds kubernetes.io/pv-protection to a volume of a user who may only create volumes."""
+    name = "only-creates-volumes"
+    rules = [{"apiGroups": [""], "resources": ["persistentvolumes"], "verbs": ["create"]}]
+    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
+    subjects = [{"apiGroup": RBAC, "kind": "User", "name": name}]
+    head = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": name}}
+    products.kube.create({**head, "kind": "ClusterRole", "rules": rules})
+    products.kube.create({**head, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects})
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/none"}}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+    try:
+        headers = [("Impersonate-User", name)]
+        made = products.kube.request("POST", "/api/v1/persistentvolumes", volume, headers=headers)
+        assert made["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
+    finally:
+        for kind in ("ClusterRoleBinding", "ClusterRole"):
+            products.kube.delete(f"{RBAC}/v1", kind, name)
+        products.kube.delete("v1", "PersistentVolume", name)
+
+
 def test_a_controller_of_the_platform_may_set_finalizers(products: Tenant) -> None:
     """Whoever may write an object in every namespace is none of the team."""
     products.kube.create(_thing("v1", "ConfigMap"))
@@ -63,7 +85,15 @@ def _budget(**spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "spec", [{"maxUnavailable": 0}, {"maxUnavailable": "0%"}, {"minAvailable": 1}, {"minAvailable": "100%"}, {}]
+    "spec",
+    [
+        {"maxUnavailable": 0},
+        {"maxUnavailable": "0%"},
+        {"maxUnavailable": "00%"},
+        {"minAvailable": 1},
+        {"minAvailable": "100%"},
+        {},
+    ],
 )
 def test_a_budget_that_allows_no_disruption_is_refused(products: Tenant, spec: dict[str, Any]) -> None:
     assert "nodes must stay drainable" in refused(products, _budget(**spec))

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from mlcluster.kube.errors import ApiError
 from mlcluster.lab.stages import USES_GRACE_PERIOD
+from mlcluster.plan import names
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused
 from tests.lab.workloads import Tenant, controller, job, pod, pod_spec, stays, wait_for
 
@@ -77,3 +79,35 @@ def test_an_administrator_may_wait_longer(products: Tenant) -> None:
     products.submit(pod("kept", "products", pod_spec(gpus=1)))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
     products.kube.request("DELETE", "/api/v1/namespaces/products/pods/kept", {"gracePeriodSeconds": DAY})
+
+
+def _bound(team: Tenant, seconds: int) -> None:
+    change = {"metadata": {"annotations": {names.GRACE_PERIOD: str(seconds)}}}
+    path = f"/api/v1/namespaces/{team.namespace}"
+    team.kube.request("PATCH", path, change, content_type="application/merge-patch+json")
+
+
+def test_pods_that_are_there_end_as_they_were_accepted(products: Tenant) -> None:
+    """The API server adds the pod's own period to each deletion, also to those of the ReplicaSet controller."""
+    made = controller("Deployment", "api", "products", pod_spec(gpus=1, terminationGracePeriodSeconds=600), replicas=2)
+    products.submit(made)
+    wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 2)
+    _bound(products, 60)
+    try:
+        wait_for("the new bound", lambda: _is_bounded(products))
+        as_member(products, "PATCH", "apps/v1", "deployments/api/scale", {"spec": {"replicas": 1}})
+        wait_for("it shrinks", lambda: gpus_on_nodes(products.kube, "products") == 1)
+        products.kube.delete("apps/v1", "Deployment", "api", "products")
+        wait_for("its end", lambda: gpus_on_nodes(products.kube, "products") == 0)
+    finally:
+        _bound(products, 600)
+        wait_for("the old bound", lambda: not _is_bounded(products))
+
+
+def _is_bounded(team: Tenant) -> bool:
+    tried = pod("tried", team.namespace, pod_spec(cpu="1", terminationGracePeriodSeconds=600))
+    try:
+        team.kube.create(tried, dry_run=True)
+    except ApiError as error:
+        return "may take at most 60 s" in error.message
+    return False

@@ -185,6 +185,12 @@ def test_asking_for_none_is_not_asking(policies: dict[str, Manifest]) -> None:
             assert f"quantity(string(c.resources.{part}[r])).isGreaterThan(quantity('0'))" in asks["expression"]
 
 
+def test_finalizers_of_cluster_scoped_objects_are_left_alone(policies: dict[str, Manifest]) -> None:
+    """A namespace selector exempts no cluster-scoped object: the policy would hold for every one of the cluster."""
+    (rule,) = policies["mlcluster-finalizers"]["spec"]["matchConstraints"]["resourceRules"]
+    assert rule["scope"] == "Namespaced"
+
+
 def test_the_tier_is_the_one_mark_of_kueue_that_a_team_may_change(policies: dict[str, Manifest]) -> None:
     spec = policies["mlcluster-kueue-marks"]["spec"]
     (_, of_a_pod) = spec["validations"]

@@ -4,6 +4,7 @@ import pytest
 
 from mlcluster.plan import names
 from mlcluster.report.plan_text import plan_text
+from mlcluster.spec.problems import SpecInvalidError
 from tests.specs import Data, manifests, planned
 
 pytestmark = pytest.mark.unit
@@ -40,6 +41,13 @@ def test_a_limit_in_the_spec_is_the_hard_limit() -> None:
 def test_finished_pods_are_stored_beside_those_that_run() -> None:
     found = hard(finishedPods=100)
     assert int(found["count/pods"]) == int(found["pods"]) + 100
+
+
+def test_the_bound_of_grace_periods_lets_the_default_of_kubernetes_pass() -> None:
+    """A pod that names no period gets 30 seconds, and those of many controllers name none."""
+    assert hard(gracePeriodSeconds=30)
+    with pytest.raises(SpecInvalidError, match="gracePeriodSeconds"):
+        hard(gracePeriodSeconds=29)
 
 
 def test_a_load_balancer_takes_node_ports_and_opens_its_policy() -> None:
