@@ -21,8 +21,8 @@ def main() -> None:
     """Serve one provider instance."""
     gc.disable()  # imports make nothing that is garbage: a tenth of the time to start
     import_lean()
-    from mlcluster.kubernetes_provider.door import Door
     from mlcluster.kubernetes_provider.faults import Faults
+    from mlcluster.kubernetes_provider.private_port import PrivatePort
     from mlcluster.kubernetes_provider.server import serve
     from mlcluster.kubernetes_provider.servicer import Provider
 
@@ -36,14 +36,14 @@ def main() -> None:
     provider = Provider()
     private = _private_directory()
     server, _ = serve(provider, Faults.from_environment(), f"unix:{private}/server")
-    door = Door(f"{private}/server")
+    listener = PrivatePort(f"{private}/server")
     gc.freeze()
     gc.enable()
-    sys.stdout.write(f"{door.port}\n")
+    sys.stdout.write(f"{listener.port}\n")
     sys.stdout.flush()
     while not ended.wait(_PARENT_SECONDS) and os.getppid() == parent:
         pass
-    door.close()
+    listener.close()
     server.stop(_CLOSE_SECONDS).wait()
     provider.close()
     shutil.rmtree(private, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The admission policy on RoleBindings: a team's admin may let in colleagues, and not everybody."""
+"""The admission policy on RoleBindings: an admin of a team lets in named users, and not all users of the cluster."""
 
 from mlcluster.plan.policy import Policy
 

@@ -173,7 +173,7 @@ def _owner_references(users: Mapping[str, str]) -> Policy:
 
 
 def _adoption(users: Mapping[str, str]) -> Policy:
-    """Return the policy that refuses a controlling owner to an object that is there, whoever sets it.
+    """Return the policy that refuses a controlling owner to an object that exists, from every user and controller.
 
     Kueue counts a bare pod, or one of a ReplicaSet, by itself, and those of a StatefulSet with the set. A controller
     adopts what its selector matches (controller_ref_manager.go), and the pod would be counted as a part of its owner.

@@ -39,14 +39,14 @@ def device_access(resources: list[str], users: Mapping[str, str]) -> Policy:
         validations=[
             (
                 f"variables.fresh.all(t, {containers}.all(c, !has(c.env) || !c.env.exists(e, {named})))",
-                f"a request for GPUs says which devices a container sees: leave {VISIBLE_DEVICES} out",
+                f"requests for GPUs decide which devices a container sees: leave {VISIBLE_DEVICES} out",
             ),
             (
                 (
                     f"variables.fresh.all(t, {containers}.all(c, !has(c.volumeMounts)"
                     f" || !c.volumeMounts.exists(m, m.mountPath.startsWith('{_MOUNTS}'))))"
                 ),
-                f"a request for GPUs says which devices a container sees: mount nothing below {_MOUNTS}",
+                f"requests for GPUs decide which devices a container sees: mount nothing below {_MOUNTS}",
             ),
             (
                 (
@@ -60,7 +60,7 @@ def device_access(resources: list[str], users: Mapping[str, str]) -> Policy:
                     "variables.fresh.all(t, !has(t.metadata) || !has(t.metadata.annotations)"
                     f" || !t.metadata.annotations.exists(k, k.contains('{_CDI}')))"
                 ),
-                f"a request for GPUs says which devices a container sees: leave annotations {_CDI}* out",
+                f"requests for GPUs decide which devices a container sees: leave annotations {_CDI}* out",
             ),
         ],
         match_conditions=NOT_KUEUE,

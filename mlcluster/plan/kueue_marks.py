@@ -1,7 +1,7 @@
 """The admission policy on Kueue's labels and annotations: a member sets those of a request, Kueue all others.
 
 Kueue 0.18.3 believes what they say. A pod with `pod-suspending-parent` is left to the controller that the annotation
-names and is counted by nobody until that controller comes; `prebuilt-workload-name` starts a Job on the quota of a
+names, and Kueue does not count it until that controller comes; `prebuilt-workload-name` starts a Job on the quota of a
 Workload that is there; a pod without `managed` is never evicted (jobs/pod/pod_webhook.go, jobframework/reconciler.go).
 """
 

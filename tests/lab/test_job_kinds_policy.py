@@ -214,7 +214,7 @@ def test_templates_are_bounded(team: Tenant) -> None:
     for name in ("jobset", "mpijob", "raycluster"):
         _refused_new(team, "may take at most 600 s", with_pod(name, {"terminationGracePeriodSeconds": 86_400}))
         _refused_new(team, "no node can hold this pod", with_pod(name, {"containers": [container(gpus=16)]}))
-        _refused_new(team, "a request for GPUs says", with_pod(name, {"containers": [visible]}))
+        _refused_new(team, "requests for GPUs decide", with_pod(name, {"containers": [visible]}))
     marked = {"labels": {"kueue.x-k8s.io/prebuilt-workload-name": "another"}}
     for make, _, _ in KINDS.values():
         made = make("wrong")

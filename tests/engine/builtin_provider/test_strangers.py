@@ -178,7 +178,7 @@ print(ended)
 
 
 @as_root
-def test_another_user_cannot_reach_the_socket_behind_the_door(provider: Started, tmp_path: Path) -> None:
+def test_another_user_cannot_reach_the_socket_behind_the_port(provider: Started, tmp_path: Path) -> None:
     (directory,) = tmp_path.iterdir()
     for parent in (tmp_path, *tmp_path.parents):
         if "pytest" in parent.name:

@@ -8,7 +8,7 @@ from tests.lab.attacks import as_member, refusal, refused
 from tests.lab.workloads import Tenant, container, controller, job, pod, pod_spec
 
 pytestmark = pytest.mark.lab
-WORDS = "a request for GPUs says which devices a container sees"
+WORDS = "requests for GPUs decide which devices a container sees"
 
 
 def _with(**more: Any) -> dict[str, Any]:

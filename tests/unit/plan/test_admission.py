@@ -41,7 +41,7 @@ EXPECTED: dict[str, tuple[str, set[str], set[str]]] = {
     ),
     "mlcluster-finalizers": ("leave it out", {"*"}, {"CREATE", "UPDATE"}),
     "mlcluster-disruption-budgets": ("must stay drainable", {"poddisruptionbudgets"}, {"CREATE", "UPDATE"}),
-    "mlcluster-device-access": ("a request for GPUs says", {"pods", "deployments"}, {"CREATE", "UPDATE"}),
+    "mlcluster-device-access": ("requests for GPUs decide", {"pods", "deployments"}, {"CREATE", "UPDATE"}),
     "mlcluster-pod-size": ("see docs/submit.md", {"pods", "deployments"}, {"CREATE", "UPDATE"}),
     "mlcluster-counted-as-used": (
         "the queue counts requests",

@@ -1,4 +1,4 @@
-"""Lets the engine in and other users of the machine out: a loopback port that relays to a private socket.
+"""A loopback port that only this user can use: it relays each connection to a Unix socket.
 
 The engine dials 127.0.0.1 and the port that a plugin prints, without credentials, so the port is open to each process
 of the machine. Here a connection is looked up by both of its ends before its first byte is read, and closed when
@@ -23,7 +23,7 @@ _CHUNK = 256 * 1024
 _LOOKS, _PAUSE = 3, 0.02  # the kernel may skip a row of a table that changes while it is read
 
 
-class Door:
+class PrivatePort:
     """Accepts connections of this user and relays each to the server; connections of other users are closed.
 
     Args:
@@ -34,10 +34,10 @@ class Door:
     def __init__(self, server: str, admits: Callable[[Address, Address], bool] | None = None) -> None:
         self._server = server
         self._admits = admits or is_of_this_user
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._listener = socket.create_server((LOOPBACK, 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._welcome, name="door", daemon=True).start()
+        threading.Thread(target=self._accept, name="private-port", daemon=True).start()
 
     def close(self) -> None:
         """Accept nothing more; open connections end with the server."""
@@ -45,7 +45,7 @@ class Door:
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
 
-    def _welcome(self) -> None:
+    def _accept(self) -> None:
         while True:
             try:
                 outside, _ = self._listener.accept()
@@ -54,9 +54,9 @@ class Door:
                     return
                 time.sleep(_PAUSE)  # no file descriptor is left, or the peer is gone already
                 continue
-            threading.Thread(target=self._judge, args=(outside,), name="door-judge", daemon=True).start()
+            threading.Thread(target=self._check, args=(outside,), name="private-port-check", daemon=True).start()
 
-    def _judge(self, outside: socket.socket) -> None:
+    def _check(self, outside: socket.socket) -> None:
         try:
             outside.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if not self._is_admitted(outside):
@@ -65,10 +65,10 @@ class Door:
             inside = socket.socket(socket.AF_UNIX)
             inside.connect(self._server)
         except OSError as error:
-            logging.getLogger(__name__).debug("a connection ended at the door: %s", error)
+            logging.getLogger(__name__).debug("a connection ended at the port: %s", error)
             outside.close()
             return
-        threading.Thread(target=_relay, args=(outside, inside), name="door-in", daemon=True).start()
+        threading.Thread(target=_relay, args=(outside, inside), name="port-in", daemon=True).start()
         _relay(inside, outside)
 
     def _is_admitted(self, outside: socket.socket) -> bool:
@@ -77,15 +77,15 @@ class Door:
             if self._admits(*ends):
                 return True
         except OSError as error:
-            self._tell(f"refused a connection, because this system does not tell which user made it: {error}")
+            self._log_once(f"refused a connection, because this system does not tell which user made it: {error}")
             return False
-        self._tell("refused a connection that another user of this machine made, or that ended at once")
+        self._log_once("refused a connection that another user of this machine made, or that ended at once")
         return False
 
-    def _tell(self, text: str) -> None:
+    def _log_once(self, text: str) -> None:
         """Log a sentence once: another user must not be able to fill the output of `up`."""
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._logged:
+            self._logged.add(text)
             logging.getLogger(__name__).error("the built-in provider %s", text)
 
 

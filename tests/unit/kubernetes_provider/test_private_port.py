@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.kubernetes_provider import door
-from mlcluster.kubernetes_provider.door import Address, Door, is_of_this_user, owner_of
+from mlcluster.kubernetes_provider import private_port
+from mlcluster.kubernetes_provider.private_port import Address, PrivatePort, is_of_this_user, owner_of
 
 pytestmark = pytest.mark.unit
 
@@ -26,7 +26,7 @@ WIDE = (
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """The server behind the door; its path is short, as a Unix socket's must be."""
+    """The server behind the port; its path is short, as a Unix socket's must be."""
     monkeypatch.chdir(tmp_path)
     with closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind("server")
@@ -35,11 +35,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.s
 
 
 @pytest.fixture
-def open_door(server: socket.socket) -> Iterator[Callable[..., Door]]:
-    made: list[Door] = []
+def open_port(server: socket.socket) -> Iterator[Callable[..., PrivatePort]]:
+    made: list[PrivatePort] = []
 
-    def make(admits: Callable[[Address, Address], bool] | None = None) -> Door:
-        made.append(Door("server", admits))
+    def make(admits: Callable[[Address, Address], bool] | None = None) -> PrivatePort:
+        made.append(PrivatePort("server", admits))
         return made[-1]
 
     yield make
@@ -81,7 +81,7 @@ def test_a_connection_of_this_user_is_told_from_the_kernel(family: socket.Addres
 
 def test_without_tables_of_the_kernel_the_parent_process_must_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on macOS. The parent of this process holds no such connection, so not even this user is admitted."""
-    monkeypatch.setattr(door, "_TABLES", (Path("/not/there"),))
+    monkeypatch.setattr(private_port, "_TABLES", (Path("/not/there"),))
     listening = closing(socket.create_server(("127.0.0.1", 0)))
     with listening as listener, closing(socket.create_connection(listener.getsockname())):
         accepted, peer = listener.accept()
@@ -91,7 +91,7 @@ def test_without_tables_of_the_kernel_the_parent_process_must_hold_it(monkeypatc
             assert is_of_this_user(peer, accepted.getsockname())
 
 
-def test_bytes_of_this_user_go_both_ways(open_door: Callable[..., Door], server: socket.socket) -> None:
+def test_bytes_of_this_user_go_both_ways(open_port: Callable[..., PrivatePort], server: socket.socket) -> None:
     sent, answer = os.urandom(3_000_000), os.urandom(2_000_000)
     got = bytearray()
 
@@ -104,7 +104,7 @@ def test_bytes_of_this_user_go_both_ways(open_door: Callable[..., Door], server:
 
     thread = threading.Thread(target=serve)
     thread.start()
-    with closing(socket.create_connection(("127.0.0.1", open_door().port))) as client:
+    with closing(socket.create_connection(("127.0.0.1", open_port().port))) as client:
         client.sendall(sent)
         back = bytearray()
         while data := client.recv(1 << 16):
@@ -115,7 +115,7 @@ def test_bytes_of_this_user_go_both_ways(open_door: Callable[..., Door], server:
 
 @pytest.mark.parametrize("trouble", [False, True])
 def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_are_told_once(
-    open_door: Callable[..., Door], server: socket.socket, caplog: pytest.LogCaptureFixture, *, trouble: bool
+    open_port: Callable[..., PrivatePort], server: socket.socket, caplog: pytest.LogCaptureFixture, *, trouble: bool
 ) -> None:
     def admits(client: Address, own: Address) -> bool:
         del client, own
@@ -124,7 +124,7 @@ def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_a
             raise OSError(message)
         return False
 
-    port = open_door(admits).port
+    port = open_port(admits).port
     for _ in range(5):
         with closing(socket.create_connection(("127.0.0.1", port))) as client, suppress(ConnectionError):
             client.sendall(b"forged")
@@ -136,8 +136,8 @@ def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_a
     assert [words in entry.message for entry in caplog.records] == [True]
 
 
-def test_a_closed_door_accepts_nothing(open_door: Callable[..., Door]) -> None:
-    closed = open_door()
+def test_a_closed_port_accepts_nothing(open_port: Callable[..., PrivatePort]) -> None:
+    closed = open_port()
     closed.close()
     with pytest.raises(ConnectionError):
         socket.create_connection(("127.0.0.1", closed.port))
