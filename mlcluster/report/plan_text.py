@@ -241,7 +241,6 @@ _LIMITS = {
     "services.loadbalancers": "load balancers",
     "count/ingresses.networking.k8s.io": "Ingresses",
     "count/jobs.batch": "Jobs",
-    "count/pods": "pods with finished ones",
     "count/persistentvolumeclaims": "volume claims",
     "requests.storage": "of storage",
     "count/deployments.apps": "of each other kind",
@@ -253,7 +252,8 @@ def _limits(console: Console, plan: Plan) -> None:
     """How many objects each team may store."""
     same: dict[str, list[str]] = {}
     for team in plan.teams:
-        told = ", ".join(f"{team.limits[key]} {what}" for key, what in _LIMITS.items() if key in team.limits)
+        counts = ", ".join(f"{team.limits[key]} {what}" for key, what in _LIMITS.items() if key in team.limits)
+        told = f"{counts}; pods end within {team.grace_period_seconds} s"
         same.setdefault(told, []).append(team.name)
     for told, teams in same.items():
         console.print(Text.assemble(("Limits      ", "bold"), f"{', '.join(teams)}: {told}"))
