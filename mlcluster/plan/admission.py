@@ -12,9 +12,11 @@ from mlcluster.plan import job_kinds, names
 from mlcluster.plan.access_policy import access_policy
 from mlcluster.plan.counting import counted_as_used, fixed_replicas
 from mlcluster.plan.device_access import device_access
+from mlcluster.plan.finished_work import finished_work
 from mlcluster.plan.held_work import GPU_NODES, NODE_NAME, RESOURCE_CLAIMS, held_work_policies
 from mlcluster.plan.kueue_marks import kueue_marks
 from mlcluster.plan.model import PlanObject, Pool
+from mlcluster.plan.pod_affinity import pod_affinity
 from mlcluster.plan.pod_size import pod_size
 from mlcluster.plan.policy import (
     CLUSTER_ADMIN,
@@ -30,7 +32,7 @@ from mlcluster.plan.policy import (
     tolerates_accelerator,
 )
 from mlcluster.plan.service_policy import service_policies
-from mlcluster.plan.termination import disruption_budgets, finalizers, grace_periods
+from mlcluster.plan.termination import copied_finalizers, disruption_budgets, finalizers, grace_periods
 from mlcluster.plan.volcano_policy import volcano_policy
 
 VARIABLE = "variables.podSpec"
@@ -61,7 +63,9 @@ def policy_objects(
     everywhere = [
         grace_periods(users),
         finalizers(),
+        copied_finalizers(users),
         disruption_budgets(),
+        pod_affinity(users),
         device_access(resources, users),
         pod_size(pools, users),
     ]
@@ -82,6 +86,7 @@ def _policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
         counted_as_used(),
         fixed_replicas(),
         *held_work_policies(resources, users),
+        *finished_work(users),
         *service_policies(users),
         access_policy(),
     ]

@@ -21,7 +21,8 @@ def counted_as_used() -> Policy:
     - Of an elastic job only the number of pods is compared, and only a gate in its template, which may be taken off,
       holds new ones back (workloadslicing, EnsureWorkloadSlices).
     - A StatefulSet is counted as it was made; of a change only the requests are compared, not the limits that become
-      requests (util/pod, ContainersShape).
+      requests, and not whether an init container becomes a sidecar, which adds to the others (util/pod,
+      ContainersShape). With other ordinals it starts new pods while those with the old ones end.
     - A limit without a request is counted as the LimitRange's default request (workload/resources.go,
       AdjustResources), while the API server makes the limit the request of the pod.
     """
@@ -42,7 +43,7 @@ def counted_as_used() -> Policy:
 def _counted() -> list[tuple[str, str]]:
     group = f"has(object.metadata.{{0}}) && '{POD_GROUP}' in object.metadata.{{0}}"
     elastic = f"has(object.metadata.annotations) && '{ELASTIC_JOB}' in object.metadata.annotations"
-    as_before = f"{_resources('object')} == {_resources('oldObject')}"
+    as_before = " && ".join(f"{part('object')} == {part('oldObject')}" for part in (_resources, _sidecars, _first))
     return [
         (
             f"object.kind != 'Pod' || !({group.format('labels')} || {group.format('annotations')})",
@@ -103,6 +104,17 @@ def _resources(subject: str) -> str:
         for part in ("requests", "limits")
     ]
     return f"[{', '.join(lists)}]"
+
+
+def _sidecars(subject: str) -> str:
+    """Which init containers of a template run beside the others."""
+    containers = f"{subject}.spec.template.spec.initContainers"
+    return f"(has({containers}) ? {containers}.map(c, has(c.restartPolicy)) : [])"
+
+
+def _first(subject: str) -> str:
+    """The number of the first pod of a StatefulSet."""
+    return f"(has({subject}.spec.ordinals) && has({subject}.spec.ordinals.start) ? {subject}.spec.ordinals.start : 0)"
 
 
 def requested(containers: str) -> str:

@@ -114,6 +114,13 @@ def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Polic
                 ),
                 "a Job that runs has been counted: to run more pods, submit one more Job",
             ),
+            (
+                f"{job_kinds.suspended('oldObject')} || !{job_kinds.suspended('object')}",
+                (
+                    "Kueue resumes at once what it has admitted, beside the pods that are still ending:"
+                    " to stop it, delete it and submit it anew"
+                ),
+            ),
         ],
         match_conditions=_members(users),
     )

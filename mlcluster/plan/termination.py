@@ -13,11 +13,14 @@ from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_var
 from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, Policy
 from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
-_FINALIZERS = (
-    ("Pod", "kueue.x-k8s.io/managed"),
-    ("PersistentVolumeClaim", "kubernetes.io/pvc-protection"),
+_PVC_PROTECTION = "(object.kind == 'PersistentVolumeClaim' && f == 'kubernetes.io/pvc-protection')"
+"""CEL: an admission plugin adds this finalizer `f` to a member's request, and a controller removes it."""
+
+_KUEUE = (
+    "(object.kind == 'Pod' && request.operation == 'CREATE' && f == 'kueue.x-k8s.io/managed'"
+    f" && !(has(namespaceObject.metadata.labels) && '{names.SCHEDULER}' in namespaceObject.metadata.labels))"
 )
-"""(kind, finalizer): an admission plugin or webhook adds it to a member's request, and a controller removes it."""
+"""CEL: Kueue's webhook adds this finalizer `f` to a pod that Kueue manages. Kueue ignores the pods of a Job."""
 
 _COLLECTOR = ("foregroundDeletion", "orphan")
 """The garbage collector removes these from objects of every kind."""
@@ -82,12 +85,14 @@ def _within(options: str) -> str:
 def finalizers() -> Policy:
     """Return the policy that refuses finalizers of members, on objects of every kind.
 
+    `copied_finalizers` refuses those that a controller would copy from a member's object.
+
     A controller that sets finalizers in teams' namespaces works in every namespace; the API server's own authorizer
     tells it from a member, who may write in the team's namespace only.
     """
     listed = "(has({0}.metadata.finalizers) ? {0}.metadata.finalizers : [])"
     old = f"(oldObject == null ? [] : {listed.format('oldObject')})"
-    known = " || ".join(f"(object.kind == '{kind}' && f == '{name}')" for kind, name in _FINALIZERS)
+    known = f"{_PVC_PROTECTION} || {_KUEUE}"
     everywhere = "authorizer.group(request.resource.group).resource(request.resource.resource).check('{0}').allowed()"
     every_kind: Manifest = {
         "apiGroups": ["*"],
@@ -111,6 +116,48 @@ def finalizers() -> Policy:
             ),
         ],
         match_conditions={},
+    )
+
+
+def copied_finalizers(users: Mapping[str, str]) -> Policy:
+    """Return the policy that refuses finalizers in the templates of pods, volume claims and Services.
+
+    The Job controller copies a template's finalizers to its pods (controller_utils.go, GetPodFromTemplate), the
+    StatefulSet controller to its volume claims, and KubeRay to its pods and to the Service of the head.
+
+    Args:
+        users: component of the plan that makes things for teams -> the user that its controller is.
+    """
+    kinds = job_kinds.kinds_of(users)
+    free = "!has({0}.metadata) || !has({0}.metadata.finalizers)"
+    spec, cluster = "dyn(object.spec)", "dyn(object.spec).rayClusterSpec"
+    ray = f"object.kind == 'RayCluster' ? [{spec}] : (object.kind == 'RayJob' && has({cluster}) ? [{cluster}] : [])"
+    head = "r.headGroupSpec"
+    instead = "a finalizer that no controller removes keeps the object and its namespace for ever: leave it out"
+    validations = [
+        (f"object.kind == 'Pod' || variables.fresh.all(t, {free.format('t')})", f"in a template too, {instead}"),
+        (
+            (
+                f"object.kind != 'StatefulSet' || !has({spec}.volumeClaimTemplates)"
+                f" || {spec}.volumeClaimTemplates.all(c, {free.format('c')})"
+            ),
+            f"in the template of a volume claim too, {instead}",
+        ),
+    ]
+    if any(kind.component == "kuberay-operator" for kind in kinds):
+        validations.append(
+            (
+                f"({ray}).all(r, !has({head}.headService) || ({free.format(f'{head}.headService')}))",
+                f"in the Service of a head too, {instead}",
+            )
+        )
+    return Policy(
+        name="mlcluster-copied-finalizers",
+        scheduler="",
+        rules=template_rules(kinds),
+        variables=template_variables(kinds),
+        validations=validations,
+        match_conditions=NOT_KUEUE,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlcluster.kube.errors import ApiError
-from tests.lab.test_jobs import TEAM, Cluster, job_set, mpi_job, ray_cluster, train_job
+from tests.lab.test_jobs import TEAM, Cluster, job_set, mpi_job, ray_cluster, ray_job, train_job
 from tests.lab.workloads import KUEUE, Tenant, container, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
@@ -188,7 +188,7 @@ def test_templates_are_looked_into(team: Tenant) -> None:
     elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
     _refused_new(team, "elastic jobs grow", elastic)
     urgent = mpi_job("urgent")
-    urgent["spec"]["runPolicy"] = {"schedulingPolicy": {"priorityClass": "system-cluster-critical"}}
+    urgent["spec"]["runPolicy"] |= {"schedulingPolicy": {"priorityClass": "system-cluster-critical"}}
     _refused_new(team, "is not a tier of this team", urgent)
     limited = mpi_job("limited")
     worker = limited["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
@@ -202,12 +202,7 @@ def test_templates_are_bounded(team: Tenant) -> None:
 
     def with_pod(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         made = KINDS[name][0]("wrong")
-        template = {
-            "jobset": lambda: made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"],
-            "mpijob": lambda: made["spec"]["mpiReplicaSpecs"]["Worker"]["template"],
-            "raycluster": lambda: made["spec"]["workerGroupSpecs"][0]["template"],
-        }[name]()
-        template["spec"] |= spec
+        _template(made, name)["spec"] |= spec
         return made
 
     visible = {**container(gpus=8), "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
@@ -220,6 +215,91 @@ def test_templates_are_bounded(team: Tenant) -> None:
         made = make("wrong")
         made["metadata"] |= marked
         _refused_new(team, "only Kueue sets labels and annotations", made)
+
+
+@pytest.mark.parametrize("policy", ["None", "Never"])
+def test_workers_end_with_their_launcher(team: Tenant, policy: str) -> None:
+    """Kueue gives the quota back when the launcher has ended: 16 GPUs on nodes, 0 counted."""
+    made = mpi_job("kept")
+    made["spec"]["runPolicy"] = {"cleanPodPolicy": policy}
+    _refused_new(team, "set runPolicy.cleanPodPolicy to Running", made)
+
+
+def test_a_ray_cluster_ends_with_its_job(team: Tenant) -> None:
+    """Kueue gives the quota back when the job has ended: 16 GPUs on nodes for a day, 0 counted."""
+    made = ray_job("kept")
+    made["spec"] |= {"activeDeadlineSeconds": 8, "ttlSecondsAfterFinished": 86_400}
+    _refused_new(team, "keeps its cluster for at most 600 s after it has finished", made)
+    made["spec"] |= {"ttlSecondsAfterFinished": 0, "deletionStrategy": {"onSuccess": {"policy": "DeleteNone"}}}
+    made["spec"]["deletionStrategy"]["onFailure"] = {"policy": "DeleteNone"}
+    _refused_new(team, "leave deletionStrategy out", made)
+
+
+@pytest.mark.parametrize("name", ["jobset", "mpijob", "raycluster"])
+def test_finalizers_and_foreign_affinity_are_refused_in_templates(team: Tenant, name: str) -> None:
+    """KubeRay and others copy the finalizers of a template to their pods, where no controller removes them."""
+    made = KINDS[name][0]("wrong")
+    template = _template(made, name)
+    template["metadata"] = {"finalizers": ["example.test/never"]}
+    _refused_new(team, "keeps the object and its namespace for ever", made)
+    del template["metadata"]
+    term = {"labelSelector": {}, "topologyKey": "kubernetes.io/os", "namespaceSelector": {}}
+    template["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    _refused_new(team, "keep pods of other teams from nodes", made)
+
+
+def _template(made: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a pod template of an object."""
+    spec = made["spec"]
+    template: dict[str, Any] = {
+        "jobset": lambda: spec["replicatedJobs"][0]["template"]["spec"]["template"],
+        "mpijob": lambda: spec["mpiReplicaSpecs"]["Worker"]["template"],
+        "raycluster": lambda: spec["workerGroupSpecs"][0]["template"],
+    }[name]()
+    return template
+
+
+def test_the_service_of_a_ray_head_has_no_finalizer(team: Tenant) -> None:
+    service = {"metadata": {"name": "head", "finalizers": ["example.test/never"]}, "spec": {}}
+    made = ray_cluster("wrong")
+    made["spec"]["headGroupSpec"]["headService"] = service
+    _refused_new(team, "in the Service of a head too", made)
+    inside = ray_job("wrong")
+    inside["spec"]["rayClusterSpec"]["headGroupSpec"]["headService"] = service
+    _refused_new(team, "in the Service of a head too", inside)
+
+
+def test_no_other_version_of_a_kind_passes(team: Tenant) -> None:
+    """The API server converts requests for ray.io/v1alpha1 before policies and webhooks look at them."""
+    older = {**ray_cluster("older"), "apiVersion": "ray.io/v1alpha1"}
+    older["spec"]["workerGroupSpecs"][0]["template"]["spec"]["nodeName"] = "train-0"
+    _refused_new(team, "may not name its node", older)
+    resumed = {"spec": {"suspend": False}}
+    _refused(team, "only Kueue resumes", "PATCH", "ray.io/v1alpha1", "rayclusters/raycluster-waits", resumed)
+
+
+def test_autoscaling_is_refused_when_a_ray_cluster_is_made(team: Tenant) -> None:
+    made = ray_cluster("wrong")
+    made["spec"]["enableInTreeAutoscaling"] = True
+    _refused_new(team, "elastic job", made)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "place"),
+    [
+        ("ray.io/v1", "rayservices"),
+        ("ray.io/v1", "raycronjobs"),
+        ("ray.io/v1", "rayclusters/x/status"),
+        ("ray.io/v1", "rayjobs/x/status"),
+        ("kubeflow.org/v2beta1", "mpijobs/x/status"),
+        ("jobset.x-k8s.io/v1alpha2", "jobsets/x/status"),
+        ("trainer.kubeflow.org/v1alpha1", "trainjobs/x/status"),
+    ],
+)
+def test_no_right_to_status_or_to_kinds_without_a_queue(team: Tenant, api_version: str, place: str) -> None:
+    """A forged status would tell Kueue that work has ended, while its pods run on."""
+    method = "PATCH" if "/" in place else "POST"
+    _refused(team, "forbidden", method, api_version, place, {"status": {}})
 
 
 def test_amounts_may_be_numbers(team: Tenant) -> None:

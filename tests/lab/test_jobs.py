@@ -20,6 +20,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.lab.lab import Lab
+from mlcluster.lab.stages import RUN_FOR
 from tests.lab.workloads import KUEUE, Tenant, container, environment, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
@@ -63,7 +64,8 @@ def mpi_job(name: str) -> dict[str, Any]:
         "Launcher": {"replicas": 1, "template": {"spec": pod_spec()}},
         "Worker": {"replicas": 2, "template": {"spec": pod_spec(gpus=8)}},
     }
-    return thing("kubeflow.org/v2beta1", "MPIJob", name, {"slotsPerWorker": 8, "mpiReplicaSpecs": replicas})
+    ends = {"runPolicy": {"cleanPodPolicy": "Running"}}
+    return thing("kubeflow.org/v2beta1", "MPIJob", name, {**ends, "slotsPerWorker": 8, "mpiReplicaSpecs": replicas})
 
 
 def ray_cluster(name: str) -> dict[str, Any]:
@@ -195,6 +197,28 @@ def test_one_runs_within_the_guarantee_and_the_next_one_waits(cluster: Cluster, 
     wait_for(f"the pods of {two}", lambda: len(cluster.running(two)) == kind.pods)
     cluster.delete(second)
     wait_for(f"the end of {two}", lambda: not team.pods() and not cluster.kube.list(KUEUE, "Workload", TEAM))
+
+
+def test_workers_of_an_mpi_job_end_with_its_launcher(cluster: Cluster) -> None:
+    """The MPI operator's own default leaves them running, and Kueue has given the quota back."""
+    made = mpi_job("ends")
+    made["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["metadata"] = {"annotations": {RUN_FOR: "3s"}}
+    cluster.team.submit(made)
+    wait_for("its workers", lambda: len([place for place in cluster.running("ends") if "train-" in place]) == 2)
+    wait_for("their end", lambda: not cluster.running("ends"))
+    cluster.delete(made)
+    wait_for("its end", lambda: not cluster.team.pods() and not cluster.kube.list(KUEUE, "Workload", TEAM))
+
+
+def test_a_fault_tolerant_ray_cluster_is_deleted(cluster: Cluster) -> None:
+    """KubeRay would keep it until a Job has emptied its Redis, and Kueue suspends that Job for ever."""
+    made = ray_cluster("tolerant")
+    made["spec"]["gcsFaultToleranceOptions"] = {"redisAddress": "redis.example.test:6379"}
+    cluster.team.submit(made)
+    wait_for("its pods", lambda: len(cluster.running("tolerant")) == 3)
+    cluster.delete(made)
+    wait_for("its end", lambda: cluster.kube.get_object("ray.io/v1", "RayCluster", "tolerant", TEAM) is None)
+    wait_for("the end of its pods", lambda: not cluster.team.pods())
 
 
 def test_webhooks_refuse_what_is_wrong(cluster: Cluster) -> None:

@@ -11,6 +11,10 @@ from mlcluster.plan.model import Manifest, PlanPod
 NAME = "kuberay-operator"
 DEFINITIONS = tuple(f"{kind}.ray.io" for kind in ("rayclusters", "rayjobs", "rayservices"))
 REQUESTS = {"cpu": "100m", "memory": "512Mi"}
+_ENVIRONMENT = [{"name": "ENABLE_GCS_FT_REDIS_CLEANUP", "value": "false"}]
+"""With the cleanup KubeRay keeps a deleted RayCluster with `gcsFaultToleranceOptions` until a Job has emptied its
+Redis. Kueue suspends that Job for ever, and so the RayCluster and its namespace would never end.
+"""
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -27,6 +31,7 @@ def contribute(context: ComponentContext) -> Contribution:
         "tolerations": controller_tolerations(context),
         "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
         "batchScheduler": {"name": ""},
+        "env": _ENVIRONMENT,
     }
     return Contribution(
         releases=(chart_release(context, NAME, values, definitions=DEFINITIONS),),
