@@ -3,6 +3,7 @@
 `GROUPS` says which files share a cluster, and so a worker.
 """
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> object:
     """Keep each group on one worker."""
     return GROUPS.scheduler(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hangups() -> Iterator[None]:
+    """SIGHUP ends what tests start, also under `nohup`, which has its children ignore it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session")
