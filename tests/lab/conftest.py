@@ -72,11 +72,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> object:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _hangups() -> Iterator[None]:
-    """SIGHUP ends what tests start, also under `nohup`, which has its children ignore it."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def _signals() -> Iterator[None]:
+    """SIGHUP and SIGINT end what tests start, also under `nohup` and in the background, where children ignore them."""
+    handlers: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
