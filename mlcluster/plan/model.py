@@ -262,11 +262,12 @@ class PlanPod:
     Attributes:
         owner: id of the release or object that creates them.
         name: of the workload; "" for the release's own name.
-        replicas: pods of a Deployment or StatefulSet.
+        replicas: pods of a Deployment or StatefulSet, or parallel ones of a Job (a Helm hook).
+        apart: no two of its replicas share a node (required anti-affinity on kubernetes.io/hostname).
     """
 
     owner: str
-    kind: Literal["Deployment", "DaemonSet", "StatefulSet"]
+    kind: Literal["Deployment", "DaemonSet", "StatefulSet", "Job"]
     namespace: str
     node_selector: Mapping[str, str]
     tolerations: tuple[Mapping[str, str], ...]
@@ -277,6 +278,7 @@ class PlanPod:
     spec_path: str
     name: str = ""
     replicas: int = 1
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,8 @@ def deployment_pod(  # noqa: PLR0913 -- the shape of a pod
     tolerations: Iterable[Toleration] | None = None,
     priority_class: str = "system-cluster-critical",
     replicas: int = 1,
-    kind: Literal["Deployment", "StatefulSet"] = "Deployment",
+    apart: bool = False,
+    kind: Literal["Deployment", "StatefulSet", "Job"] = "Deployment",
     node_selector: Mapping[str, str] | None = None,
 ) -> PlanPod:
     """The pod of a controller; arguments as for `daemon_set_pods`, tolerations by default what the system pool has."""
@@ -141,6 +142,7 @@ def deployment_pod(  # noqa: PLR0913 -- the shape of a pod
         spec_path=spec_path,
         name=name,
         replicas=replicas,
+        apart=apart,
     )
 
 

@@ -48,7 +48,7 @@ def stand_in_pods(
     made: dict[str, list[PlanObject]] = {}
     seen: set[tuple[str, str]] = set()
     for pod in pods:
-        if pod.owner not in simulated:
+        if pod.owner not in simulated or pod.kind == "Job":  # a hook of Helm, which does not run here
             continue
         base = pod.name or simulated[pod.owner].name
         pool = pod.node_selector.get(names.POOL, "") if pod.kind == "DaemonSet" else ""
@@ -83,6 +83,7 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
             "nodeSelector": dict(pod.node_selector),
             "tolerations": [dict(one) for one in pod.tolerations],
             "priorityClassName": pod.priority_class,
+            "affinity": _apart(labels) if pod.apart else {},
         },
     }
     spec: Manifest = {"selector": {"matchLabels": labels}, "template": _present(template)}
@@ -100,6 +101,12 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
         annotations={SIMULATED: "true"},
         spec_path=pod.spec_path,
     )
+
+
+def _apart(labels: dict[str, str]) -> Manifest:
+    """No two pods with these labels on one node."""
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def _present(template: Manifest) -> Manifest:
