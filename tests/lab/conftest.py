@@ -48,6 +48,7 @@ GROUPS = Groups(
     longest_first=(
         "the example",
         "test_eks.py",
+        "test_guarantees.py",
         "job kinds",
         "interruptions",
         "test_lab_lifecycle.py",
