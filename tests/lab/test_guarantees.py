@@ -6,6 +6,7 @@ its components, its policies, queues and teams. The real scheduler and Kueue do 
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -25,8 +26,8 @@ from mlcluster.rules import findings
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.load import parse
 from mlcluster.spec.targets import LocalTarget
-from tests.guaranteed import guaranteed_work, job, random_spec
-from tests.lab.workloads import wait_for
+from tests.guaranteed import Work, guaranteed_work, job, random_spec
+from tests.lab.workloads import condition, wait_for
 from tests.specs import SYSTEM, checked, cluster
 
 pytestmark = pytest.mark.lab
@@ -155,6 +156,13 @@ def _make(kube: Kube, plan: Plan, stand_ins: list[Manifest], nodes: list[Manifes
     objects = [entry.manifest for kind in IN_ORDER for entry in plan.objects if entry.manifest["kind"] == kind]
     for made in (*objects, *stand_ins):
         kube.apply(made)
+    wait_for("the queues of all teams", lambda: all(_is_active(kube, team.namespace) for team in plan.teams))
+
+
+def _is_active(kube: Kube, namespace: str) -> bool:
+    """Whether Kueue knows the team's queue: jobs made before would get none."""
+    queue = kube.get_object(KUEUE, "LocalQueue", "default", namespace)
+    return condition(queue, "Active").get("status") == "True"
 
 
 def _not_ending(kube: Kube, namespace: str) -> bool:
@@ -174,10 +182,10 @@ def _bound(kube: Kube, what: str, count: int) -> None:
     except AssertionError as error:
         pods = kube.list("v1", "Pod")
         messages = [
-            f"{entry['metadata']['namespace']}/{entry['metadata']['name']}: {condition.get('message', '')}"
+            f"{entry['metadata']['namespace']}/{entry['metadata']['name']}: {said.get('message', '')}"
             for entry in (*pods, *kube.list(KUEUE, "Workload"))
-            for condition in (entry.get("status") or {}).get("conditions") or []
-            if condition["status"] == "False"
+            for said in (entry.get("status") or {}).get("conditions") or []
+            if said["status"] == "False"
         ]
         raise AssertionError(f"{error}; {len(pods)} of {count} pods; " + "; ".join(messages[:20])) from None
 
@@ -210,3 +218,27 @@ def test_the_generator_reaches_what_it_should() -> None:
     assert sharing == {"whole", "mig", "timeSlicing", "mps"}
     assert any("topologyName" in entry.manifest["spec"] for plan in few for entry in plan.objects
                if entry.manifest["kind"] == "ResourceFlavor")  # fmt: skip
+
+
+def test_with_topology_a_whole_node_is_taken_back_from_borrowers(kube: Kube) -> None:
+    """Quota alone does not see that small borrowed pods stand on every node (docs/tenancy.md)."""
+    pool = {"name": "places", "instanceType": "m7i.xlarge", "maxSize": 2, "topology": "auto"}
+    teams = [{"name": "owner", "guarantee": {"places": {"nodes": 2}}}, {"name": "guest", "borrow": "all"}]
+    spec = checked(cluster(pool, teams=teams))
+    plan = build(spec)
+    nodes = [node.inputs for node in simulated_nodes("atlas", LocalTarget(kind="local"), plan.pools)]
+    try:
+        _make(kube, plan, [], nodes)
+        small = Work("guest", plan.pools[0], 1, {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "1Gi"})
+        for number, node in enumerate(nodes):
+            made = job(small, number)
+            made["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/hostname"] = node["metadata"]["name"]
+            kube.create(made)
+        _bound(kube, "borrowed pods on both nodes", 2)
+        (whole,) = guaranteed_work(spec, plan)
+        kube.create(job(replace(whole, count=1), 9))
+        wait_for(
+            "the owner's pod", lambda: [pod for pod in kube.list("v1", "Pod", "owner") if pod["spec"].get("nodeName")]
+        )
+    finally:
+        _clear(kube, plan, [], nodes)
