@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.model import Pool
-from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_variables
+from mlcluster.plan.pod_templates import template_policy, template_variables
 from mlcluster.plan.policy import Policy
 from mlcluster.plan.quantities import canonical, ordered, unit
 
@@ -32,10 +32,19 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
     resources = ordered({name for pool in pools for name in pool.usable if name != _UNCOUNTED})
     holding = "; a node holds ' + variables.nodes"
     listed = "variables.mine.map(p, variables.described[p]).join('; ')"
-    return Policy(
-        name="mlcluster-pod-size",
-        scheduler="",
-        rules=template_rules(kinds),
+    return template_policy(
+        "mlcluster-pod-size",
+        kinds,
+        [
+            (
+                "variables.fits.all(f, f.size() == 0 || f.exists(held, held))",
+                f"'no node can hold this pod: ask for less in each pod, and for more pods{holding}",
+            ),
+            (
+                f"'{names.SCHEDULER}' in namespaceObject.metadata.labels || variables.fits.all(f, f.all(held, held))",
+                f"'Kueue may choose a pool with too small nodes: choose another by its label in nodeSelector{holding}",
+            ),
+        ],
         variables={
             **template_variables(kinds),
             **_tables(pools, resources),
@@ -48,17 +57,6 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
             # For each template, of each pool that Kueue may choose for it: whether a node holds such a pod.
             "fits": f"variables.fresh.map(t, [{_asked()}].map(asked, {_fitting(pools, resources)})[0])",
         },
-        validations=[
-            (
-                "variables.fits.all(f, f.size() == 0 || f.exists(held, held))",
-                f"'no node can hold this pod: ask for less in each pod, and for more pods{holding}",
-            ),
-            (
-                f"'{names.SCHEDULER}' in namespaceObject.metadata.labels || variables.fits.all(f, f.all(held, held))",
-                f"'Kueue may choose a pool with too small nodes: choose another by its label in nodeSelector{holding}",
-            ),
-        ],
-        match_conditions=NOT_KUEUE,
     )
 
 

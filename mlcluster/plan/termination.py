@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_variables
+from mlcluster.plan.pod_templates import template_policy, template_variables
 from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, Policy
 from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
@@ -40,23 +40,10 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
     own = "int(request.options.gracePeriodSeconds) <= int(dyn(oldObject).spec.terminationGracePeriodSeconds)"
     evicts_everywhere = "authorizer.group('').resource('pods').subresource('eviction').check('create').allowed()"
     advice = "' s: checkpoint earlier, or ask for teams[].limits.gracePeriodSeconds in the spec'"
-    return Policy(
-        name="mlcluster-grace-periods",
-        scheduler="",
-        rules=[
-            *template_rules(kinds),
-            {**pods, "resources": ["pods"], "operations": ["DELETE"]},
-            {**pods, "resources": ["pods/eviction"], "operations": ["CREATE"]},
-        ],
-        variables={
-            "most": (
-                f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in"
-                f" namespaceObject.metadata.annotations ? int(namespaceObject.metadata.annotations"
-                f"['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
-            ),
-            **{name: f"{creates} ? ({cel}) : []" for name, cel in template_variables(kinds).items()},
-        },
-        validations=[
+    return template_policy(
+        "mlcluster-grace-periods",
+        kinds,
+        [
             (
                 f"variables.fresh.all(t, ({period}) <= variables.most)",
                 f"'a pod of this team may take at most ' + string(variables.most) + {advice}",
@@ -73,7 +60,18 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
                 f"'the grace period of an eviction is at most ' + string(variables.most) + {advice}",
             ),
         ],
-        match_conditions=NOT_KUEUE,
+        variables={
+            "most": (
+                f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in"
+                f" namespaceObject.metadata.annotations ? int(namespaceObject.metadata.annotations"
+                f"['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
+            ),
+            **{name: f"{creates} ? ({cel}) : []" for name, cel in template_variables(kinds).items()},
+        },
+        rules=[
+            {**pods, "resources": ["pods"], "operations": ["DELETE"]},
+            {**pods, "resources": ["pods/eviction"], "operations": ["CREATE"]},
+        ],
     )
 
 
@@ -151,14 +149,7 @@ def copied_finalizers(users: Mapping[str, str]) -> Policy:
                 f"in the Service of a head too, {instead}",
             )
         )
-    return Policy(
-        name="mlcluster-copied-finalizers",
-        scheduler="",
-        rules=template_rules(kinds),
-        variables=template_variables(kinds),
-        validations=validations,
-        match_conditions=NOT_KUEUE,
-    )
+    return template_policy("mlcluster-copied-finalizers", kinds, validations)
 
 
 def disruption_budgets() -> Policy:
