@@ -16,6 +16,7 @@ from mlcluster.plan.finished_work import finished_work
 from mlcluster.plan.held_work import GPU_NODES, NODE_NAME, RESOURCE_CLAIMS, held_work_policies
 from mlcluster.plan.kueue_marks import kueue_marks
 from mlcluster.plan.model import PlanObject, Pool
+from mlcluster.plan.objects import RBAC_GROUP
 from mlcluster.plan.pod_affinity import pod_affinity
 from mlcluster.plan.pod_size import pod_size
 from mlcluster.plan.policy import (
@@ -273,7 +274,7 @@ def _team_boundaries() -> Policy:
     boundaries = [
         {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["resourcequotas", "limitranges"]},
         {"apiGroups": ["networking.k8s.io"], "apiVersions": ["v1"], "resources": ["networkpolicies"]},
-        {"apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"], "resources": ["rolebindings"]},
+        {"apiGroups": [RBAC_GROUP], "apiVersions": ["v1"], "resources": ["rolebindings"]},
         {"apiGroups": ["kueue.x-k8s.io"], "apiVersions": ["v1beta2"], "resources": ["localqueues"]},
     ]
     ours = (

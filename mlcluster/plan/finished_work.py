@@ -6,9 +6,8 @@ workers running by default, and KubeRay keeps the RayCluster for as long as the 
 
 from collections.abc import Mapping
 
-from mlcluster.plan import job_kinds, names
-from mlcluster.plan.policy import Policy
-from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
+from mlcluster.plan import job_kinds
+from mlcluster.plan.policy import MOST_SECONDS, Policy
 
 _SPEC = "dyn(object.spec)"
 
@@ -24,15 +23,11 @@ def finished_work(users: Mapping[str, str]) -> list[Policy]:
         return []
     run = f"{_SPEC}.runPolicy"
     later = f"{_SPEC}.ttlSecondsAfterFinished"
-    most = (
-        f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in namespaceObject.metadata.annotations"
-        f" ? int(namespaceObject.metadata.annotations['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
-    )
     return [
         Policy(
             name="mlcluster-finished-work",
             rules=job_kinds.rules(kinds, "CREATE"),
-            variables={"most": most},
+            variables={"most": MOST_SECONDS},
             validations=[
                 (
                     (

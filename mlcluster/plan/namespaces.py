@@ -5,7 +5,7 @@ from mlcluster.plan.bounds import default_requests
 from mlcluster.plan.limits import closed_limits
 from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
 from mlcluster.plan.network import network_policy
-from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, cluster_role_ref, make
 from mlcluster.plan.quantities import canonical
 from mlcluster.spec.teams import Members, Team
 
@@ -91,11 +91,8 @@ def _subjects(team: str, role: str, who: Members) -> list[Manifest]:
     subjects = [{"kind": "Group", "name": name} for name in groups] + [
         {"kind": "User", "name": name} for name in who.users
     ]
-    return [{"apiGroup": "rbac.authorization.k8s.io", **subject} for subject in subjects]
+    return [{"apiGroup": RBAC_GROUP, **subject} for subject in subjects]
 
 
 def _binding(role: str, subjects: list[Manifest]) -> Manifest:
-    return {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": subjects,
-    }
+    return {"roleRef": cluster_role_ref(role), "subjects": subjects}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.model import Pool
 from mlcluster.plan.pod_templates import template_policy, template_variables
-from mlcluster.plan.policy import Policy
+from mlcluster.plan.policy import Policy, of_namespace
 from mlcluster.plan.quantities import canonical, ordered, unit
 
 _UNCOUNTED = "pods"
@@ -48,10 +48,7 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
         variables={
             **template_variables(kinds),
             **_tables(pools, resources),
-            "shares": (
-                f"has(namespaceObject.metadata.annotations) && '{names.POOLS}' in namespaceObject.metadata.annotations"
-                f" ? namespaceObject.metadata.annotations['{names.POOLS}'].split(',') : variables.names"
-            ),
+            "shares": of_namespace(names.POOLS, "variables.names"),
             "mine": f"{list(range(len(pools)))}.filter(p, variables.names[p] in variables.shares)",
             "nodes": f"{listed}.size() <= {_LONGEST} ? {listed} : {listed}.substring(0, {_LONGEST}) + ' ...'",
             # For each template, of each pool that Kueue may choose for it: whether a node holds such a pod.

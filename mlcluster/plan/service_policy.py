@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mlcluster.plan import names
-from mlcluster.plan.policy import Policy
+from mlcluster.plan.policy import Policy, may_everywhere, of_namespace
 
 INSTEAD = "use type ClusterIP, and kubectl port-forward from outside the cluster"
 
@@ -48,10 +48,7 @@ def _services(users: Mapping[str, str]) -> Policy:
                 "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).externalIPs)"
                 " ? dyn(oldObject.spec).externalIPs : []"
             ),
-            "closed": (
-                f"has(namespaceObject.metadata.annotations) && '{names.CLOSED}' in namespaceObject.metadata.annotations"
-                f" ? namespaceObject.metadata.annotations['{names.CLOSED}'].split(',') : []"
-            ),
+            "closed": of_namespace(names.CLOSED, "[]"),
         },
         validations=[
             (
@@ -93,13 +90,14 @@ def _events() -> Policy:
 
     An Event may hold more than 1 MiB, lives for an hour, and ResourceQuota does not count it: a member could fill etcd.
     """
-    everywhere = "authorizer.group('{0}').resource('events').check('create').allowed()"
+    groups = ("", "events.k8s.io")
+    everywhere = " || ".join(may_everywhere("create", f"'{group}'", "'events'") for group in groups)
     return Policy(
         name="mlcluster-events",
         scheduler="",
         rules=[
             {
-                "apiGroups": ["", "events.k8s.io"],
+                "apiGroups": list(groups),
                 "apiVersions": ["v1"],
                 "resources": ["events"],
                 "operations": ["CREATE", "UPDATE"],
@@ -108,7 +106,7 @@ def _events() -> Policy:
         variables={},
         validations=[
             (
-                f"{everywhere.format('')} || {everywhere.format('events.k8s.io')}",
+                everywhere,
                 "only controllers write Events: no quota counts them; write to the log of your pod instead",
             )
         ],

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.pod_templates import template_policy, template_variables
-from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, Policy
-from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
+from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, MOST_SECONDS, Policy, may_everywhere
 
 _PVC_PROTECTION = "(object.kind == 'PersistentVolumeClaim' && f == 'kubernetes.io/pvc-protection')"
 """CEL: an admission plugin adds this finalizer `f` to a member's request, and a controller removes it."""
@@ -38,7 +37,7 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
     creates = "(request.operation != 'DELETE' && object.kind != 'Eviction')"
     # The API server fills in the pod's own period where a deletion names none (BeforeDelete), also for controllers.
     own = "int(request.options.gracePeriodSeconds) <= int(dyn(oldObject).spec.terminationGracePeriodSeconds)"
-    evicts_everywhere = "authorizer.group('').resource('pods').subresource('eviction').check('create').allowed()"
+    evicts_everywhere = may_everywhere("create", "''", "'pods'", subresource="eviction")
     advice = "' s: checkpoint earlier, or ask for teams[].limits.gracePeriodSeconds in the spec'"
     return template_policy(
         "mlcluster-grace-periods",
@@ -61,11 +60,7 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
             ),
         ],
         variables={
-            "most": (
-                f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in"
-                f" namespaceObject.metadata.annotations ? int(namespaceObject.metadata.annotations"
-                f"['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
-            ),
+            "most": MOST_SECONDS,
             **{name: f"{creates} ? ({cel}) : []" for name, cel in template_variables(kinds).items()},
         },
         rules=[
@@ -91,7 +86,9 @@ def finalizers() -> Policy:
     listed = "(has({0}.metadata.finalizers) ? {0}.metadata.finalizers : [])"
     old = f"(oldObject == null ? [] : {listed.format('oldObject')})"
     known = f"{_PVC_PROTECTION} || {_KUEUE}"
-    everywhere = "authorizer.group(request.resource.group).resource(request.resource.resource).check('{0}').allowed()"
+    everywhere = " || ".join(
+        may_everywhere(verb, "request.resource.group", "request.resource.resource") for verb in ("update", "patch")
+    )
     every_kind: Manifest = {
         "apiGroups": ["*"],
         "apiVersions": ["*"],
@@ -106,10 +103,7 @@ def finalizers() -> Policy:
         variables={"added": f"{listed.format('object')}.filter(f, !(f in {old}) && !({known}))"},
         validations=[
             (
-                (
-                    f"variables.added.all(f, f in {list(_COLLECTOR)!r}) || {CONTROLLERS}"
-                    f" || {everywhere.format('update')} || {everywhere.format('patch')}"
-                ),
+                f"variables.added.all(f, f in {list(_COLLECTOR)!r}) || {CONTROLLERS} || {everywhere}",
                 "a finalizer that no controller removes keeps the object and its namespace for ever: leave it out",
             ),
         ],

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import PlanObject
-from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, READ, make
 
-READ = ["get", "list", "watch"]
 WRITE = ["create", "delete", "deletecollection", "patch", "update"]
-_TO = "rbac.authorization.k8s.io/aggregate-to-"
+_TO = f"{RBAC_GROUP}/aggregate-to-"
 
 
 def member_roles(
