@@ -47,6 +47,9 @@ _WEBHOOK_SETS = (
 )
 """(kind, key, value): Kueue's webhooks add it to the request of a member before the policy sees the request."""
 
+_KEPT = "variables.oldMarks.exists(o, k in o && o[k] == m[k])"
+"""CEL, of a key `k` of a map `m`: the object had it with the same value."""
+
 
 def kueue_marks(users: Mapping[str, str]) -> Policy:
     """Return the policy.
@@ -55,12 +58,6 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
         users: component of the plan that makes things for teams -> the user that its controller is.
     """
     kinds = job_kinds.kinds_of(users)
-    of_webhook = " || ".join(
-        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')" for kind, key, value in _WEBHOOK_SETS
-    )
-    free = f"!k.contains('{DOMAIN}') || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
-    kept = "variables.oldMarks.exists(o, k in o && o[k] == m[k])"
-    may_change = f"!k.contains('{DOMAIN}') || k == '{names.WORKLOAD_PRIORITY}'"
     return Policy(
         name="mlcluster-kueue-marks",
         rules=[*WORKLOAD_RULES, *job_kinds.rules(kinds, "CREATE", "UPDATE")],
@@ -72,28 +69,38 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
                 f"({CONTROLLERS} && object.kind != 'Job') || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)}"
             ),
         },
-        validations=[
-            (
-                (
-                    "(object.kind == 'Pod' && request.operation == 'UPDATE') || variables.byController"
-                    f" || variables.marks.all(m, m.all(k, {free} || {kept}))"
-                ),
-                (
-                    f"only Kueue sets labels and annotations {DOMAIN}*, except those that describe a request"
-                    " (queue-name, priority-class, podset-*-topology): leave the others out"
-                ),
-            ),
-            (
-                (
-                    "object.kind != 'Pod' || request.operation != 'UPDATE' || ("
-                    f"variables.marks.all(m, m.all(k, {may_change} || {kept}))"
-                    f" && variables.oldMarks.all(m, m.all(k, {may_change}"
-                    " || variables.marks.exists(o, k in o && o[k] == m[k]))))"
-                ),
-                f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there",
-            ),
-        ],
+        validations=[_in_requests(), _in_pods()],
         match_conditions=NOT_KUEUE,
+    )
+
+
+def _in_requests() -> tuple[str, str]:
+    of_webhook = " || ".join(
+        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')" for kind, key, value in _WEBHOOK_SETS
+    )
+    free = f"!k.contains('{DOMAIN}') || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
+    return (
+        (
+            "(object.kind == 'Pod' && request.operation == 'UPDATE') || variables.byController"
+            f" || variables.marks.all(m, m.all(k, {free} || {_KEPT}))"
+        ),
+        (
+            f"only Kueue sets labels and annotations {DOMAIN}*, except those that describe a request"
+            " (queue-name, priority-class, podset-*-topology): leave the others out"
+        ),
+    )
+
+
+def _in_pods() -> tuple[str, str]:
+    may_change = f"!k.contains('{DOMAIN}') || k == '{names.WORKLOAD_PRIORITY}'"
+    return (
+        (
+            "object.kind != 'Pod' || request.operation != 'UPDATE' || ("
+            f"variables.marks.all(m, m.all(k, {may_change} || {_KEPT}))"
+            f" && variables.oldMarks.all(m, m.all(k, {may_change}"
+            " || variables.marks.exists(o, k in o && o[k] == m[k]))))"
+        ),
+        f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there",
     )
 
 

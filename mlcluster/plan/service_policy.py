@@ -7,6 +7,20 @@ from mlcluster.plan.policy import Policy, may_everywhere, of_namespace
 
 INSTEAD = "use type ClusterIP, and kubectl port-forward from outside the cluster"
 
+_VARIABLES = {
+    "spec": "dyn(object.spec)",
+    "type": "object.kind == 'Service' && has(variables.spec.type) ? variables.spec.type : ''",
+    "before": (
+        "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).type) ? dyn(oldObject.spec).type : ''"
+    ),
+    "had": (
+        "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).externalIPs)"
+        " ? dyn(oldObject.spec).externalIPs : []"
+    ),
+    "closed": of_namespace(names.CLOSED, "[]"),
+}
+"""Name -> CEL: `before` and `had` are the type and the addresses of a Service that is changed."""
+
 
 def service_policies(users: Mapping[str, str]) -> list[Policy]:
     """Return the policies for Services, Ingresses and Events.
@@ -37,52 +51,49 @@ def _services(users: Mapping[str, str]) -> Policy:
                 "operations": ["CREATE"],
             },
         ],
-        variables={
-            "spec": "dyn(object.spec)",
-            "type": "object.kind == 'Service' && has(variables.spec.type) ? variables.spec.type : ''",
-            "before": (
-                "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).type)"
-                " ? dyn(oldObject.spec).type : ''"
-            ),
-            "had": (
-                "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).externalIPs)"
-                " ? dyn(oldObject.spec).externalIPs : []"
-            ),
-            "closed": of_namespace(names.CLOSED, "[]"),
-        },
-        validations=[
-            (
-                (
-                    "object.kind != 'Service' || !has(variables.spec.externalIPs)"
-                    " || variables.spec.externalIPs.all(i, i in variables.had)"
-                ),
-                f"externalIPs let a Service take over traffic to any address (CVE-2020-8554): {INSTEAD}",
-            ),
-            (
-                "variables.type != 'NodePort' || variables.before == 'NodePort'",
-                f"a NodePort opens a port on every node: {INSTEAD}",
-            ),
-            (
-                (
-                    "variables.type != 'LoadBalancer' || variables.before == 'LoadBalancer'"
-                    " || !('loadBalancers' in variables.closed)"
-                ),
-                f"the team may have no load balancer: {INSTEAD}, or ask for teams[].limits.loadBalancers in the spec",
-            ),
-            (
-                f"variables.type != 'ExternalName' || variables.before == 'ExternalName' || {makes_names}",
-                (
-                    "a Service of type ExternalName lets proxies outside the namespace reach any host for the team:"
-                    " use the name of the host itself"
-                ),
-            ),
-            (
-                "object.kind != 'Ingress' || !('ingresses' in variables.closed)",
-                f"the team may have no Ingress: {INSTEAD}, or ask for teams[].limits.ingresses in the spec",
-            ),
-        ],
+        variables=_VARIABLES,
+        validations=_validations(makes_names),
         match_conditions={},
     )
+
+
+def _validations(makes_names: str) -> list[tuple[str, str]]:
+    """Return what holds for Services and Ingresses.
+
+    Args:
+        makes_names: CEL, the request comes from a controller that makes Services of type ExternalName.
+    """
+    return [
+        (
+            (
+                "object.kind != 'Service' || !has(variables.spec.externalIPs)"
+                " || variables.spec.externalIPs.all(i, i in variables.had)"
+            ),
+            f"externalIPs let a Service take over traffic to any address (CVE-2020-8554): {INSTEAD}",
+        ),
+        (
+            "variables.type != 'NodePort' || variables.before == 'NodePort'",
+            f"a NodePort opens a port on every node: {INSTEAD}",
+        ),
+        (
+            (
+                "variables.type != 'LoadBalancer' || variables.before == 'LoadBalancer'"
+                " || !('loadBalancers' in variables.closed)"
+            ),
+            f"the team may have no load balancer: {INSTEAD}, or ask for teams[].limits.loadBalancers in the spec",
+        ),
+        (
+            f"variables.type != 'ExternalName' || variables.before == 'ExternalName' || {makes_names}",
+            (
+                "a Service of type ExternalName lets proxies outside the namespace reach any host for the team:"
+                " use the name of the host itself"
+            ),
+        ),
+        (
+            "object.kind != 'Ingress' || !('ingresses' in variables.closed)",
+            f"the team may have no Ingress: {INSTEAD}, or ask for teams[].limits.ingresses in the spec",
+        ),
+    ]
 
 
 def _events() -> Policy:
