@@ -8,7 +8,6 @@ engine dials whatever address it is given, so inside `private_servers` these ser
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +18,8 @@ from typing import Any
 import grpc
 from pulumi.automation import _stack as sdk
 
-_LONGEST = 90  # characters: the path of a Unix socket may have about 100
+from mlcluster.directories import make_socket_directory
+
 _directory: ContextVar[Path | None] = ContextVar("directory of private servers", default=None)
 _sockets: dict[int, Path] = {}
 _numbers = count(1)
@@ -29,10 +29,7 @@ _ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
 @contextmanager
 def private_servers() -> Iterator[None]:
     """Have servers that the SDK opens in this thread listen on Unix sockets for as long as the context lasts."""
-    directory = Path(tempfile.mkdtemp(prefix="mlcluster-"))
-    if len(str(directory)) > _LONGEST:
-        directory.rmdir()
-        directory = Path(tempfile.mkdtemp(prefix="mlcluster-", dir="/tmp"))
+    directory = make_socket_directory()
     if not isinstance(sdk.grpc, _Grpc):
         sdk.grpc = _Grpc()
     token = _directory.set(directory)
