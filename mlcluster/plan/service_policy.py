@@ -1,4 +1,4 @@
-"""The admission policies on what a team opens to the outside, and on Events, which no ResourceQuota counts."""
+"""The admission policies on Services and Ingresses, and on Events, which no ResourceQuota counts."""
 
 from collections.abc import Mapping
 
@@ -32,10 +32,10 @@ def service_policies(users: Mapping[str, str]) -> list[Policy]:
 
 
 def _services(users: Mapping[str, str]) -> Policy:
-    """Return the policy on Services and Ingresses; controllers are bound too, for members choose what those create.
+    """Return the policy on Services and Ingresses, which holds for controllers too.
 
-    KubeRay, for example, creates the Service of a RayCluster with the type that the RayCluster names. A change that
-    leaves an existing type or address as it is passes.
+    KubeRay, for example, creates the Service of a RayCluster with the type that a member wrote in the RayCluster. A
+    change that keeps the type and the addresses of a Service passes.
     """
     kserve = users.get("kserve")
     makes_names = f"request.userInfo.username == '{kserve}'" if kserve else "false"
@@ -97,7 +97,7 @@ def _validations(makes_names: str) -> list[tuple[str, str]]:
 
 
 def _events() -> Policy:
-    """Return the policy on Events: only controllers write them, told by their right to do so in every namespace.
+    """Return the policy on Events: it admits only users that may write Events in every namespace, as controllers may.
 
     An Event may hold more than 1 MiB, lives for an hour, and ResourceQuota does not count it: a member could fill etcd.
     """

@@ -80,8 +80,8 @@ def finalizers() -> Policy:
 
     `copied_finalizers` refuses those that a controller would copy from a member's object.
 
-    A controller that sets finalizers in teams' namespaces works in every namespace; the API server's own authorizer
-    tells it from a member, who may write in the team's namespace only.
+    A controller that sets finalizers in teams' namespaces works in every namespace. The policy recognizes it by the API
+    server's authorizer: a member may write in the team's namespace only.
     """
     listed = "(has({0}.metadata.finalizers) ? {0}.metadata.finalizers : [])"
     old = f"(oldObject == null ? [] : {listed.format('oldObject')})"

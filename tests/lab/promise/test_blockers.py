@@ -70,7 +70,7 @@ def test_cluster_scoped_objects_get_finalizers_from_any_user(products: Tenant) -
 
 
 def test_a_controller_of_the_platform_may_set_finalizers(products: Tenant) -> None:
-    """Whoever may write an object in every namespace is none of the team."""
+    """A user that may write an object in every namespace is no member of the team."""
     products.kube.create(_thing("v1", "ConfigMap"))
     change = {"metadata": {"finalizers": None}}
     path = "/api/v1/namespaces/products/configmaps/kept"
