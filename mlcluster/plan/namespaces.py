@@ -39,6 +39,12 @@ def namespace_objects(
     ]
 
 
+def _closed(spec: Team) -> dict[str, str]:
+    """Return the annotation with the limits of the team that are 0, which the policy on Services names."""
+    closed = closed_limits(spec.limits)
+    return {names.CLOSED: ",".join(closed)} if closed else {}
+
+
 def _namespace(cluster: str, spec: Team, team: TeamPlan, policies: tuple[str, ...]) -> PlanObject:
     scheduler = {} if spec.scheduler == "kueue" else {names.SCHEDULER: spec.scheduler}
     security = {
@@ -61,12 +67,6 @@ def _namespace(cluster: str, spec: Team, team: TeamPlan, policies: tuple[str, ..
         needs=policies,
         spec_path=team.spec_path,
     )
-
-
-def _closed(spec: Team) -> dict[str, str]:
-    """Return the annotation with the limits of the team that are 0, which the policy on Services names."""
-    closed = closed_limits(spec.limits)
-    return {names.CLOSED: ",".join(closed)} if closed else {}
 
 
 def _limit_range(requests: Amounts) -> Manifest:
