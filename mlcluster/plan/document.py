@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
 from mlcluster.plan.secrecy import shown_values
@@ -20,7 +21,13 @@ _LEFT_OUT = frozenset({"findings"})
 
 def to_document(plan: Plan) -> dict[str, Any]:
     """The whole plan as plain dicts and lists, with `apiVersion` and `kind`."""
-    return {"apiVersion": API_VERSION, "kind": "Plan", **_plain(plan), "costs": _plain(costs(plan))}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        **_plain(plan),
+        "costs": _plain(costs(plan)),
+        "arithmetic": _plain(arithmetic(plan)),
+    }
 
 
 def to_json(plan: Plan) -> str:

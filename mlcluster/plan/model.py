@@ -75,7 +75,12 @@ class Pool:
         selector: the labels by which its nodes are found; the flavor's nodeLabels.
         taints: every taint of its nodes, the accelerator taint among them.
         allocatable: what pods can use on one node.
-        usable: allocatable less the overhead of daemon sets, per node: what quota is made of.
+        reserved: of one node, what the spec keeps back.
+        overhead: of one node, what daemon sets request and the spec keeps back.
+        usable: allocatable less the overhead, per node.
+        system_only: teams have nothing of the pool.
+        controllers: of all nodes at the maximum size, what the pods of controllers may take.
+        node_share: usable less what controllers may take of one node: what `nodes: 1` of a team is.
         price: None when unknown.
         also: other instance types that a spot pool may get.
         reservation_id: of the capacity reservation or block, "" without one.
@@ -105,6 +110,10 @@ class Pool:
     starts_at: str = ""
     ends_at: str = ""
     default_containers: Amounts = field(default_factory=dict)
+    system_only: bool = False
+    reserved: Amounts = field(default_factory=dict)
+    controllers: Amounts = field(default_factory=dict)
+    node_share: Amounts = field(default_factory=dict)
 
     @property
     def first_bound(self) -> str:
@@ -113,8 +122,8 @@ class Pool:
 
     @property
     def capacity(self) -> dict[str, int]:
-        """What the pool offers at its maximum size: nodes x usable, for every resource."""
-        return {name: amount * self.max_size for name, amount in self.usable.items()}
+        """What teams can have of the pool at its maximum size: nodes x usable - controllers, for every resource."""
+        return {name: amount * self.max_size - self.controllers.get(name, 0) for name, amount in self.usable.items()}
 
     @property
     def usd_per_hour_at_min(self) -> float | None:
@@ -263,6 +272,7 @@ class PlanPod:
         owner: id of the release or object that creates them.
         name: of the workload; "" for the release's own name.
         replicas: pods of a Deployment or StatefulSet, or parallel ones of a Job (a Helm hook).
+        yields: its priority is below that of all other pods, which displace it.
         apart: no two of its replicas share a node (required anti-affinity on kubernetes.io/hostname).
     """
 
@@ -279,6 +289,7 @@ class PlanPod:
     name: str = ""
     replicas: int = 1
     apart: bool = False
+    yields: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.plan.observe.scrape import STACK
+from mlcluster.plan.quota import for_teams
 from mlcluster.plan.topology import pool_levels, topology_findings
 
 RELEASE_ID = "Release/kueue"
@@ -64,8 +65,9 @@ def kueue_configuration(context: ComponentContext) -> Manifest:
 
 def contribute(context: ComponentContext) -> Contribution:
     """The release, the controller's pod, and what is unwise about topology."""
-    levels = pool_levels(context.spec, context.pools)
-    findings = tuple(topology_findings(context.spec, context.pools, levels))
+    pools = for_teams(context.pools)
+    levels = pool_levels(context.spec, pools)
+    findings = tuple(topology_findings(context.spec, pools, levels))
     return Contribution(releases=(_release(context),), pods=_pods(context), findings=findings)
 
 
