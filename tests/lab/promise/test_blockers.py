@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.attacks import as_member, refused, refused_change
+from tests.lab.attacks import as_member, refused, refused_change, request_as
 from tests.lab.workloads import Tenant, controller, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
@@ -60,8 +60,7 @@ def test_cluster_scoped_objects_get_finalizers_from_any_user(products: Tenant) -
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/none"}}
     volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
     try:
-        headers = [("Impersonate-User", name)]
-        made = products.kube.request("POST", "/api/v1/persistentvolumes", volume, headers=headers)
+        made = request_as(products.kube, (name, []), "POST", "/api/v1/persistentvolumes", volume)
         assert made["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
     finally:
         for kind in ("ClusterRoleBinding", "ClusterRole"):
