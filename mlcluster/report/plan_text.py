@@ -18,6 +18,7 @@ from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Amounts, ComponentPlan, FlavorQuota, Plan, Pool, TeamPlan
 from mlcluster.plan.pools import EFA_LABEL, EKS_ACCELERATOR_LABEL
 from mlcluster.plan.quota import for_teams
+from mlcluster.report.limits_text import limits_text
 from mlcluster.report.numbers import amount, price_source, share, usd
 from mlcluster.report.pool_arithmetic import COLUMNS, NUMBERS, arithmetic_rows
 
@@ -57,7 +58,8 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     if plan.teams:
         console.print()
         _print(console, _teams(plan))
-        _limits(console, plan)
+        for line in limits_text(plan):
+            console.print(Text.assemble(("Limits      ", "bold"), line))
     console.print()
     _components(console, plan)
     _resources(console, plan)
@@ -233,31 +235,6 @@ def _teams(plan: Plan) -> Table:
                 label, name, _short(resource), amount(resource, left), share(left, whole), "", "all borrow", ""
             )
     return table
-
-
-_LIMITS = {
-    "count/configmaps": "ConfigMaps",
-    "count/secrets": "Secrets",
-    "count/services": "Services",
-    "services.loadbalancers": "load balancers",
-    "count/ingresses.networking.k8s.io": "Ingresses",
-    "count/jobs.batch": "Jobs",
-    "count/persistentvolumeclaims": "volume claims",
-    "requests.storage": "of storage",
-    "count/deployments.apps": "of each other kind",
-}
-"""What the text shows of the hard limits; the document has all of them."""
-
-
-def _limits(console: Console, plan: Plan) -> None:
-    """How many objects each team may store."""
-    same: dict[str, list[str]] = {}
-    for team in plan.teams:
-        counts = ", ".join(f"{team.limits[key]} {what}" for key, what in _LIMITS.items() if key in team.limits)
-        told = f"{counts}; pods end within {team.grace_period_seconds} s"
-        same.setdefault(told, []).append(team.name)
-    for told, teams in same.items():
-        console.print(Text.assemble(("Limits      ", "bold"), f"{', '.join(teams)}: {told}"))
 
 
 def counted(pool: Pool) -> str:

@@ -13,7 +13,7 @@ DEFINITIONS = tuple(f"{kind}.ray.io" for kind in ("rayclusters", "rayjobs", "ray
 REQUESTS = {"cpu": "100m", "memory": "512Mi"}
 _ENVIRONMENT = [{"name": "ENABLE_GCS_FT_REDIS_CLEANUP", "value": "false"}]
 """With the cleanup KubeRay keeps a deleted RayCluster with `gcsFaultToleranceOptions` until a Job has emptied its
-Redis. Kueue suspends that Job for ever, and so the RayCluster and its namespace would never end.
+Redis. Kueue suspends that Job forever, so the API server would never delete the RayCluster and its namespace.
 """
 
 
