@@ -7,6 +7,7 @@ it closes most. With more nodes than the lesser of the two, one is open in every
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from mlcluster.findings import Finding, found
 from mlcluster.plan.controllers import is_controller, takes
@@ -39,9 +40,16 @@ def controllers_fit(plan: Plan) -> Iterator[Finding]:
         return
     for pool in plan.pools:
         sizes = {**most, pool.name: pool.max_size - 1}
-        if any(takes(pool, pod) for pod in pods) and (waiting := without_room(plan.pools, pods, sizes)):
-            yield _finding("SCH004", f"without one node of {pool.name}", plan, pods, waiting, sizes)
+        left = [_as_many_as_nodes(pod, plan.pools, sizes) for pod in pods]
+        if any(takes(pool, pod) for pod in pods) and (waiting := without_room(plan.pools, left, sizes)):
+            yield _finding("SCH004", f"without one node of {pool.name}", plan, left, waiting, sizes)
             return
+
+
+def _as_many_as_nodes(pod: PlanPod, pools: Sequence[Pool], sizes: Sizes) -> PlanPod:
+    """Return the pod with one replica fewer where replicas keep apart and a node of theirs is lost: the rest do."""
+    nodes = sum(sizes[pool.name] for pool in pools if takes(pool, pod))
+    return replace(pod, replicas=max(1, min(pod.replicas, nodes))) if pod.apart else pod
 
 
 def without_room(pools: Sequence[Pool], pods: Sequence[PlanPod], sizes: Sizes) -> list[PlanPod]:

@@ -12,7 +12,7 @@ from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.components.mirror import mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
-from mlcluster.plan.components.system_nodes import object_on, pods_on, release_on, system_selector
+from mlcluster.plan.components.system_nodes import object_on, pods_on, release_on, sets_on, system_selector
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
 from mlcluster.plan.objects import make, object_id
 
@@ -96,7 +96,7 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
             final = release_on(selector, final)
             if settings is not None and settings.values and release.chart == pin(name).chart:
                 path = f"components.{COMPONENTS[name].key}.values"
-                final, refused = with_overrides(final, settings.values, path, pin(name).sets)
+                final, refused = with_overrides(final, settings.values, path, sets_on(selector, pin(name).sets))
                 findings += refused
             if registry and final.realisation in {"helm", "simulated"}:
                 final = mirrored_release(final, registry)

@@ -51,6 +51,23 @@ def object_on(selector: Selector, entry: PlanObject) -> PlanObject:
     return replace(entry, manifest=_placed(entry.manifest, selector)) if selector else entry
 
 
+def sets_on(selector: Selector, sets: Mapping[str, str]) -> dict[str, str]:
+    """Return the paths of values that mlcluster sets, with those of the selector: path -> why.
+
+    Args:
+        sets: of the chart, in the catalogue.
+    """
+    if not selector:
+        return dict(sets)
+    beside = {
+        path.removesuffix(tolerations) + node_selector: "The nodes of the systemOnly pools."
+        for path in sets
+        for tolerations, node_selector in _BESIDE.items()
+        if path.rpartition(".")[2] == tolerations
+    }
+    return {**sets, **beside}
+
+
 def _is_controller(pod: PlanPod) -> bool:
     return pod.kind != "DaemonSet" and CRITICAL in pod.tolerations
 
