@@ -51,7 +51,14 @@ class Renderer:
         with tempfile.TemporaryDirectory(prefix="mlcluster-render-") as scratch:
             values = Path(scratch, "values.json")
             values.write_text(json.dumps(release.values), encoding="utf-8")
-            argv: list[str | Path] = [self.helm, "template", release.name, archive, "--namespace", release.namespace]
+            argv: list[str | Path] = [
+                self.helm,
+                "template",
+                release.name,
+                archive.resolve(),
+                "--namespace",
+                release.namespace,
+            ]
             argv += ["--include-crds", "--kube-version", self.kubernetes, "--values", values]
             argv += [f"--api-versions={api}" for api in _APIS]
             return _run(argv, f"rendering the chart {archive.name} of {release.id}", scratch)

@@ -19,6 +19,7 @@ from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, team_plans
+from mlcluster.plan.rendered_pods import Rendered, with_rendered
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
 from mlcluster.spec.cluster import ClusterSpec
@@ -31,10 +32,14 @@ if TYPE_CHECKING:
 KUEUE_RELEASE = release_id("kueue")
 
 
-def build(spec: ClusterSpec) -> Plan:
-    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
+def build(spec: ClusterSpec, rendered: Rendered | None = None) -> Plan:
+    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan.
+
+    Args:
+        rendered: pods of rendered charts (`charts.pods`), which take the place of the declared ones.
+    """
     cluster = spec.metadata.name
-    pools, pods, chosen = _pools_and_pods(spec)
+    pools, pods, chosen = _pools_and_pods(spec, rendered or {})
     requests = default_requests(pools)
     pools = with_default_containers(pools, requests)
     teams = team_plans(spec, pools)
@@ -74,7 +79,9 @@ def build(spec: ClusterSpec) -> Plan:
     )
 
 
-def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
+def _pools_and_pods(
+    spec: ClusterSpec, rendered: Rendered
+) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
     """Pools, less what daemon sets take of their nodes; every pod of ours; the components, and what brought them.
 
     Which daemon set lands on which pool follows from the pools' labels and taints, so components are asked twice.
@@ -89,6 +96,7 @@ def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod,
         from mlcluster.plan.eks.parts import eks_pods
 
         pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
+    pods = with_rendered(pods, rendered)
     return with_daemon_sets(pools, pods), pods, chosen
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from mlcluster.plan.model import Amounts, Manifest
-from mlcluster.plan.quantities import add, parse
+from mlcluster.plan.quantities import add, ordered, parse
 
 WorkloadKind = Literal["Deployment", "DaemonSet", "StatefulSet", "Job"]
 
@@ -123,7 +123,8 @@ def pod_requests(spec: Mapping[str, Any]) -> dict[str, int]:
     running = add(together, sidecars)
     highest = {name: max(most.get(name, 0), running.get(name, 0)) for name in {**running, **most}}
     overhead = {name: parse(name, str(amount)) for name, amount in (spec.get("overhead") or {}).items()}
-    return {name: amount for name, amount in add(highest, overhead).items() if amount} | {"pods": 1}
+    whole = {**add(highest, overhead), "pods": 1}
+    return {name: whole[name] for name in ordered(whole) if whole[name]}
 
 
 def _container_requests(container: Mapping[str, Any]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from mlcluster.plan.chart_facts import Workload, matches
 from mlcluster.plan.model import PlanPod, PlanRelease, Pool
 from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.run_time_pods import made_at_run_time
 
 Rendered = Mapping[str, tuple[PlanPod, ...]]
 """Id of a release -> the pods of its rendered chart."""
@@ -27,15 +28,19 @@ def rendered_pods(
 
 
 def with_rendered(declared: Iterable[PlanPod], rendered: Rendered) -> tuple[PlanPod, ...]:
-    """Return the pods of a component with the rendered ones in place of the declared ones of the same workloads.
+    """Return the pods of a plan with those of its rendered charts in place of the declared ones.
 
-    A declared pod stays where the chart has no workload of its name: an operator makes it when it runs.
+    Declared pods of a rendered release stay where an operator makes them when it runs.
     """
-    declared = tuple(declared)
-    owners = tuple(dict.fromkeys(pod.owner for pod in declared if pod.owner in rendered))
-    known = {(pod.owner, workload_name(pod)) for owner in owners for pod in rendered[owner]}
-    stays = (pod for pod in declared if (pod.owner, workload_name(pod)) not in known)
-    return (*stays, *(pod for owner in owners for pod in rendered[owner]))
+    made: list[PlanPod] = []
+    done: set[str] = set()
+    for pod in declared:
+        if pod.owner in rendered and pod.owner not in done:
+            done.add(pod.owner)
+            made += rendered[pod.owner]
+        if pod.owner not in rendered or made_at_run_time(pod):
+            made.append(pod)
+    return tuple(made)
 
 
 def workload_name(pod: PlanPod) -> str:

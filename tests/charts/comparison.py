@@ -12,7 +12,7 @@ from mlcluster.plan.eks.karpenter import DEFINITIONS as KARPENTER
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.rendered_pods import accepts, rendered_pods, workload_name
-from tests.charts.run_time import MADE_AT_RUN_TIME
+from mlcluster.plan.run_time_pods import made_at_run_time
 from tests.charts.sets import ValueSet
 
 MIRROR = "mirror.example.com"
@@ -45,9 +45,9 @@ Shape = tuple[object, ...]
 def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[str]:
     """Return what differs between the workloads of a chart and the plan's pods of its release."""
     theirs = _shapes(plan, rendered_pods(release, facts.workloads, plan.pools, ""))
-    ours = _shapes(plan, (pod for pod in plan.pods if pod.owner == release.id))
-    patterns = MADE_AT_RUN_TIME.get(release.chart.rpartition("/")[2], {})
-    extra = [name for name in ours if name not in theirs and not any(fnmatchcase(name, one) for one in patterns)]
+    mine = [pod for pod in plan.pods if pod.owner == release.id]
+    ours, later = _shapes(plan, mine), {workload_name(pod) for pod in mine if made_at_run_time(pod)}
+    extra = [name for name in ours if name not in theirs and name not in later]
     told = [f"{name}: the plan has its pods, the chart has no such workload" for name in extra]
     for name, shape in theirs.items():
         if name not in ours:
