@@ -34,7 +34,6 @@ def _entry(chart: str, rendered: tuple[Rendered, ...]) -> dict[str, Any]:
     return {
         "source": rendered[0].archive.path.name,
         "pinned": next(pin.version for pin in pins().values() if pin.chart.rpartition("/")[2] == chart),
-        "sets": len(rendered),
         "workloads": _workloads(facts),
         "images": _all(facts, "images"),
         "definitions": _all(facts, "definitions"),
@@ -86,10 +85,11 @@ def main() -> int:
     if helm is None:
         print("no helm: run `mlcluster lab build` first", file=sys.stderr)
         return 1
-    found = made(rendered_charts(helm))
+    charts = rendered_charts(helm)
+    found = made(charts)
     PATH.write_text(f"{json.dumps(found, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
     for chart, entry in found.items():
-        print(f"{chart} {entry['pinned']}: {entry['sets']} sets of values, from {entry['source']}")
+        print(f"{chart} {entry['pinned']}: {len(charts[chart])} sets of values, from {entry['source']}")
     return 0
 
 

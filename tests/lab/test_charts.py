@@ -14,7 +14,10 @@ from tests.charts import comparison, sources, table
 from tests.charts.rendered import Rendered, rendered_charts
 from tests.charts.sets import chart_names
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)]
+pytestmark = pytest.mark.lab
+
+if not sources.at_hand():
+    pytest.skip(sources.ABSENT, allow_module_level=True)
 
 CHARTS = chart_names()
 

@@ -10,6 +10,7 @@ import pytest
 from mlcluster.catalog.components import pins
 from mlcluster.catalog.leaves import leaves_of
 from mlcluster.catalog.signs import all_signs
+from mlcluster.plan import job_kinds, names
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.model import PlanPod
 from mlcluster.plan.quantities import parse
@@ -55,6 +56,38 @@ def test_pods_of_every_plan_have_a_shape_of_the_table(chart: str) -> None:
         assert known, one.spec
         for name, pod in known.items():
             assert _shape(pod) in [_of_table(shape) for shape in TABLE[chart]["workloads"][name]], (one.spec, name)
+
+
+def accounts(chart: str) -> set[str]:
+    """The service accounts that workloads of a chart run as, hooks left out, which the chart itself makes."""
+    made = set(TABLE[chart]["serviceAccounts"])
+    shapes = [shape for shapes in TABLE[chart]["workloads"].values() for shape in shapes if "hooks" not in shape]
+    return made & {f"{shape['namespace']}/{shape['serviceAccount']}" for shape in shapes if "serviceAccount" in shape}
+
+
+@pytest.mark.parametrize("component", [name for name in [*job_kinds.USERS, "kueue"] if pins()[name].chart])
+def test_policies_know_controllers_by_the_users_of_their_charts(component: str) -> None:
+    user = names.KUEUE_USER if component == "kueue" else job_kinds.USERS[component]
+    account = user.removeprefix("system:serviceaccount:").replace(":", "/")
+    assert account in accounts(pins()[component].chart.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("name", ["karpenter", "cluster-autoscaler"])
+def test_roles_on_aws_belong_to_the_service_accounts_of_the_charts(name: str) -> None:
+    given = {
+        f"{entry.inputs['namespace']}/{entry.inputs['serviceAccount']}"
+        for one in value_sets()
+        for entry in one.plan.resources
+        if entry.type.endswith(":PodIdentityAssociation") and one.chart == name
+    }
+    assert given & accounts(name)
+
+
+def test_prometheus_is_reached_by_a_service_of_its_chart() -> None:
+    (plan,) = {one.plan.cluster.name: one for one in value_sets() if one.spec == "examples/eks-serving.yaml"}.values()
+    adapter = next(release for release in plan.plan.releases if release.name == "prometheus-adapter")
+    name, namespace = adapter.values["prometheus"]["url"].removeprefix("http://").split(".")[:2]
+    assert f"{namespace}/{name}" in TABLE["kube-prometheus-stack"]["services"]
 
 
 def _shape(pod: PlanPod) -> dict[str, Any]:
