@@ -21,6 +21,7 @@ from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, for_teams, team_plans
+from mlcluster.plan.rendered_pods import Rendered, with_rendered
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
 from mlcluster.spec.cluster import ClusterSpec
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
 KUEUE_RELEASE = release_id("kueue")
 
 
-def build(spec: ClusterSpec) -> Plan:
-    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
+def build(spec: ClusterSpec, rendered: Rendered | None = None) -> Plan:
+    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan.
+
+    Args:
+        rendered: pods of rendered charts (`charts.pods`), which take the place of the declared ones.
+    """
     cluster = spec.metadata.name
-    pools, pods, chosen = _pools_and_pods(spec)
+    pools, pods, chosen = _pools_and_pods(spec, rendered or {})
     requests = default_requests(pools)
     pools = with_default_containers(pools, requests)
     shared = for_teams(pools)
@@ -77,7 +82,9 @@ def build(spec: ClusterSpec) -> Plan:
     )
 
 
-def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
+def _pools_and_pods(
+    spec: ClusterSpec, rendered: Rendered
+) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
     """Pools less daemon sets and controllers, every pod of components, and the components with what brought them.
 
     Which daemon set lands on which pool follows from the pools' labels and taints, so components are asked twice.
@@ -93,6 +100,7 @@ def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod,
 
         pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
     pods = pods_on(system_selector(pools, on_existing=spec.target.kind == "existing"), pods)
+    pods = with_rendered(pods, rendered)
     return with_controllers(with_daemon_sets(pools, pods), pods), pods, chosen
 
 

@@ -21,6 +21,23 @@ On by default: Kueue everywhere; on `eks` also the GPU operator where a pool has
 pool has EFA, and the autoscaler of the target. What another component needs comes with it. On `local`, the lab,
 controllers that are real programs there run for real; of all others the pods are simulated, and what they would do to
 nodes is simulated too ([lab.md](lab.md)).
+
+## Pods
+
+A plan holds the shape of every pod that a component makes: what it requests, what it tolerates, how many replicas it
+has and whether they may share a node. Tests render every chart below with the values of the examples and compare
+(`tests/lab/test_charts.py`). If your `values:` change the pods of a chart, have the plan render it:
+
+```bash
+mkdir charts
+helm pull gpu-operator --version v26.7.0 --repo https://helm.ngc.nvidia.com/nvidia -d charts
+mlcluster plan --chart-dir charts
+```
+
+`charts` must hold the archive of every chart of the plan in its version; the error names the missing ones with the
+commands that pull them. Then `Their pods` counts rendered shapes, and the overhead of daemon sets is theirs. Pods
+that an operator makes when it runs, such as the daemon sets of the GPU operator, stay declared. `mlcluster up` counts
+the declared shapes: it needs no archives.
 """
 
 

@@ -15,10 +15,12 @@ DEFINITIONS = (
 )
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 _DEPLOYMENTS = (NAME, f"{NAME}-cainjector", f"{NAME}-webhook")
+_HOOK = f"{NAME}-startupapicheck"
+"""A job without requests that Helm waits for."""
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release and its three controllers; a dry run of an issuer shows that its webhook answers."""
+    """The release, its three controllers and a hook job; a dry run of an issuer shows that its webhook answers."""
     parts: Manifest = {
         "tolerations": controller_tolerations(context),
         "resources": {"requests": REQUESTS, "limits": {"memory": "512Mi"}},
@@ -51,11 +53,12 @@ def contribute(context: ComponentContext) -> Contribution:
                 context,
                 release_id(NAME),
                 name,
-                REQUESTS,
+                requests,
                 namespace=pin(NAME).namespace,
                 source=pin(NAME).source,
                 spec_path=context.spec_path(NAME),
+                kind="Job" if name == _HOOK else "Deployment",
             )
-            for name in _DEPLOYMENTS
+            for name, requests in (*((name, REQUESTS) for name in _DEPLOYMENTS), (_HOOK, {}))
         ),
     )

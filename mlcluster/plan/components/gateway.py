@@ -1,5 +1,7 @@
 """Envoy Gateway: the Gateway API and the way in for served models (chart gateway-helm, values of v1.2 and later)."""
 
+from typing import Literal
+
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
@@ -19,6 +21,9 @@ PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 CLASS_ID = object_id("GatewayClass", CLASS)
 
+_UNTIL_DONE = {"helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded"}
+"""The rights of the job that makes certificates are hooks of Helm, which by default never deletes them."""
+
 _REFERENCE = {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": CLASS, "namespace": pin(NAME).namespace}
 
 
@@ -31,7 +36,7 @@ def contribute(context: ComponentContext) -> Contribution:
             "pod": {"tolerations": tolerations},
             "envoyGateway": {"resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}}},
         },
-        "certgen": {"job": {"tolerations": tolerations}},
+        "certgen": {"job": {"tolerations": tolerations}, "rbac": {"annotations": _UNTIL_DONE}},
     }
     proxies = _proxies(context)
     wanted = (*DEFINITIONS, PROXIES) if proxies else DEFINITIONS
@@ -45,17 +50,26 @@ def contribute(context: ComponentContext) -> Contribution:
         needs=(release.id, *(entry.id for entry in proxies)),
         spec_path=context.spec_path(NAME),
     )
-    pod = deployment_pod(
-        context,
-        release_id(NAME),
-        NAME,
-        REQUESTS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
+    workloads: tuple[tuple[Literal["Deployment", "Job"], str, dict[str, str]], ...] = (
+        ("Deployment", NAME, REQUESTS),
+        ("Job", f"{NAME}-gateway-helm-certgen", {}),  # a Helm hook
+    )
+    pods = tuple(
+        deployment_pod(
+            context,
+            release_id(NAME),
+            name,
+            requests,
+            namespace=pin(NAME).namespace,
+            source=pin(NAME).source,
+            spec_path=context.spec_path(NAME),
+            priority_class="" if kind == "Job" else "system-cluster-critical",
+            kind=kind,
+        )
+        for kind, name, requests in workloads
     )
     present = realisation(context, NAME) == "present"
-    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else (pod,))
+    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else pods)
 
 
 def _proxies(context: ComponentContext) -> list[PlanObject]:

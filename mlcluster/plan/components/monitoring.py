@@ -4,6 +4,8 @@ Facts: chart 88.5.3. The chart asks for hardly any resources; what we ask for is
 counts. Alertmanager's receivers and whoever may see Grafana from outside are the user's, in `values`.
 """
 
+from typing import Literal
+
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding, found
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, realisation, release_id
@@ -18,6 +20,8 @@ from mlcluster.plan.observe.rules import API, groups, rule_spec
 from mlcluster.plan.observe.scrape import STACK, kueue_monitor, monitor_labels, namespace, rule_labels
 from mlcluster.plan.places import place
 from mlcluster.spec.components.observe import Monitoring
+
+Kind = Literal["Deployment", "StatefulSet", "Job"]
 
 RELEASE_ID = release_id(STACK)
 DEFINITIONS = tuple(
@@ -102,7 +106,7 @@ def _volume_class(context: ComponentContext, settings: Monitoring) -> tuple[str,
 
 def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...]:
     home, source = namespace(context.spec), f"values of the release, over those of {pin(STACK).source}"
-    controllers = {
+    controllers: dict[str, tuple[Kind, str, dict[str, str]]] = {
         "operator": ("Deployment", "kube-prometheus-stack-operator", REQUESTS["operator"]),
         "prometheus": (
             "StatefulSet",
@@ -116,6 +120,7 @@ def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...
         ),
         "grafana": ("Deployment", "kube-prometheus-stack-grafana", REQUESTS["grafana"]),
         "kube-state-metrics": ("Deployment", "kube-prometheus-stack-kube-state-metrics", REQUESTS["state"]),
+        **{job: ("Job", f"kube-prometheus-stack-admission-{job}", {}) for job in ("create", "patch")},
     }
     left_out = {"alertmanager": not settings.alertmanager, "grafana": not settings.grafana.install}
     made = tuple(
@@ -128,7 +133,7 @@ def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...
             source=source,
             spec_path=context.spec_path(STACK),
             priority_class="",
-            kind="StatefulSet" if kind == "StatefulSet" else "Deployment",
+            kind=kind,
         )
         for part, (kind, name, requests) in controllers.items()
         if not left_out.get(part)

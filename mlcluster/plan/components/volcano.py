@@ -28,6 +28,9 @@ DEFINITIONS = (
 REQUESTS = {"cpu": "200m", "memory": "512Mi"}
 PARTS = ("scheduler", "controller", "admission")
 _DEPLOYMENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
+_HOOK = "volcano-admission-init"
+"""A job that makes the webhook's certificate; it asks for what the webhook does, and Helm waits for it."""
+
 _SCHEDULER = """\
 actions: "enqueue, allocate, reclaim, backfill"
 tiers:
@@ -142,6 +145,7 @@ def _pods(context: ComponentContext) -> list[PlanPod]:
             namespace=pin(NAME).namespace,
             source=pin(NAME).source,
             spec_path=context.spec_path(NAME),
+            kind="Job" if name == _HOOK else "Deployment",
         )
-        for name in _DEPLOYMENTS
+        for name in (*_DEPLOYMENTS, _HOOK)
     ]

@@ -17,7 +17,7 @@ Toleration = Mapping[str, str]
 NAMESPACE = "kube-system"
 EVERY_TAINT: tuple[Toleration, ...] = ({"operator": "Exists"},)
 CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
-COREDNS_REPLICAS = 2
+_REPLICAS = 2
 
 _NODE_PODS = "kubectl describe node of EKS 1.31 to 1.33 with these add-ons, as published"
 _CHART = "values.yaml of the driver's chart"
@@ -35,13 +35,22 @@ _OWN_TOLERATIONS: dict[str, tuple[Toleration, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Pods of one workload of an add-on; cpu in milli-CPU, memory in MiB."""
+    """Pods of one workload of an add-on; cpu in milli-CPU, memory in MiB.
+
+    Controllers have two replicas, as CoreDNS and the charts of the drivers have by default (values.yaml, replicaCount);
+    none insists on different nodes.
+    """
 
     addon: str
     kind: Literal["Deployment", "DaemonSet"]
     cpu: int
     memory: int
     source: str
+
+    @property
+    def replicas(self) -> int:
+        """Pods of a Deployment."""
+        return 1 if self.kind == "DaemonSet" else _REPLICAS
 
 
 _SHAPES = (
@@ -71,7 +80,7 @@ def configuration(context: EksContext, addon: str) -> Manifest | None:
             env = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
             return {"enableNetworkPolicy": "true", "env": env}
         case "coredns":
-            return {"replicaCount": COREDNS_REPLICAS, **_placement(context, tolerations)}
+            return {"replicaCount": _REPLICAS, **_placement(context, tolerations)}
         case _ if addon in _OWN_TOLERATIONS:
             placement = _placement(context, tolerations)
             return {"controller": placement} if placement else {}
@@ -145,4 +154,5 @@ def _pod(context: EksContext, shape: _Shape) -> PlanPod:
         evidence="declared",
         source=shape.source,
         spec_path="target.kubernetesVersion",
+        replicas=shape.replicas,
     )

@@ -334,8 +334,15 @@ def test_the_images_of_the_operands_come_from_the_mirror() -> None:
 
 def test_every_node_that_is_labelled_runs_discovery() -> None:
     plan = operated()
-    workers = [pod for pod in plan.pods if pod.name == "node-feature-discovery-worker"]
+    workers = [pod for pod in plan.pods if pod.name == "network-operator-node-feature-discovery-worker"]
     assert [pool.name for pod in workers for pool in plan.pools if lands_on(pod, pool)] == ["fast", "plain"]
+
+
+def test_the_controller_of_nv_ipam_is_counted_where_a_network_has_its_addresses() -> None:
+    (pod,) = (pod for pod in operated().pods if pod.name == "nv-ipam-controller")
+    assert (pod.kind, pod.replicas, dict(pod.requests)) == ("Deployment", 2, {"cpu": 100, "memory": 300, "pods": 1})
+    bare = plan_of(PLAIN, networkOperator={}, teams=[])
+    assert "nv-ipam-controller" not in {pod.name for pod in bare.pods}
 
 
 def test_one_feature_discovery_beside_the_gpu_operator() -> None:
