@@ -13,6 +13,7 @@ from mlcluster.plan.components.mirror import mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.network import Caller
 from mlcluster.plan.objects import make, object_id
 
 Contributions = Mapping[str, Contribution]
@@ -34,6 +35,7 @@ class ComponentParts:
     pods: tuple[PlanPod, ...]
     components: tuple[ComponentPlan, ...]
     findings: tuple[Finding, ...]
+    callers: tuple[Caller, ...]
 
 
 def contributions(context: ComponentContext) -> Contributions:
@@ -76,6 +78,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
         pods=pods,
         components=tuple(_listed(context, name, one, stand_ins) for name, one in made.items()),
         findings=(*findings, *(finding for one in made.values() for finding in one.findings)),
+        callers=tuple(caller for one in made.values() for caller in one.callers),
     )
 
 
