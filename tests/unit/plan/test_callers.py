@@ -103,7 +103,7 @@ CALLS = (
 
 Controllers that connect to none: JobSet v0.12.0, Kubeflow Trainer v2.3.0, MPI Operator v0.8.2 (its launcher reaches the
 workers by SSH inside the namespace), Volcano v1.15.3, Kueue v0.18.3, and KServe's own controller (v0.20.0: there is no
-HTTP client in pkg/controller). KubeRay's other calls to Ray pods (8000, 52365) are for RayServices, which members cannot create.
+HTTP client in pkg/controller). KubeRay connects to 8000 and 52365 for RayServices only, which members cannot create.
 KEDA v2.20.2 connects to where a trigger of a team says, which the team has to allow by itself.
 """
 
