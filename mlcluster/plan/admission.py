@@ -17,6 +17,7 @@ from mlcluster.plan.held_work import GPU_NODES, NODE_NAME, RESOURCE_CLAIMS, held
 from mlcluster.plan.kueue_marks import kueue_marks
 from mlcluster.plan.model import PlanObject, Pool
 from mlcluster.plan.pod_affinity import pod_affinity
+from mlcluster.plan.pod_networks import pod_networks
 from mlcluster.plan.pod_size import pod_size
 from mlcluster.plan.policy import (
     CLUSTER_ADMIN,
@@ -66,6 +67,7 @@ def policy_objects(
         copied_finalizers(users),
         disruption_budgets(),
         pod_affinity(users),
+        pod_networks(users),
         device_access(resources, users),
         pod_size(pools, users),
     ]
