@@ -72,7 +72,7 @@ KINDS = (
 @pytest.fixture(scope="module")
 def kube(lab: Lab) -> Iterator[Kube]:
     """The shared control plane with the policy, a namespace of a team, and the kinds; all go in the end."""
-    components = {"jobSet": {}, "mpiOperator": {}, "kubeRay": {}}
+    components: Manifest = {"jobSet": {}, "mpiOperator": {}, "kubeRay": {}}
     plan = planned(SYSTEM, TRAIN, target=EXISTING, components=components, teams=[{"name": "research"}])
     with Kube.from_kubeconfig(lab.kubeconfig) as client:
         namespace = {"name": OWN, "labels": {names.TEAM: OWN}}
