@@ -269,7 +269,7 @@ def test_the_operator_is_the_one_owner() -> None:
 def test_the_operator_runs_nothing_that_nobody_asked_for() -> None:
     plan = plan_of(PLAIN, networkOperator={}, teams=[])
     policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]["spec"]
-    assert set(policy) == {"global", "nodeAffinity", "tolerations"}
+    assert set(policy) == {"global", "nodeAffinity", "tolerations", "deploymentTolerations"}
 
 
 def test_addresses_of_nv_ipam_come_in_blocks() -> None:
@@ -305,10 +305,25 @@ def test_pools_of_addresses_wait_for_their_definition() -> None:
     plan = operated()
     objects = {entry.id: entry for entry in plan.objects}
     policy = objects["NicClusterPolicy/nic-cluster-policy"]
-    assert policy.manifest["metadata"]["annotations"]["pulumi.com/waitFor"] == "jsonpath={.status.state}=ready"
+    assert "annotations" not in policy.manifest["metadata"], "it is never ready while no node of a fabric is up"
     assert policy.id in objects["IPPool/nvidia-network-operator/rail0"].needs
-    bare = manifests(plan_of(PLAIN, networkOperator={}, teams=[]), "NicClusterPolicy")["nic-cluster-policy"]
-    assert "annotations" not in bare["metadata"]
+    (waited_for,) = plan.defining_objects
+    assert waited_for.id == policy.id
+    assert waited_for.definitions == ("ippools.nv-ipam.nvidia.com",)
+    bare = plan_of(PLAIN, networkOperator={}, teams=[])
+    assert bare.defining_objects == ()
+
+
+@needs_reference
+def test_the_deployments_of_the_operator_get_onto_the_system_pool() -> None:
+    kept = {**PLAIN, "taints": [{"key": "dedicated", "value": "system", "effect": "NoSchedule"}]}
+    rail: Data = {**RAIL, "ipam": {"type": "nv-ipam", "range": "10.60.0.0/16"}}
+    plan = plan_of(FAST, kept, networkOperator={}, multus={"startupTaint": False, "networks": [rail]})
+    policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]
+    assert errors_of(policy) == []
+    assert {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"} in policy["spec"]["deploymentTolerations"]
+    resources = {entry["name"]: entry["requests"] for entry in policy["spec"]["nvIpam"]["containerResources"]}
+    assert resources["nv-ipam-controller"] == {"cpu": "100m", "memory": "300Mi"}
 
 
 @needs_reference
