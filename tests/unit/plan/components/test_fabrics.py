@@ -155,6 +155,42 @@ def test_multus_is_everywhere_and_its_helpers_where_they_are_needed() -> None:
     assert landing(plan) == {"kube-multus-ds": {"fast", "less", "plain"}, "whereabouts": {"fast", "less"}}
 
 
+def test_a_reconciler_takes_leaked_addresses_back() -> None:
+    """Upstream v0.9.4, doc/crds/reconciler-deployment.yaml: one replica, because there is no leader election."""
+    kept = {**PLAIN, "taints": [{"key": "dedicated", "value": "system", "effect": "NoSchedule"}]}
+    plan = plan_of(FAST, kept, rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
+    found = manifests(plan, "Deployment")["kube-system/whereabouts-reconciler"]["spec"]
+    assert (found["replicas"], found["strategy"]) == (1, {"type": "Recreate"})
+    spec = found["template"]["spec"]
+    (container,) = spec["containers"]
+    assert container["command"] == ["/ip-reconciler"]
+    assert {entry["name"] for entry in container["env"]} == {"WHEREABOUTS_NAMESPACE"}
+    (mounted,), (volume,) = container["volumeMounts"], spec["volumes"]
+    assert (mounted["name"], mounted["mountPath"]) == (volume["name"], "/cron-schedule")
+    assert volume["configMap"]["items"] == [{"key": "cron-expression", "path": "config"}]
+    config = manifests(plan, "ConfigMap")["kube-system/whereabouts-config"]["data"]
+    assert config == {"cron-expression": "*/15 * * * *"}
+    (pod,) = [pod for pod in plan.pods if pod.name == "whereabouts-reconciler"]
+    assert [dict(one) for one in pod.tolerations] == spec["tolerations"]
+    assert {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
+    assert pod.requests == {"cpu": 100, "memory": 50, "pods": 1}
+    (rules,) = [role["rules"] for name, role in manifests(plan, "ClusterRole").items() if name == "whereabouts"]
+    verbs = {
+        (group, one): set(rule["verbs"]) for rule in rules for group in rule["apiGroups"] for one in rule["resources"]
+    }
+    assert {"list", "update", "delete"} <= verbs["whereabouts.cni.cncf.io", "ippools"]
+    assert {"list", "delete"} <= verbs["whereabouts.cni.cncf.io", "overlappingrangeipreservations"]
+    assert {"get", "list"} <= verbs["", "pods"]
+    assert spec["serviceAccountName"] == "whereabouts"
+
+
+def test_the_daemon_set_of_addresses_has_no_schedule() -> None:
+    """Its control loop does not read one any more (v0.9.4, cmd/controlloop)."""
+    plan = plan_of(rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
+    spec = manifests(plan, "DaemonSet")["kube-system/whereabouts"]["spec"]["template"]["spec"]
+    assert {volume["name"] for volume in spec["volumes"]} == {"cnibin", "cni-net-dir"}
+
+
 def test_a_network_of_virtual_functions_brings_its_cni_plugin() -> None:
     network = {"name": "vf", "type": "sriov", "resource": "nvidia.com/vf"}
     plan = plan_of(rdmaDevicePlugin={}, multus={"startupTaint": False, "networks": [network]})

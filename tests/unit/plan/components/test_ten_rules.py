@@ -17,7 +17,7 @@ from mlcluster.plan import build
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.ownership import OPERATOR, ownership
 from mlcluster.plan.components.stand_ins import BUILT_IN
-from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.model import DefiningObject, Plan, PlanRelease
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
@@ -209,7 +209,8 @@ def test_8_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
 def test_9_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
     """Whoever brings a kind that an object of ours has, says what to ask before the object is made."""
     plan = plan_of(path)
-    bringers = {one.id: one for one in (*plan.releases, *plan.defining_objects)}
+    bringers: dict[str, PlanRelease | DefiningObject] = {release.id: release for release in plan.releases}
+    bringers |= {one.id: one for one in plan.defining_objects}
     before = needed(plan)
     for entry in plan.objects:
         group = entry.manifest["apiVersion"].rpartition("/")[0]
