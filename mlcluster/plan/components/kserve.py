@@ -81,7 +81,7 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
             "controller": {
                 "deploymentMode": "Standard",
                 "tolerations": controller_tolerations(context),
-                "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
+                "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
                 "gateway": network,
             }
         }

@@ -34,7 +34,8 @@ def contribute(context: ComponentContext) -> Contribution:
         "serviceAccount": {"create": True, "name": NAME},
         "priorityClassName": "system-cluster-critical",
         "tolerations": controller_tolerations(context),
-        "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
+        # The chart's own limit of 100m would stay beside ours, and throttle the operator with every RayCluster.
+        "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
         "batchScheduler": {"name": ""},
         "env": _ENVIRONMENT,
     }
