@@ -20,6 +20,7 @@ from mlcluster.plan.model import PlanObject, Pool
 from mlcluster.plan.objects import RBAC_GROUP
 from mlcluster.plan.owner_references import adoption, owner_references
 from mlcluster.plan.pod_affinity import pod_affinity
+from mlcluster.plan.pod_networks import pod_networks
 from mlcluster.plan.pod_size import pod_size
 from mlcluster.plan.policy import (
     CLUSTER_ADMIN,
@@ -62,6 +63,7 @@ def policy_objects(
         copied_finalizers(users),
         disruption_budgets(),
         pod_affinity(users),
+        pod_networks(users),
         device_access(resources, users),
         pod_size(pools, users),
     ]

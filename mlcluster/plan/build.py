@@ -15,7 +15,7 @@ from mlcluster.plan.components.system_nodes import pods_on, system_selector
 from mlcluster.plan.controllers import with_controllers
 from mlcluster.plan.limits import with_limits
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
-from mlcluster.plan.namespaces import members_of, namespace_objects
+from mlcluster.plan.namespaces import ingress_objects, members_of, namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.queue_readers import queue_readers
@@ -64,6 +64,7 @@ def build(spec: ClusterSpec, rendered: Rendered | None = None) -> Plan:
     queued = [team for written, team in zip(spec.teams, teams, strict=True) if written.scheduler == "kueue"]
     for written, team in zip(spec.teams, teams, strict=True):
         objects += namespace_objects(cluster, written, team, shared, guards)
+        objects += ingress_objects(cluster, team, parts.callers)
         if team in queued:
             objects += queue_readers(cluster, team, queued, members_of(written))
     return Plan(

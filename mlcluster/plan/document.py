@@ -47,6 +47,8 @@ def _plain(value: Any) -> Any:
         }
         if isinstance(value, PlanRelease):
             entry["values"] = written(shown_values(value))
+        if isinstance(value, PlanObject) and not value.definitions:
+            del entry["definitions"]
         if isinstance(value, Pool):
             entry["firstBound"] = value.first_bound
             entry["usdPerHourAtMin"] = value.usd_per_hour_at_min

@@ -256,12 +256,30 @@ class PlanRelease:
 
 @dataclass(frozen=True, slots=True)
 class PlanObject:
-    """A Kubernetes object that we own, whole, with what must exist before it."""
+    """A Kubernetes object that we own, whole, with what must exist before it.
+
+    Attributes:
+        definitions: names of the CRDs that a controller installs because of the object; what needs the object waits
+            until they are Established.
+    """
 
     id: str
     manifest: Manifest
     needs: tuple[str, ...]
     spec_path: str
+    definitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DefiningObject:
+    """An object with `definitions`, in the form of a release that has to be ready before what needs it."""
+
+    id: str
+    name: str
+    namespace: str
+    definitions: tuple[str, ...]
+    answers: tuple[Manifest, ...] = ()
+    realisation: Realisation = "helm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +348,20 @@ class Plan:
     def registered_releases(self) -> tuple[PlanRelease, ...]:
         """The releases that a stack registers: neither processes nor stand-ins of the lab, nor present already."""
         return tuple(release for release in self.releases if release.realisation == "helm")
+
+    @property
+    def defining_objects(self) -> tuple[DefiningObject, ...]:
+        """The objects because of which a controller installs CRDs."""
+        return tuple(
+            DefiningObject(
+                entry.id,
+                f"{entry.manifest['kind']} {entry.manifest['metadata']['name']}",
+                entry.manifest["metadata"].get("namespace", "default"),
+                entry.definitions,
+            )
+            for entry in self.objects
+            if entry.definitions
+        )
 
     @property
     def immutable(self) -> dict[str, tuple[str, ...]]:

@@ -1,13 +1,17 @@
 """What each team's namespace holds: labels, roles, limits, network."""
 
+from collections.abc import Iterable
+
 from mlcluster.plan import names
 from mlcluster.plan.bounds import default_requests
 from mlcluster.plan.limits import closed_limits
 from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
-from mlcluster.plan.network import network_policy
+from mlcluster.plan.network import Caller, caller_policy, network_policy
 from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, cluster_role_ref, make
 from mlcluster.plan.quantities import canonical
 from mlcluster.spec.teams import Members, Team
+
+NETWORK_API = "networking.k8s.io/v1"
 
 
 def namespace_objects(
@@ -28,14 +32,29 @@ def namespace_objects(
         _namespace(cluster, spec, team, policies),
         inside("v1", "ResourceQuota", "team", {"spec": {"hard": dict(team.limits)}}, "limits"),
         inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
-        inside(
-            "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
-        ),
+        inside(NETWORK_API, "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"),
         *(
             inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), f"members.{role}")
             for role, subjects in _roles(spec)
             if subjects
         ),
+    ]
+
+
+def ingress_objects(cluster: str, team: TeamPlan, callers: Iterable[Caller]) -> list[PlanObject]:
+    """Return a NetworkPolicy for each kind of pods of components that connect to the team's pods."""
+    return [
+        make(
+            cluster,
+            NETWORK_API,
+            "NetworkPolicy",
+            caller.name,
+            {"spec": caller_policy(caller)},
+            namespace=team.namespace,
+            labels={names.TEAM: team.name},
+            spec_path=caller.spec_path,
+        )
+        for caller in callers
     ]
 
 

@@ -43,6 +43,8 @@ GROUPS = Groups(
             "test_helm_recovery.py",
             "test_impersonation.py",
             "test_node_marks.py",
+            "test_node_pool_size.py",
+            "test_pod_networks.py",
         ),
     },
     longest_first=(

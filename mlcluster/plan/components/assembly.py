@@ -14,6 +14,7 @@ from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
 from mlcluster.plan.components.system_nodes import object_on, pods_on, release_on, sets_on, system_selector
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.network import Caller
 from mlcluster.plan.objects import make, object_id
 
 Contributions = Mapping[str, Contribution]
@@ -35,6 +36,7 @@ class ComponentParts:
     pods: tuple[PlanPod, ...]
     components: tuple[ComponentPlan, ...]
     findings: tuple[Finding, ...]
+    callers: tuple[Caller, ...]
 
 
 def contributions(context: ComponentContext) -> Contributions:
@@ -78,6 +80,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
         pods=pods,
         components=tuple(_listed(context, name, one, stand_ins) for name, one in made.items()),
         findings=(*findings, *(finding for one in made.values() for finding in one.findings)),
+        callers=tuple(caller for one in made.values() for caller in one.callers),
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+from mlcluster.catalog.kueue import CLIENT_CONNECTION, JOB_KIND_WORKERS, WORKERS
 from mlcluster.catalog.pins import KUEUE
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation
@@ -48,6 +49,8 @@ def kueue_configuration(context: ComponentContext) -> Manifest:
         "managedJobsNamespaceSelector": {"matchExpressions": _managed(context)},
         "integrations": {"frameworks": [*FRAMEWORKS, *job_kinds.frameworks(context.selected)]},
         "resources": {"excludeResourcePrefixes": ["hugepages-"]},
+        "clientConnection": dict(CLIENT_CONNECTION),
+        "controller": {"groupKindConcurrency": _workers(context)},
         "waitForPodsReady": {
             "timeout": settings.pods_ready_timeout,
             "recoveryTimeout": settings.pods_ready_timeout,
@@ -61,6 +64,12 @@ def kueue_configuration(context: ComponentContext) -> Manifest:
     if settings.visibility:
         configuration["featureGates"] = {"VisibilityOnDemand": True}
     return configuration
+
+
+def _workers(context: ComponentContext) -> dict[str, int]:
+    """Return how many workers each kind has that Kueue manages in this cluster; a kind without a number has one."""
+    kinds = job_kinds.kinds_of(context.selected)
+    return {**WORKERS, **{f"{kind.kind}.{kind.group}": JOB_KIND_WORKERS for kind in kinds}}
 
 
 def contribute(context: ComponentContext) -> Contribution:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mlcluster.plan.arithmetic import arithmetic
-from mlcluster.plan.controllers import with_controllers
+from mlcluster.plan.controllers import takes, with_controllers
 from mlcluster.plan.model import PlanPod
 from mlcluster.plan.quantities import add
 from tests.specs import SHAPE, SYSTEM, TRAIN, Data, manifests, planned, pool_of
@@ -70,7 +70,9 @@ def test_a_guarantee_is_nodes_without_controllers() -> None:
     team: Data = {"name": "a", "guarantee": {"system": {"nodes": 1}}}
     plan = planned(small, TRAIN, components={"gpuOperator": {}, "monitoring": {}}, teams=[team])
     pool = plan.pools[0]
-    taken = sum(pod.requests["cpu"] * pod.replicas for pod in plan.pods if pod.kind != "DaemonSet")
+    taken = sum(
+        pod.requests.get("cpu", 0) * pod.replicas for pod in plan.pods if pod.kind != "DaemonSet" and takes(pool, pod)
+    )
     assert taken >= 1000
     assert plan.teams[0].quotas[0].nominal["cpu"] == pool.usable["cpu"] - taken
     assert pool.controllers["cpu"] == taken
