@@ -123,6 +123,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("QTA003", _W, "Guaranteed time slices"),
         FindingKind("QTA004", _W, "Limits of teams beyond what etcd holds"),
         FindingKind("SCH001", _E, "A component that no node takes"),
+        FindingKind("SRV001", _W, "Models served without TLS"),
         FindingKind("STA001", _E, "State in local files of a CI machine"),
         FindingKind("STO001", _I, "Storage that down keeps"),
         FindingKind("UPG001", _E, "Upgrade that is blocked"),

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from jsonschema import Draft4Validator
 
 from mlcluster.catalog.components import ComponentPin
 from mlcluster.rules.upgrades import chart_name
+from tests.upstream import closed
 
 ARCHIVES = Path(__file__).parents[2] / "shared" / "reference" / "chart-archives"
 ABSENT = "no chart archives in ../shared/reference/chart-archives: pins and webhooks are not compared with them"
@@ -52,3 +54,29 @@ def files(archive: Path) -> Iterator[tuple[str, bytes]]:
             content = opened.extractfile(member) if member.isfile() else None
             if content is not None:
                 yield member.name, content.read()
+
+
+def schemas_of(chart: str, version: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return (apiVersion, kind) -> schema in which unknown fields are refused, of the CRDs among a chart's files."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for name, text in files(archives()[chart, version]):
+        if b"CustomResourceDefinition" not in text or not name.endswith((".yaml", ".yml")) or b"{{" in text[:2000]:
+            continue
+        for document in yaml.load_all(text, yaml.CSafeLoader):
+            if not document or document.get("kind") != "CustomResourceDefinition":
+                continue
+            spec = document["spec"]
+            for served in spec["versions"]:
+                kind = (f"{spec['group']}/{served['name']}", spec["names"]["kind"])
+                found[kind] = closed(served["schema"]["openAPIV3Schema"])
+    return found
+
+
+def errors_of(manifest: Mapping[str, Any], schemas: Mapping[tuple[str, str], dict[str, Any]]) -> list[str]:
+    """Return what the CRD of an object says against it.
+
+    Raises:
+        KeyError: no CRD of its kind is among the schemas.
+    """
+    schema = schemas[manifest["apiVersion"], manifest["kind"]]
+    return [f"{error.json_path}: {error.message}" for error in Draft4Validator(schema).iter_errors(manifest)]
