@@ -11,6 +11,7 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, TeamPlan
 from mlcluster.plan.objects import make
@@ -27,7 +28,11 @@ DEFINITIONS = (
 )
 REQUESTS = {"cpu": "200m", "memory": "512Mi"}
 PARTS = ("scheduler", "controller", "admission")
-_DEPLOYMENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
+ADMISSION = "volcano-admission"
+_DEPLOYMENTS = {"volcano-scheduler": 1, "volcano-controllers": 1, ADMISSION: REPLICAS}
+"""Deployment -> its replicas; only the admission answers webhooks, and it has no state of its own."""
+
+_ADMISSION_LABELS = {"app": ADMISSION}
 _SCHEDULER = """\
 actions: "enqueue, allocate, reclaim, backfill"
 tiers:
@@ -60,6 +65,7 @@ def contribute(context: ComponentContext) -> Contribution:
         objects=(
             *(_queue(context, team) for team in teams),
             *member_roles(context, NAME, "batch.volcano.sh", ["jobs"]),
+            *disruption_budget(context, NAME, ADMISSION, _ADMISSION_LABELS, namespace=pin(NAME).namespace),
         ),
         pods=() if realisation(context, NAME) == "present" else tuple(_pods(context)),
         findings=tuple(finding for team in teams for finding in _borrower(team)),
@@ -76,6 +82,8 @@ def _values(context: ComponentContext) -> Manifest:
         "webhooks_namespace_selector_expressions": [mine],
         "scheduler_config_override": _SCHEDULER,
         "leader_elect_enable": True,
+        "admission_replicas": REPLICAS,
+        "admission_affinity": prefer_apart(_ADMISSION_LABELS),
     }
     custom |= {f"{part}_resources": {"requests": REQUESTS, "limits": {"memory": "2Gi"}} for part in PARTS}
     return {
@@ -142,6 +150,7 @@ def _pods(context: ComponentContext) -> list[PlanPod]:
             namespace=pin(NAME).namespace,
             source=pin(NAME).source,
             spec_path=context.spec_path(NAME),
+            replicas=replicas,
         )
-        for name in _DEPLOYMENTS
+        for name, replicas in _DEPLOYMENTS.items()
     ]
