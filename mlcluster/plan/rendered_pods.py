@@ -1,6 +1,7 @@
 """Pods of a rendered chart: the shapes of its workloads take the place of the declared ones."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from mlcluster.plan.chart_facts import Workload, matches
 from mlcluster.plan.model import PlanPod, PlanRelease, Pool
@@ -34,13 +35,22 @@ def with_rendered(declared: Iterable[PlanPod], rendered: Rendered) -> tuple[Plan
     """
     made: list[PlanPod] = []
     done: set[str] = set()
+    declared = tuple(declared)
     for pod in declared:
         if pod.owner in rendered and pod.owner not in done:
             done.add(pod.owner)
-            made += rendered[pod.owner]
+            made += (scaled(one, declared) for one in rendered[pod.owner])
         if pod.owner not in rendered or made_at_run_time(pod):
             made.append(pod)
     return tuple(made)
+
+
+def scaled(pod: PlanPod, declared: Iterable[PlanPod]) -> PlanPod:
+    """Return a rendered pod with the replicas that an object of the plan, not its chart, gives its workload."""
+    for one in declared:
+        if one.scaled_by and (one.owner, workload_name(one)) == (pod.owner, workload_name(pod)):
+            return replace(pod, replicas=one.replicas, scaled_by=one.scaled_by)
+    return pod
 
 
 def workload_name(pod: PlanPod) -> str:

@@ -23,7 +23,7 @@ MADE_AT_RUN_TIME: Mapping[str, Mapping[str, str]] = {
         "alertmanager-*": "prometheus-operator v0.93.1: the StatefulSet of an Alertmanager",
     },
     "envoy-gateway": {
-        "envoy-*": (
+        "envoy-kserve-*": (
             "envoyproxy/gateway, api/v1alpha1 and internal/infrastructure/kubernetes/proxy: a Deployment for each "
             "Gateway; by default envoy 100m, 512Mi and shutdown-manager 10m, 32Mi, together 110m, 544Mi"
         ),

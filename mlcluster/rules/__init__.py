@@ -4,7 +4,18 @@ from collections.abc import Callable, Iterator
 
 from mlcluster.findings import Finding
 from mlcluster.plan.model import Plan
-from mlcluster.rules import capacity, controllers, cost, fabric, guarantees, placement, sharing, storage, upgrades
+from mlcluster.rules import (
+    capacity,
+    controllers,
+    cost,
+    fabric,
+    guarantees,
+    placement,
+    serving,
+    sharing,
+    storage,
+    upgrades,
+)
 from mlcluster.spec.cluster import ClusterSpec
 
 Rule = Callable[[Plan], Iterator[Finding]]
@@ -43,6 +54,7 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     fabric.locked_memory,
     fabric.gated_system_pool,
     sharing.shares_made_elsewhere,
+    serving.models_without_tls,
 )
 """Rules that look at what was asked for, too."""
 

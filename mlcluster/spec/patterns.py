@@ -47,6 +47,11 @@ PATTERNS: dict[str, tuple[str, str]] = {
         "a secrets provider",
         "awskms://alias/atlas",
     ),
+    r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$": (
+        "the name of an annotation",
+        "metallb.io/address-pool",
+    ),
+    r"^[A-Za-z0-9][-A-Za-z0-9_./]*$": ("a class of load balancers", "service.k8s.aws/nlb"),
     r"^[A-Z]{3}[0-9]{3}$": ("the ID of a finding", "SCH001"),
     r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+.][0-9A-Za-z.+-]+)?$": ("the version of a chart", "v26.7.0"),
     r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$": ("a registry, without a scheme", "registry.example.com/mirror"),

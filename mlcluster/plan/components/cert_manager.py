@@ -4,6 +4,7 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest
 
@@ -14,9 +15,14 @@ DEFINITIONS = (
     *(f"{kind}.acme.{GROUP}" for kind in ("challenges", "orders")),
 )
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
-_DEPLOYMENTS = (NAME, f"{NAME}-cainjector", f"{NAME}-webhook")
+WEBHOOK = f"{NAME}-webhook"
+_DEPLOYMENTS = {NAME: 1, f"{NAME}-cainjector": 1, WEBHOOK: REPLICAS}
+"""Deployment -> its replicas; only the webhook is asked by the API server."""
+
 _HOOK = f"{NAME}-startupapicheck"
 """A job without requests that Helm waits for."""
+
+_WEBHOOK_LABELS = {"app.kubernetes.io/component": "webhook", "app.kubernetes.io/instance": NAME}
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -34,7 +40,12 @@ def contribute(context: ComponentContext) -> Contribution:
             "leaderElection": {"namespace": pin(NAME).namespace},
         },
         **parts,
-        "webhook": parts,
+        "webhook": {
+            **parts,
+            "replicaCount": REPLICAS,
+            "affinity": prefer_apart(_WEBHOOK_LABELS),
+            "podDisruptionBudget": {"enabled": True, **BUDGET},
+        },
         "cainjector": parts,
         "startupapicheck": {"tolerations": parts["tolerations"]},
     }
@@ -58,7 +69,11 @@ def contribute(context: ComponentContext) -> Contribution:
                 source=pin(NAME).source,
                 spec_path=context.spec_path(NAME),
                 kind="Job" if name == _HOOK else "Deployment",
+                replicas=replicas,
             )
-            for name, requests in (*((name, REQUESTS) for name in _DEPLOYMENTS), (_HOOK, {}))
+            for name, replicas, requests in (
+                *((name, replicas, REQUESTS) for name, replicas in _DEPLOYMENTS.items()),
+                (_HOOK, 1, {}),
+            )
         ),
     )

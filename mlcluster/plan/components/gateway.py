@@ -1,5 +1,10 @@
-"""Envoy Gateway: the Gateway API and the way in for served models (chart gateway-helm, values of v1.2 and later)."""
+"""Envoy Gateway: the Gateway API and the way in for served models (chart gateway-helm v1.9.0).
 
+Envoy Gateway makes the proxies of each Gateway. What no value of the chart says of them (how many there are, which
+nodes take them, what they ask for, how they are reached) stands in an EnvoyProxy, to which the GatewayClass points.
+"""
+
+import hashlib
 from typing import Literal
 
 from mlcluster.catalog.components import pin
@@ -7,47 +12,66 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.mirror import mirrored
+from mlcluster.plan.components.replicas import BUDGET, REPLICAS, spread
 from mlcluster.plan.components.tolerations import controller_tolerations
-from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make, object_id
+from mlcluster.spec.components.serving import GatewayService
 
 NAME = "envoy-gateway"
 API = "gateway.networking.k8s.io/v1"
 CLASS = "mlcluster"
 CONTROLLER = "gateway.envoyproxy.io/gatewayclass-controller"
-DEFINITIONS = tuple(f"{kind}.gateway.networking.k8s.io" for kind in ("gatewayclasses", "gateways", "httproutes"))
-PROXIES = "envoyproxies.gateway.envoyproxy.io"
+DEFINITIONS = (
+    *(f"{kind}.gateway.networking.k8s.io" for kind in ("gatewayclasses", "gateways", "httproutes")),
+    "envoyproxies.gateway.envoyproxy.io",
+)
 PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
-CLASS_ID = object_id("GatewayClass", CLASS)
+PROXY_REQUESTS = {"cpu": "100m", "memory": "512Mi"}
+PROXY_PODS = {"cpu": "110m", "memory": "544Mi"}
+"""With the shutdown manager that Envoy Gateway puts beside each proxy: 10m and 32Mi (api/v1alpha1/shared_types.go)."""
 
 _UNTIL_DONE = {"helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded"}
 """The rights of the job that makes certificates are hooks of Helm, which by default never deletes them."""
 
-_REFERENCE = {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": CLASS, "namespace": pin(NAME).namespace}
+CLASS_ID = object_id("GatewayClass", CLASS)
+PRIORITY = "system-cluster-critical"
+
+_PREFIX = "gateway.envoyproxy.io"
+_REFERENCE = {"group": _PREFIX, "kind": "EnvoyProxy", "name": CLASS, "namespace": pin(NAME).namespace}
+_PROXY_LABELS = {"app.kubernetes.io/component": "proxy", "app.kubernetes.io/managed-by": NAME}
+_OWNERS = (f"{_PREFIX}/owning-gateway-namespace", f"{_PREFIX}/owning-gateway-name")
+_AWS = "service.beta.kubernetes.io/aws-load-balancer"
+_SCHEMES = {
+    "internal": {f"{_AWS}-scheme": "internal", f"{_AWS}-internal": "true"},
+    "internetFacing": {f"{_AWS}-scheme": "internet-facing"},
+}
+"""The AWS Load Balancer Controller reads `scheme`, the cloud controller of EKS reads `internal`."""
+
+_LONGEST = 48
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release, its controller's pod, and a class of gateways; gateways are made by whoever needs one."""
+    """Return the release, its controller's pod, and a class of gateways; other components make the gateways."""
     tolerations = controller_tolerations(context)
     values: Manifest = {
         "deployment": {
-            "priorityClassName": "system-cluster-critical",
+            "priorityClassName": PRIORITY,
             "pod": {"tolerations": tolerations},
             "envoyGateway": {"resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}}},
         },
         "certgen": {"job": {"tolerations": tolerations}, "rbac": {"annotations": _UNTIL_DONE}},
     }
+    release = chart_release(context, NAME, values, definitions=DEFINITIONS)
     proxies = _proxies(context)
-    wanted = (*DEFINITIONS, PROXIES) if proxies else DEFINITIONS
-    release = chart_release(context, NAME, values, definitions=wanted)
     of_gateways = make(
         context.cluster,
         API,
         "GatewayClass",
         CLASS,
-        {"spec": {"controllerName": CONTROLLER, **({"parametersRef": _REFERENCE} if proxies else {})}},
-        needs=(release.id, *(entry.id for entry in proxies)),
+        {"spec": {"controllerName": CONTROLLER, "parametersRef": _REFERENCE}},
+        needs=(release.id, proxies.id),
         spec_path=context.spec_path(NAME),
     )
     workloads: tuple[tuple[Literal["Deployment", "Job"], str, dict[str, str]], ...] = (
@@ -69,28 +93,70 @@ def contribute(context: ComponentContext) -> Contribution:
         for kind, name, requests in workloads
     )
     present = realisation(context, NAME) == "present"
-    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else pods)
+    return Contribution(releases=(release,), objects=(proxies, of_gateways), pods=() if present else pods)
 
 
-def _proxies(context: ComponentContext) -> list[PlanObject]:
-    """With a mirror: where the proxies of gateways come from, which no value of the chart says.
+def proxy_pod(context: ComponentContext, namespace: str, gateway: str, spec_path: str) -> PlanPod:
+    """Return the pod of the proxies that Envoy Gateway makes for a Gateway.
 
-    Source: Envoy Gateway, "Deploy in air-gapped environments": without it they are pulled from docker.io.
+    They run in the namespace of Envoy Gateway (internal/infrastructure/kubernetes/proxy/resource_provider.go, v1.9.0).
     """
+    return deployment_pod(
+        context,
+        release_id(NAME),
+        _proxies_of(namespace, gateway),
+        PROXY_PODS,
+        namespace=pin(NAME).namespace,
+        source=pin(NAME).source,
+        spec_path=spec_path,
+        priority_class=PRIORITY,
+        replicas=REPLICAS,
+    )
+
+
+def _proxies_of(namespace: str, gateway: str) -> str:
+    """Return the name of the Deployment of a Gateway's proxies (`ExpectedResourceHashedName`, v1.9.0)."""
+    whole = f"{namespace}/{gateway}"
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:8]
+    return f"envoy-{whole.replace('/', '-')[:_LONGEST].removesuffix('-')}-{digest}"
+
+
+def _proxies(context: ComponentContext) -> PlanObject:
+    """Return the EnvoyProxy of every gateway of the class."""
     registry = context.spec.components.registry
-    if not registry:
-        return []
-    container = {"image": mirrored(pin(NAME).images[f"EnvoyProxy {CLASS}"], registry)}
-    provider: Manifest = {"type": "Kubernetes", "kubernetes": {"envoyDeployment": {"container": container}}}
-    return [
-        make(
-            context.cluster,
-            PROXY_API,
-            "EnvoyProxy",
-            CLASS,
-            {"spec": {"provider": provider}},
-            namespace=pin(NAME).namespace,
-            needs=(release_id(NAME),),
-            spec_path="components.registry",
-        )
-    ]
+    container: Manifest = {"resources": {"requests": PROXY_REQUESTS, "limits": {"memory": "1Gi"}}}
+    if registry:
+        container["image"] = mirrored(pin(NAME).images[f"EnvoyProxy {CLASS}"], registry)
+    pod: Manifest = {
+        "priorityClassName": PRIORITY,
+        "tolerations": controller_tolerations(context),
+        "topologySpreadConstraints": spread(_PROXY_LABELS, *_OWNERS),
+    }
+    kubernetes: Manifest = {
+        "envoyDeployment": {"replicas": REPLICAS, "pod": pod, "container": container},
+        "envoyPDB": BUDGET,
+        "envoyService": _service(context),
+    }
+    return make(
+        context.cluster,
+        PROXY_API,
+        "EnvoyProxy",
+        CLASS,
+        {"spec": {"provider": {"type": "Kubernetes", "kubernetes": kubernetes}}},
+        namespace=pin(NAME).namespace,
+        needs=(release_id(NAME),),
+        spec_path=context.spec_path(NAME),
+    )
+
+
+def _service(context: ComponentContext) -> Manifest:
+    """Return how the proxies are reached."""
+    settings = context.spec.components.gateway
+    asked = settings.service if settings else GatewayService()
+    annotations = {**(_SCHEMES[asked.scheme] if asked.scheme else {}), **asked.annotations}
+    return {
+        "type": asked.type,
+        **({"loadBalancerClass": asked.load_balancer_class} if asked.load_balancer_class else {}),
+        **({"annotations": annotations} if annotations else {}),
+        **({"loadBalancerSourceRanges": asked.source_ranges} if asked.source_ranges else {}),
+    }

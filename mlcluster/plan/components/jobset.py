@@ -5,6 +5,7 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod
 
@@ -12,6 +13,7 @@ NAME = "jobset"
 API = "jobset.x-k8s.io/v1alpha2"
 DEFINITIONS = ("jobsets.jobset.x-k8s.io",)
 REQUESTS = {"cpu": "500m", "memory": "128Mi"}
+LABELS = {"app.kubernetes.io/component": "controller", "app.kubernetes.io/instance": NAME}
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -21,6 +23,9 @@ def contribute(context: ComponentContext) -> Contribution:
         "controller": {
             "tolerations": controller_tolerations(context),
             "resources": {"requests": REQUESTS, "limits": {"memory": "4Gi"}},
+            "replicas": REPLICAS,
+            "affinity": prefer_apart(LABELS),
+            "podDisruptionBudget": {"enabled": True, **BUDGET},
         },
     }
     release = chart_release(context, NAME, values, definitions=DEFINITIONS, answers=(_probe(),))
@@ -42,6 +47,7 @@ def _pod(context: ComponentContext) -> PlanPod:
         spec_path=context.spec_path(NAME),
         evidence="rendered",
         priority_class="",  # the chart has no place for one
+        replicas=REPLICAS,
     )
 
 

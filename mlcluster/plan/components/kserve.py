@@ -1,9 +1,10 @@
-"""KServe 0.20, standard mode: InferenceService becomes a Deployment (charts kserve-crd and kserve-resources).
+"""KServe 0.20, standard mode: InferenceService becomes a Deployment.
 
-Values: the charts' common files of October 2026. Pods of a model come from its ReplicaSet, so
+Charts: kserve-crd, kserve-resources and kserve-runtime-configs, v0.20.0. Pods of a model come from its ReplicaSet, so
 Kueue holds each of them back like any other pod of the team.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from mlcluster.catalog.components import pin
@@ -11,37 +12,46 @@ from mlcluster.plan.components import gateway
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.ingress import ingress_objects
 from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.network import Caller
-from mlcluster.plan.objects import make
+from mlcluster.plan.objects import make, object_id
 from mlcluster.spec.components.serving import ServingIngress
 
 NAME = "kserve"
 CRDS = "kserve-crd"
+RUNTIMES = "kserve-runtime-configs"
 GROUP = "serving.kserve.io"
 GATEWAY = "kserve-ingress-gateway"
 KINDS = ("inferenceservices", "inferencegraphs", "servingruntimes", "trainedmodels")
 DEFINITIONS = tuple(f"{kind}.{GROUP}" for kind in (*KINDS, "clusterservingruntimes", "clusterstoragecontainers"))
 MODEL_PORT, AGENT_PORT = 8080, 9081
 REQUESTS = {"cpu": "100m", "memory": "300Mi"}
+CONTROLLER = "kserve-controller-manager"
+LABELS = {"control-plane": CONTROLLER, "controller-tools.k8s.io": "1.0"}
+"""By which the controller's Deployment selects its pods."""
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Definitions, controller, the gateway if models are to be reached from outside, and members' rights."""
+    """Return definitions, controller, runtimes, members' rights, and the gateway if the spec asks for an ingress."""
     settings = context.spec.components.kserve
     ingress = settings.ingress if settings else None
     definitions = chart_release(context, NAME, {}, chart=CRDS, definitions=DEFINITIONS)
     release = chart_release(context, NAME, _values(context, ingress), needs=(definitions.id,), answers=(_probe(),))
-    definitions = replace(definitions, version=release.version)  # the two charts are made together
+    runtimes = chart_release(context, NAME, _RUNTIME_VALUES, chart=RUNTIMES, needs=(release.id,))
+    # The three charts are made together.
+    definitions, runtimes = (replace(chart, version=release.version) for chart in (definitions, runtimes))
     return Contribution(
-        releases=(definitions, release),
+        releases=(definitions, release, runtimes),
         objects=(
-            *([_gateway(context)] if ingress else []),
+            *(ingress_objects(context, ingress, GATEWAY, pin(NAME).namespace) if ingress else ()),
+            *_replicas(context),
             *member_roles(context, NAME, GROUP, KINDS, ["clusterservingruntimes"]),
         ),
-        pods=() if realisation(context, NAME) == "present" else (_pod(context),),
+        pods=tuple(_pods(context, ingress)),
         callers=(_caller(context),) if ingress else (),
     )
 
@@ -67,10 +77,18 @@ def _caller(context: ComponentContext) -> Caller:
     )
 
 
+_RUNTIME_VALUES: Manifest = {
+    # The chart makes no runtime by default, and one of them takes an image with the tag latest.
+    "kserve": {"servingruntime": {"enabled": True, "vllmserver": {"tag": "v0.11.0"}}}
+}
+
+
 def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manifest:
     network: Manifest = {"disableIstioVirtualHost": True, "disableIngressCreation": ingress is None}
     if ingress is not None:
         network["domain"] = ingress.domain
+        if ingress.tls is not None:
+            network["urlScheme"] = "https"
         network["ingressGateway"] = {
             "enableGatewayApi": True,
             "createGateway": False,
@@ -81,6 +99,7 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
             "controller": {
                 "deploymentMode": "Standard",
                 "tolerations": controller_tolerations(context),
+                "affinity": prefer_apart(LABELS),
                 "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
                 "gateway": network,
             }
@@ -88,38 +107,47 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
     }
 
 
-def _gateway(context: ComponentContext) -> PlanObject:
-    """One way in for the models of every team: routes come from their namespaces."""
-    listener: Manifest = {
-        "name": "http",
-        "protocol": "HTTP",
-        "port": 80,
-        "allowedRoutes": {"namespaces": {"from": "All"}},
-    }
-    return make(
+def _replicas(context: ComponentContext) -> tuple[PlanObject, ...]:
+    """Return what keeps a controller answering: its chart has no value for replicas, and a disruption budget neither.
+
+    An HPA whose bounds are the same number sets replicas without asking for metrics. The chart names no number, so Helm
+    leaves alone what the HPA writes; the controllers elect a leader (`--leader-elect`).
+    """
+    budget = disruption_budget(context, NAME, CONTROLLER, LABELS, namespace=pin(NAME).namespace)
+    if not budget:
+        return ()
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": CONTROLLER}
+    scaler = make(
         context.cluster,
-        gateway.API,
-        "Gateway",
-        GATEWAY,
-        {"spec": {"gatewayClassName": gateway.CLASS, "listeners": [listener]}},
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        CONTROLLER,
+        {"spec": {"scaleTargetRef": target, "minReplicas": REPLICAS, "maxReplicas": REPLICAS}},
         namespace=pin(NAME).namespace,
-        needs=(gateway.CLASS_ID, release_id(gateway.NAME)),
-        spec_path=f"{context.spec_path(NAME)}.ingress",
+        spec_path=context.spec_path(NAME),
     )
+    return (scaler, *budget)
 
 
-def _pod(context: ComponentContext) -> PlanPod:
-    """The controller and its proxy (kube-rbac-proxy), which asks for as much again."""
-    return deployment_pod(
+def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator[PlanPod]:
+    """Yield the gateway's proxies, and the controller with kube-rbac-proxy, which asks for as much again."""
+    namespace = pin(NAME).namespace
+    if ingress is not None:
+        yield gateway.proxy_pod(context, namespace, GATEWAY, f"{context.spec_path(NAME)}.ingress")
+    if realisation(context, NAME) == "present":
+        return
+    pod = deployment_pod(
         context,
         release_id(NAME),
-        "kserve-controller-manager",
+        CONTROLLER,
         {"cpu": "200m", "memory": "600Mi"},
-        namespace=pin(NAME).namespace,
+        namespace=namespace,
         source=pin(NAME).source,
         spec_path=context.spec_path(NAME),
         priority_class="",  # the chart has no place for one
+        replicas=REPLICAS,
     )
+    yield replace(pod, scaled_by=object_id("HorizontalPodAutoscaler", CONTROLLER, namespace))
 
 
 def _probe() -> Manifest:

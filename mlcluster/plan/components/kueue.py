@@ -8,6 +8,7 @@ from mlcluster.plan import job_kinds, names
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.replicas import spread
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
 from mlcluster.plan.objects import KUEUE_API
@@ -18,6 +19,7 @@ from mlcluster.plan.topology import pool_levels, topology_findings
 RELEASE_ID = "Release/kueue"
 FRAMEWORKS = ("batch/job", "pod", "deployment", "statefulset")
 SPEC_PATH = "components.kueue"
+LABELS = {"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"}
 KINDS = (
     "admissionchecks",
     "clusterqueues",
@@ -117,7 +119,11 @@ def _values(context: ComponentContext) -> Manifest:
         memory = {"memory": settings.memory}
         controller["manager"]["resources"] = {"requests": memory, "limits": memory}
     if settings.replicas > 1:
-        controller |= {"replicas": settings.replicas, "podDisruptionBudget": {"enabled": True}}
+        controller |= {
+            "replicas": settings.replicas,
+            "podDisruptionBudget": {"enabled": True, "minAvailable": settings.replicas - 1},
+            "topologySpreadConstraints": spread(LABELS),
+        }
     values: Manifest = {"controllerManager": controller}
     if context.has(STACK):
         values["enablePrometheus"] = False  # the monitor is ours, with the labels that Prometheus looks for

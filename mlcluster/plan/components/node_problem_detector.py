@@ -191,7 +191,7 @@ def _pod(context: ComponentContext, name: str, files: Mapping[str, str]) -> Mani
         volumes.append(from_host("host", "/"))
     container: Manifest = {
         "name": NAME,
-        "image": image(context, NAME),
+        "image": _image(context),
         "command": command,
         "env": [node_name("NODE_NAME")],
         "ports": [{"name": "metrics", "containerPort": 20257}],
@@ -200,6 +200,18 @@ def _pod(context: ComponentContext, name: str, files: Mapping[str, str]) -> Mani
         "volumeMounts": mounts,
     }
     return {"serviceAccountName": NAME, "containers": [container], "volumes": volumes}
+
+
+def _image(context: ComponentContext) -> str:
+    """Return the image of the cluster's minor version of Kubernetes, where the spec says which that is.
+
+    A version that the spec gives for the detector comes first.
+    """
+    target, settings = context.spec.target, context.settings(NAME)
+    minor = target.kubernetes_version if target.kind == "eks" else ""
+    of_minor = f"{NAME}-{minor}"
+    given = settings is not None and settings.version is not None
+    return image(context, NAME, "" if given or of_minor not in pin(NAME).images else of_minor)
 
 
 def _findings(context: ComponentContext) -> list[Finding]:

@@ -8,6 +8,7 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.components.training_runtimes import API, runtime_body, runtimes
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
@@ -20,6 +21,8 @@ FULL_NAME = "trainer"
 GROUP = "trainer.kubeflow.org"
 DEFINITIONS = tuple(f"{kind}.{GROUP}" for kind in ("clustertrainingruntimes", "trainingruntimes", "trainjobs"))
 REQUESTS = {"cpu": "100m", "memory": "300Mi"}
+CONTROLLER = f"{FULL_NAME}-controller-manager"
+LABELS = {"app.kubernetes.io/component": "manager", "app.kubernetes.io/instance": NAME}
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -29,7 +32,11 @@ def contribute(context: ComponentContext) -> Contribution:
     """
     return Contribution(
         releases=(chart_release(context, NAME, _values(context), definitions=DEFINITIONS, answers=(_probe(),)),),
-        objects=(*_runtimes(context), *member_roles(context, NAME, GROUP, ["trainjobs"], _RUNTIMES)),
+        objects=(
+            *_runtimes(context),
+            *member_roles(context, NAME, GROUP, ["trainjobs"], _RUNTIMES),
+            *disruption_budget(context, NAME, CONTROLLER, LABELS, namespace=pin(NAME).namespace),
+        ),
         pods=() if realisation(context, NAME) != "helm" else (_pod(context),),
     )
 
@@ -44,6 +51,8 @@ def _values(context: ComponentContext) -> Manifest:
         "manager": {
             "tolerations": controller_tolerations(context),
             "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
+            "replicas": REPLICAS,
+            "affinity": prefer_apart(LABELS),
         },
     }
 
@@ -70,13 +79,14 @@ def _pod(context: ComponentContext) -> PlanPod:
     return deployment_pod(
         context,
         release_id(NAME),
-        f"{FULL_NAME}-controller-manager",
+        CONTROLLER,
         REQUESTS,
         namespace=pin(NAME).namespace,
         source=pin(NAME).source,
         spec_path=context.spec_path(NAME),
         evidence="rendered",
         priority_class="",  # the chart has no place for one
+        replicas=REPLICAS,
     )
 
 

@@ -11,6 +11,7 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, TeamPlan
 from mlcluster.plan.objects import make
@@ -28,10 +29,14 @@ DEFINITIONS = (
 )
 REQUESTS = {"cpu": "200m", "memory": "512Mi"}
 PARTS = ("scheduler", "controller", "admission")
-_DEPLOYMENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
+ADMISSION = "volcano-admission"
+_DEPLOYMENTS = {"volcano-scheduler": 1, "volcano-controllers": 1, ADMISSION: REPLICAS}
+"""Deployment -> its replicas; only the admission answers webhooks, and it has no state of its own."""
+
 _HOOK = "volcano-admission-init"
 """A job that makes the webhook's certificate; it asks for what the webhook does, and Helm waits for it."""
 
+_ADMISSION_LABELS = {"app": ADMISSION}
 _SCHEDULER = """\
 actions: "enqueue, allocate, preempt, reclaim, backfill"
 tiers:
@@ -68,6 +73,7 @@ def contribute(context: ComponentContext) -> Contribution:
         objects=(
             *(_queue(context, team) for team in teams),
             *member_roles(context, NAME, "batch.volcano.sh", ["jobs"]),
+            *disruption_budget(context, NAME, ADMISSION, _ADMISSION_LABELS, namespace=pin(NAME).namespace),
         ),
         pods=() if realisation(context, NAME) == "present" else tuple(_pods(context)),
         findings=tuple(
@@ -86,6 +92,8 @@ def _values(context: ComponentContext) -> Manifest:
         "webhooks_namespace_selector_expressions": [mine],
         "scheduler_config_override": _SCHEDULER,
         "leader_elect_enable": True,
+        "admission_replicas": REPLICAS,
+        "admission_affinity": prefer_apart(_ADMISSION_LABELS),
     }
     custom |= {f"{part}_resources": {"requests": REQUESTS, "limits": {"memory": "2Gi"}} for part in PARTS}
     return {
@@ -169,6 +177,7 @@ def _pods(context: ComponentContext) -> list[PlanPod]:
             source=pin(NAME).source,
             spec_path=context.spec_path(NAME),
             kind="Job" if name == _HOOK else "Deployment",
+            replicas=replicas,
         )
-        for name in (*_DEPLOYMENTS, _HOOK)
+        for name, replicas in (*_DEPLOYMENTS.items(), (_HOOK, 1))
     ]

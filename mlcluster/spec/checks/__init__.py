@@ -9,6 +9,7 @@ from mlcluster.spec.checks.components_gpu import components_gpu_problems
 from mlcluster.spec.checks.components_network import components_network_problems
 from mlcluster.spec.checks.components_observe import components_observe_problems
 from mlcluster.spec.checks.components_queues import queue_component_problems
+from mlcluster.spec.checks.components_serving import serving_problems
 from mlcluster.spec.checks.eks_network import eks_network_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.checks.eks_scaling import scaling_problems
@@ -46,6 +47,7 @@ _CHECKS = (
     limit_problems,
     reach_problems,
     queue_component_problems,
+    serving_problems,
     unsupported_problems,
 )
 

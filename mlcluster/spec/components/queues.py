@@ -29,8 +29,9 @@ class Kueue(ChartComponent):
     """Teams may ask for the position of their pending work (API group visibility.kueue.x-k8s.io)."""
     keep_finished: Duration | None = None
     """How long the workloads of finished jobs are kept; default: as long as the job."""
-    replicas: Annotated[int, Field(ge=1, le=3)] = 1
-    """Controllers; more than one elect a leader, and all of them answer webhooks."""
+    replicas: Annotated[int, Field(ge=1, le=3)] = 2
+    """Controllers; more than one elect a leader, and all of them answer webhooks. With one, no pod of a team starts
+    while its node drains."""
     memory: Literal["512Mi", "1Gi", "2Gi", "4Gi", "8Gi"] = "512Mi"
     """Memory of a controller; 512Mi are enough for a few thousand workloads."""
 

@@ -121,7 +121,7 @@ def test_retention_visibility_and_size_are_options() -> None:
     assert found["featureGates"] == {"VisibilityOnDemand": True}
     assert release.values["enableVisibilityAPF"] is True
     controller = release.values["controllerManager"]
-    assert (controller["replicas"], controller["podDisruptionBudget"]) == (2, {"enabled": True})
+    assert (controller["replicas"], controller["podDisruptionBudget"]) == (2, {"enabled": True, "minAvailable": 1})
     (pod,) = plan.pods
     assert (pod.replicas, pod.requests["memory"]) == (2, 2048)
     assert list(pod.tolerations) == controller["tolerations"]

@@ -94,7 +94,7 @@ def test_components_on_one_small_node_are_refused_with_the_arithmetic() -> None:
 
 def test_a_lost_node_and_a_small_start_are_told() -> None:
     eks: Data = {"kind": "eks", "region": "us-west-2", "autoscaler": "clusterAutoscaler"}
-    system: Data = {**SYSTEM, "instanceType": "m7i.large", "minSize": 1, "maxSize": 3}
+    system: Data = {**SYSTEM, "instanceType": "m7i.large", "minSize": 1, "maxSize": 6}
     found = _found(system, TRAIN, target=eks, components={"monitoring": {}, "kserve": {}})
     assert "SCH002" not in found
     assert "at the minimum size" in found["SCH003"]

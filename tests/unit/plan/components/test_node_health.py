@@ -250,3 +250,25 @@ def test_what_is_told_and_not_acted_on() -> None:
     assert "HEA001" not in ids(spec_of(nodeProblemDetector={}, nodeReadiness={}))
     assert "HEA002" in ids(spec_of(nodeProblemDetector={"gpuXids": [79, 13]}))
     assert "HEA002" not in ids(spec_of(nodeProblemDetector={}))
+
+
+def detector_images(plan: Plan) -> set[str]:
+    return {
+        manifest["spec"]["template"]["spec"]["containers"][0]["image"].rpartition(":")[2]
+        for name, manifest in manifests(plan, "DaemonSet").items()
+        if name.startswith("node-health/")
+    }
+
+
+@pytest.mark.parametrize(("minor", "version"), [("1.34", "v1.35.3"), ("1.35", "v1.35.3"), ("1.36", "v1.36.0")])
+def test_the_detector_follows_the_minor_version_of_the_cluster(minor: str, version: str) -> None:
+    assert detector_images(on_eks({"nodeProblemDetector": {}}, kubernetesVersion=minor)) == {version}
+
+
+def test_the_detector_of_an_unknown_cluster_is_the_pinned_one() -> None:
+    assert detector_images(plan_of(nodeProblemDetector={})) == {"v1.35.3"}
+
+
+def test_the_version_of_the_spec_comes_before_that_of_the_cluster() -> None:
+    asked = {"nodeProblemDetector": {"version": "v1.34.0"}}
+    assert detector_images(on_eks(asked, kubernetesVersion="1.36")) == {"v1.34.0"}

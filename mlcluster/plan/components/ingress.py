@@ -1,0 +1,61 @@
+"""The Gateway of served models: one way in for the models of every team, with or without TLS."""
+
+from mlcluster.plan.components import cert_manager, gateway
+from mlcluster.plan.components.charts import release_id
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.objects import make
+from mlcluster.spec.components.serving import ServingIngress, ServingTls
+
+_FROM_ALL: Manifest = {"namespaces": {"from": "All"}}
+
+
+def ingress_objects(
+    context: ComponentContext, ingress: ServingIngress, name: str, namespace: str
+) -> tuple[PlanObject, ...]:
+    """Return the Gateway, and before it the Certificate where an issuer makes one."""
+    path = f"{context.spec_path('kserve')}.ingress"
+    certificate = _certificate(context, ingress, name, namespace, f"{path}.tls")
+    body = {"spec": {"gatewayClassName": gateway.CLASS, "listeners": [_listener(ingress.tls, name)]}}
+    needs = (gateway.CLASS_ID, release_id(gateway.NAME), *(entry.id for entry in certificate))
+    made = make(context.cluster, gateway.API, "Gateway", name, body, namespace=namespace, needs=needs, spec_path=path)
+    return (*certificate, made)
+
+
+def _listener(tls: ServingTls | None, name: str) -> Manifest:
+    """Return the only listener: routes do not name one, so with TLS none of them must be reached without it."""
+    if tls is None:
+        return {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": _FROM_ALL}
+    secret = {"kind": "Secret", "name": _secret(tls, name)}
+    terminated = {"mode": "Terminate", "certificateRefs": [secret]}
+    return {"name": "https", "protocol": "HTTPS", "port": 443, "tls": terminated, "allowedRoutes": _FROM_ALL}
+
+
+def _secret(tls: ServingTls, name: str) -> str:
+    return tls.secret_name or f"{name}-tls"
+
+
+def _certificate(
+    context: ComponentContext, ingress: ServingIngress, name: str, namespace: str, path: str
+) -> tuple[PlanObject, ...]:
+    """Return the Certificate for every name under the domain, where an issuer of the cluster makes it."""
+    if ingress.tls is None or ingress.tls.issuer is None:
+        return ()
+    spec: Manifest = {
+        "secretName": _secret(ingress.tls, name),
+        "dnsNames": [f"*.{ingress.domain}"],
+        "issuerRef": {"group": cert_manager.GROUP, "kind": "ClusterIssuer", "name": ingress.tls.issuer},
+        "privateKey": {"rotationPolicy": "Always"},
+    }
+    return (
+        make(
+            context.cluster,
+            f"{cert_manager.GROUP}/v1",
+            "Certificate",
+            name,
+            {"spec": spec},
+            namespace=namespace,
+            needs=(release_id(cert_manager.NAME),),
+            spec_path=path,
+        ),
+    )

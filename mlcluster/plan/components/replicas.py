@@ -1,0 +1,56 @@
+"""Controllers without which the API server refuses requests: two replicas, on two nodes where there are two.
+
+A webhook with `failurePolicy: Fail` makes the API server refuse what it matches while no pod answers. Replicas prefer
+different nodes and do not insist, so a cluster with one system node runs them too. The disruption budget counts what is
+unavailable, not what is available: it lets a node drain even if a user lowers the replicas to one.
+"""
+
+from mlcluster.plan.components.charts import realisation
+from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.objects import make
+
+REPLICAS = 2
+HOSTNAME = "kubernetes.io/hostname"
+BUDGET: Manifest = {"maxUnavailable": 1}
+
+
+def spread(labels: dict[str, str], *keys: str) -> list[Manifest]:
+    """Return topology spread constraints that prefer another node for each pod with these labels.
+
+    Args:
+        keys: labels by whose values the pods are told apart first (`matchLabelKeys`).
+    """
+    constraint: Manifest = {
+        "maxSkew": 1,
+        "topologyKey": HOSTNAME,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": labels},
+    }
+    return [{**constraint, "matchLabelKeys": list(keys)} if keys else constraint]
+
+
+def prefer_apart(labels: dict[str, str]) -> Manifest:
+    """Return the affinity of pods that prefer nodes without another pod with these labels."""
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME}
+    return {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]
+        }
+    }
+
+
+def disruption_budget(
+    context: ComponentContext, component: str, name: str, labels: dict[str, str], *, namespace: str
+) -> tuple[PlanObject, ...]:
+    """Return the PodDisruptionBudget of a controller whose chart has none; nothing where mlcluster does not install it.
+
+    Args:
+        name: of the budget, which is the name of the controller's Deployment.
+        labels: by which the Deployment selects its pods.
+    """
+    if realisation(context, component) not in {"helm", "simulated"}:
+        return ()
+    body = {"spec": {**BUDGET, "selector": {"matchLabels": labels}}}
+    path = context.spec_path(component)
+    return (make(context.cluster, "policy/v1", "PodDisruptionBudget", name, body, namespace=namespace, spec_path=path),)

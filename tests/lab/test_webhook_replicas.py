@@ -1,0 +1,204 @@
+"""Webhooks without which the API server refuses requests: two replicas of the controller behind each, and a budget.
+
+The charts are rendered with the values of every example and golden spec; the objects of the plan count with them.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mlcluster.lab.toolchain import Toolchain
+from mlcluster.plan import build
+from mlcluster.plan.model import Manifest, Plan, PlanRelease
+from mlcluster.plan.values import resolved
+from mlcluster.rules.upgrades import chart_name, pin_of
+from mlcluster.spec.load import load
+from tests.charts_at_hand import ABSENT, ARCHIVES, archives, versions_at_hand
+
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests/golden/components").glob("*/cluster.yaml")])
+WITHOUT_LEADER = {
+    "cert-manager-webhook": "answers webhooks only",
+    "volcano-admission": "answers webhooks only",
+}
+"""Deployment -> why its replicas elect no leader."""
+
+API_VERSIONS = ("monitoring.coreos.com/v1", "resource.k8s.io/v1")
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The Deployment behind a webhook that must be answered."""
+
+    webhook: str
+    deployment: Manifest
+    objects: list[Manifest]
+    plan: Plan
+
+
+@cache
+def plan_of(path: Path) -> Plan:
+    return build(load(path).spec)
+
+
+@pytest.fixture(scope="module")
+def behind(toolchain: Toolchain) -> list[Behind]:
+    """Every webhook with `failurePolicy: Fail`, with what its chart and the plan hold."""
+    found, seen = [], set()
+    for path in SPECS:
+        plan = plan_of(path)
+        for release in plan.releases:
+            text = json.dumps(resolved(release.values, str), sort_keys=True)
+            archive = _archive(release)
+            if archive is None or (release.name, text) in seen:
+                continue
+            seen.add((release.name, text))
+            objects = _rendered(toolchain, release, archive, text)
+            found += list(_must_be_answered(objects, plan))
+    return found
+
+
+def _archive(release: PlanRelease) -> Path | None:
+    """Return the chart of a release: the pinned version, or the one at hand where the pin is ahead by a patch."""
+    pin = pin_of(release)
+    if pin is None or release.realisation not in {"helm", "simulated"}:
+        return None
+    versions = versions_at_hand(pin)
+    wanted = release.version if release.version in versions else versions[0]
+    return archives()[chart_name(pin.chart), wanted]
+
+
+def _rendered(toolchain: Toolchain, release: PlanRelease, archive: Path, values: str) -> list[Manifest]:
+    versions = [part for one in API_VERSIONS for part in ("--api-versions", one)]
+    argv = [
+        str(toolchain.path("helm")), "template", release.name, str(archive), "--namespace", release.namespace,
+        "--kube-version", "1.35.0", "--values", "-", *versions,
+    ]  # fmt: skip
+    done = subprocess.run(argv, input=values, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (release.name, done.stderr)
+    found = [entry for entry in yaml.load_all(done.stdout, yaml.CSafeLoader) if entry]
+    return [{**entry, "metadata": {"namespace": release.namespace, **entry["metadata"]}} for entry in found]
+
+
+def _must_be_answered(objects: list[Manifest], plan: Plan) -> Iterator[Behind]:
+    for configuration in objects:
+        for webhook in configuration.get("webhooks") or []:
+            if webhook.get("failurePolicy", "Fail") != "Fail":
+                continue
+            service = webhook["clientConfig"]["service"]
+            whole = [*objects, *(entry.manifest for entry in plan.objects)]
+            (selector,) = [
+                entry["spec"]["selector"]
+                for entry in objects
+                if (entry["kind"], entry["metadata"]["name"]) == ("Service", service["name"])
+            ]
+            deployments = [
+                entry for entry in objects if entry["kind"] == "Deployment" and _selects(selector, _labels(entry))
+            ]
+            assert len(deployments) == 1, (webhook["name"], selector)
+            yield Behind(f"{configuration['metadata']['name']}/{webhook['name']}", deployments[0], whole, plan)
+
+
+def _labels(deployment: Manifest) -> Mapping[str, str]:
+    found: Mapping[str, str] = deployment["spec"]["template"]["metadata"]["labels"]
+    return found
+
+
+def _selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    return all(labels.get(key) == value for key, value in selector.items())
+
+
+def _replicas(one: Behind) -> int:
+    """Return the replicas that the chart sets, or that an HPA of the plan holds."""
+    name = one.deployment["metadata"]["name"]
+    for entry in one.objects:
+        if entry["kind"] == "HorizontalPodAutoscaler" and entry["spec"]["scaleTargetRef"]["name"] == name:
+            assert "replicas" not in one.deployment["spec"], f"{name}: Helm and an HPA both set its replicas"
+            return int(entry["spec"]["minReplicas"])
+    return int(one.deployment["spec"].get("replicas", 1))
+
+
+def _budgets(one: Behind) -> list[Manifest]:
+    return [
+        entry["spec"]
+        for entry in one.objects
+        if entry["kind"] == "PodDisruptionBudget"
+        and entry["metadata"]["namespace"] == one.deployment["metadata"]["namespace"]
+        and _selects(entry["spec"]["selector"]["matchLabels"], _labels(one.deployment))
+    ]
+
+
+def test_the_known_controllers_are_among_them(behind: list[Behind]) -> None:
+    assert {one.deployment["metadata"]["name"] for one in behind} >= {
+        "cert-manager-webhook", "jobset-controller", "kserve-controller-manager", "kueue-controller-manager",
+        "trainer-controller-manager", "volcano-admission",
+    }  # fmt: skip
+
+
+def test_two_replicas_stand_behind_each(behind: list[Behind]) -> None:
+    assert {one.deployment["metadata"]["name"] for one in behind if _replicas(one) < 2} == set()
+
+
+def test_a_budget_keeps_one_of_them_while_nodes_drain(behind: list[Behind]) -> None:
+    """And lets nodes drain: it allows one to go."""
+    for one in behind:
+        name = one.deployment["metadata"]["name"]
+        budgets = _budgets(one)
+        assert len(budgets) == 1, (name, budgets)
+        (budget,) = budgets
+        least = budget.get("minAvailable", _replicas(one) - int(budget.get("maxUnavailable", 0)))
+        assert int(least) == _replicas(one) - 1, name
+
+
+def test_they_prefer_two_nodes_and_run_on_one(behind: list[Behind]) -> None:
+    for one in behind:
+        pod = one.deployment["spec"]["template"]["spec"]
+        spread = [entry["whenUnsatisfiable"] for entry in pod.get("topologySpreadConstraints") or []]
+        anti: Mapping[str, Any] = (pod.get("affinity") or {}).get("podAntiAffinity") or {}
+        preferred = [
+            entry["podAffinityTerm"] for entry in anti.get("preferredDuringSchedulingIgnoredDuringExecution", [])
+        ]
+        name = one.deployment["metadata"]["name"]
+        assert spread or preferred, name
+        assert set(spread) <= {"ScheduleAnyway"}, name
+        assert "requiredDuringSchedulingIgnoredDuringExecution" not in anti, name
+        assert all(_selects(term["labelSelector"]["matchLabels"], _labels(one.deployment)) for term in preferred), name
+
+
+def test_replicas_that_write_elect_a_leader(behind: list[Behind]) -> None:
+    for one in behind:
+        name = one.deployment["metadata"]["name"]
+        if name in WITHOUT_LEADER:
+            continue
+        arguments = str(one.deployment["spec"]["template"]["spec"]["containers"])
+        namespace = one.deployment["metadata"]["namespace"]
+        configured = [
+            text
+            for entry in one.objects
+            if entry["kind"] == "ConfigMap" and entry["metadata"]["namespace"] == namespace
+            for text in (entry.get("data") or {}).values()
+        ]
+        assert "--leader-elect" in arguments or any(_elects(text) for text in configured), name
+
+
+def _elects(text: str) -> bool:
+    document = yaml.safe_load(text) if "leaderElect" in text else None
+    return isinstance(document, dict) and document.get("leaderElection", {}).get("leaderElect") is True
+
+
+def test_the_plan_counts_every_replica(behind: list[Behind]) -> None:
+    for one in behind:
+        name = one.deployment["metadata"]["name"]
+        pods = [pod.replicas for pod in one.plan.pods if pod.name == name and pod.kind == "Deployment"]
+        assert pods in ([_replicas(one)], []), name
+        if any(release.realisation == "helm" for release in one.plan.releases):
+            assert pods, name
