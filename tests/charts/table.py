@@ -12,6 +12,7 @@ from typing import Any
 
 from mlcluster.catalog.components import pins
 from mlcluster.lab.toolchain.find import find_tool
+from mlcluster.plan import names
 from mlcluster.plan.chart_facts import ChartFacts, Workload
 from mlcluster.plan.quantities import canonical, ordered
 from tests.charts.rendered import Rendered, rendered_charts
@@ -58,9 +59,13 @@ def _workloads(rendered: Iterable[Rendered]) -> dict[str, list[dict[str, Any]]]:
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for one in rendered:
-        of_pools = {key for pool in one.of.plan.pools for key in pool.labels}
+        of_pools = {key for pool in one.of.plan.pools for key in pool.selector}
         for workload in one.facts.workloads:
-            selector = {key: value for key, value in workload.node_selector.items() if key not in of_pools}
+            selector = {
+                key: value
+                for key, value in workload.node_selector.items()
+                if key not in of_pools and not key.startswith(names.DOMAIN)
+            }
             shapes = found.setdefault(workload.name, [])
             if (shape := _shape(replace(workload, node_selector=selector))) not in shapes:
                 shapes.append(shape)
