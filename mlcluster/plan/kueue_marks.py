@@ -1,8 +1,8 @@
-"""The admission policy on Kueue's labels and annotations: a member sets those of a request, Kueue all others.
+"""The admission policy on Kueue's labels and annotations: members set those that describe a request, Kueue all others.
 
-Kueue 0.18.3 believes what they say. A pod with `pod-suspending-parent` is left to the controller that the annotation
-names, and Kueue does not count it until that controller comes; `prebuilt-workload-name` starts a Job on the quota of a
-Workload that is there; a pod without `managed` is never evicted (jobs/pod/pod_webhook.go, jobframework/reconciler.go).
+Kueue 0.18.3 trusts these values. A pod with `pod-suspending-parent` is left to the controller that the annotation
+names, and Kueue does not count it until that controller comes; `prebuilt-workload-name` starts a Job on the quota of
+an existing Workload; a pod without `managed` is never evicted (jobs/pod/pod_webhook.go, jobframework/reconciler.go).
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,11 +20,11 @@ MEMBERS_MAY_SET = (
     *(
         DOMAIN + key
         for key in (
-            "elastic-job",  # the policies on elastic jobs refuse it, and say why
+            "elastic-job",  # the policies on elastic jobs reject it with a reason
             "job-completions-equal-parallelism",
             "job-min-parallelism",
             "max-exec-time-seconds",
-            "pod-group-name",  # the policy on groups refuses it, and says why
+            "pod-group-name",  # the policy on groups rejects it with a reason
             "pod-group-total-count",
             "podset-group-name",
             "podset-preferred-topology",
@@ -33,11 +33,11 @@ MEMBERS_MAY_SET = (
             "podset-slice-required-topology-constraints",
             "podset-slice-size",
             "podset-unconstrained-topology",
-            "role-hash",  # on every gated pod; it says nothing outside a group
+            "role-hash",  # on every gated pod; it has no effect outside a group
         )
     ),
 )
-"""Labels and annotations by which a member says what a job needs."""
+"""Labels and annotations by which a member describes the needs of a job."""
 
 _WEBHOOK_SETS = (
     ("Pod", f"{DOMAIN}managed", "true"),
@@ -47,6 +47,9 @@ _WEBHOOK_SETS = (
 )
 """(kind, key, value): Kueue's webhooks add it to the request of a member before the policy sees the request."""
 
+_KEPT = "variables.oldMarks.exists(o, k in o && o[k] == m[k])"
+"""CEL, of a key `k` of a map `m`: the object had it with the same value."""
+
 
 def kueue_marks(users: Mapping[str, str]) -> Policy:
     """Return the policy.
@@ -55,45 +58,49 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
         users: component of the plan that makes things for teams -> the user that its controller is.
     """
     kinds = job_kinds.kinds_of(users)
-    of_webhook = " || ".join(
-        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')" for kind, key, value in _WEBHOOK_SETS
-    )
-    free = f"!k.contains('{DOMAIN}') || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
-    kept = "variables.oldMarks.exists(o, k in o && o[k] == m[k])"
-    may_change = f"!k.contains('{DOMAIN}') || k == '{names.WORKLOAD_PRIORITY}'"
     return Policy(
         name="mlcluster-kueue-marks",
         rules=[*WORKLOAD_RULES, *job_kinds.rules(kinds, "CREATE", "UPDATE")],
         variables={
             "marks": _marks(kinds, "object"),
             "oldMarks": f"oldObject == null ? [] : ({_marks(kinds, 'oldObject')})",
-            # Its pods are made of templates that passed this policy. A Job of a CronJob is one of a member's own.
+            # A controller makes pods of templates that passed this policy. A Job of a CronJob counts as a member's.
             "byController": (
                 f"({CONTROLLERS} && object.kind != 'Job') || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)}"
             ),
         },
-        validations=[
-            (
-                (
-                    "(object.kind == 'Pod' && request.operation == 'UPDATE') || variables.byController"
-                    f" || variables.marks.all(m, m.all(k, {free} || {kept}))"
-                ),
-                (
-                    f"only Kueue sets labels and annotations {DOMAIN}*, except those that describe a request"
-                    " (queue-name, priority-class, podset-*-topology): leave the others out"
-                ),
-            ),
-            (
-                (
-                    "object.kind != 'Pod' || request.operation != 'UPDATE' || ("
-                    f"variables.marks.all(m, m.all(k, {may_change} || {kept}))"
-                    f" && variables.oldMarks.all(m, m.all(k, {may_change}"
-                    " || variables.marks.exists(o, k in o && o[k] == m[k]))))"
-                ),
-                f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there",
-            ),
-        ],
+        validations=[_in_requests(), _in_pods()],
         match_conditions=NOT_KUEUE,
+    )
+
+
+def _in_requests() -> tuple[str, str]:
+    of_webhook = " || ".join(
+        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')" for kind, key, value in _WEBHOOK_SETS
+    )
+    free = f"!k.contains('{DOMAIN}') || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
+    return (
+        (
+            "(object.kind == 'Pod' && request.operation == 'UPDATE') || variables.byController"
+            f" || variables.marks.all(m, m.all(k, {free} || {_KEPT}))"
+        ),
+        (
+            f"only Kueue sets labels and annotations {DOMAIN}*, except those that describe a request"
+            " (queue-name, priority-class, podset-*-topology): leave the others out"
+        ),
+    )
+
+
+def _in_pods() -> tuple[str, str]:
+    may_change = f"!k.contains('{DOMAIN}') || k == '{names.WORKLOAD_PRIORITY}'"
+    return (
+        (
+            "object.kind != 'Pod' || request.operation != 'UPDATE' || ("
+            f"variables.marks.all(m, m.all(k, {may_change} || {_KEPT}))"
+            f" && variables.oldMarks.all(m, m.all(k, {may_change}"
+            " || variables.marks.exists(o, k in o && o[k] == m[k]))))"
+        ),
+        f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there",
     )
 
 

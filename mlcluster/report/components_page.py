@@ -13,8 +13,9 @@ is made from the catalogue (`mlcluster/catalog/components.json` and `guide.json`
 
 A component is asked for by its key under `components:`; `{}` takes what follows from the pools, the target and the
 images of the nodes. `install: false` says that it is there already. `values:` adds Helm values; those in the tables
-below are ours (finding [CMP001](findings.md#cmp001)). `registry:` takes every chart and image from one mirror
-([air-gapped.md](air-gapped.md)).
+below are ours (finding [CMP001](findings.md#cmp001)). Where the spec has
+`systemOnly` pools, a `nodeSelector` stands beside every `tolerations` of a controller. `registry:` takes every chart
+and image from one mirror ([air-gapped.md](air-gapped.md)).
 
 On by default: Kueue everywhere; on `eks` also the GPU operator where a pool has NVIDIA GPUs, the EFA plugin where a
 pool has EFA, and the autoscaler of the target. What another component needs comes with it. On `local`, the lab,

@@ -7,6 +7,7 @@ from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.plan.places import place
+from mlcluster.plan.quota import for_teams
 from mlcluster.spec.suggestions import listed
 
 
@@ -81,11 +82,11 @@ def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
 
 def nowhere_for_cpu_work(plan: Plan) -> Iterator[Finding]:
     """GPU002: teams can submit CPU work to no pool."""
-    if plan.teams and all(pool.accelerator is not None for pool in plan.pools):
+    if plan.teams and all(pool.accelerator is not None for pool in for_teams(plan.pools)):
         yield found(
             "GPU002",
             ("nodePools",),
-            "every pool has GPUs: pods without one (notebooks, data loading, controllers) have nowhere to run",
+            "every pool for teams has GPUs: pods without one (notebooks, data loading) have nowhere to run",
             "add a pool without accelerators",
         )
 

@@ -18,6 +18,7 @@ from mlcluster.plan.observe.dashboards import as_data, dashboards
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.observe.rules import API, groups, rule_spec
 from mlcluster.plan.observe.scrape import STACK, kueue_monitor, monitor_labels, namespace, rule_labels
+from mlcluster.plan.observe.team_pods import team_monitor, team_scraper
 from mlcluster.plan.places import place
 from mlcluster.spec.components.observe import Monitoring
 
@@ -50,6 +51,7 @@ def contribute(context: ComponentContext) -> Contribution:
         pods=_pods(context, settings) if ours else (),
         namespaces=reaches_in,
         findings=(*_unpriced(context), *_unlabelled(context, ours=ours)),
+        callers=(team_scraper(context.spec, context.spec_path(STACK)),),
     )
 
 
@@ -59,11 +61,15 @@ def _rule(context: ComponentContext) -> PlanObject:
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:
-    """Kueue's; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
-    if realisation(context, "kueue") == "process":
-        return []
+    """Those of teams' pods and of Kueue; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
     labels = monitor_labels(context.spec)
-    return [_object(context, "ServiceMonitor", "mlcluster-kueue", {"spec": kueue_monitor()}, labels)]
+    found = []
+    if context.teams:
+        teams = team_monitor([team.namespace for team in context.teams])
+        found.append(_object(context, "PodMonitor", "mlcluster-teams", {"spec": teams}, labels))
+    if realisation(context, "kueue") != "process":
+        found.append(_object(context, "ServiceMonitor", "mlcluster-kueue", {"spec": kueue_monitor()}, labels))
+    return found
 
 
 def _dashboards(context: ComponentContext, settings: Monitoring) -> list[PlanObject]:

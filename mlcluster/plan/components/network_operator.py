@@ -5,6 +5,7 @@ are objects of ours (`multus`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan import names
@@ -34,7 +35,16 @@ DEFINITIONS = (
     "nicclusterpolicies.mellanox.com",
     "network-attachment-definitions.k8s.cni.cncf.io",
 )
+NV_IPAM = ("ippools.nv-ipam.nvidia.com",)
+"""The CRD of pools of addresses, which the operator installs with nv-ipam, whether a node runs nv-ipam or not.
+
+The NicClusterPolicy itself is `ready` only when its daemon sets are, so never while no node of a fast network is up.
+"""
+
 CONTROLLER = {"cpu": "5m", "memory": "64Mi"}
+IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
+"""What manifests/state-nv-ipam-cni/040-nv-ipam-controller.yaml requests for each of the two replicas by default."""
+
 SMALL = {"cpu": "100m", "memory": "50Mi"}
 MULTUS = {"cpu": "100m", "memory": "128Mi"}
 PLUGIN = {"cpu": "10m", "memory": "40Mi"}
@@ -121,25 +131,19 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
         },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
         "tolerations": daemon_set_tolerations(context, pools),
+        "deploymentTolerations": controller_tolerations(context),
         **_parts(context, pools),
     }
-    return make(
+    made = make(
         context.cluster,
         API,
         KIND,
         POLICY,
         {"spec": spec},
-        annotations=_waits(context),
         needs=(release_id(NAME),),
         spec_path=context.spec_path(NAME),
     )
-
-
-def _waits(context: ComponentContext) -> dict[str, str]:
-    """What the providers wait for: pools of addresses have no kind before the operator has brought nv-ipam."""
-    if context.target == "local" or not uses_nv_ipam(context):
-        return {}
-    return {"pulumi.com/waitFor": "jsonpath={.status.state}=ready", "pulumi.com/timeoutSeconds": "1800"}
+    return made if context.target == "local" or not uses_nv_ipam(context) else replace(made, definitions=NV_IPAM)
 
 
 def image_repository(context: ComponentContext) -> str:
@@ -172,6 +176,8 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
         parts["secondaryNetwork"] = secondary
     if uses_nv_ipam(context):
         parts["nvIpam"] = {**_image("nvidia-k8s-ipam", "nv-ipam-node", SMALL), "enableWebhook": False}
+        # Without requests of its own the controller gets none once another container has some.
+        parts["nvIpam"]["containerResources"].append({"name": "nv-ipam-controller", "requests": dict(IPAM_CONTROLLER)})
     return parts
 
 

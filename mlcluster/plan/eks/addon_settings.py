@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.storage.addons import storage_addons
 from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool
@@ -79,9 +80,10 @@ def configuration(context: EksContext, addon: str) -> Manifest | None:
             env = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
             return {"enableNetworkPolicy": "true", "env": env}
         case "coredns":
-            return {"replicaCount": _REPLICAS, **({"tolerations": tolerations} if tolerations else {})}
+            return {"replicaCount": _REPLICAS, **_placement(context, tolerations)}
         case _ if addon in _OWN_TOLERATIONS:
-            return {"controller": {"tolerations": tolerations}} if tolerations else {}
+            placement = _placement(context, tolerations)
+            return {"controller": placement} if placement else {}
         case _:
             return None
 
@@ -100,7 +102,12 @@ def system_pool(context: EksContext) -> Pool:
     managed = {pool.name for pool in context.managed}
     return min(
         context.pools,
-        key=lambda pool: (pool.name not in managed, pool.accelerator is not None, pool.min_size == 0),
+        key=lambda pool: (
+            pool.name not in managed,
+            not pool.system_only,
+            pool.accelerator is not None,
+            pool.min_size == 0,
+        ),
     )
 
 
@@ -122,6 +129,13 @@ def _extra_tolerations(context: EksContext, addon: str) -> list[Toleration]:
     """The whole list where the system pool has taints that the add-on does not tolerate by itself, else nothing."""
     extra = [one for one in system_tolerations(context) if one["key"] != CRITICAL["key"]]
     return [*_OWN_TOLERATIONS.get(addon, ()), *extra] if extra else []
+
+
+def _placement(context: EksContext, tolerations: list[Toleration]) -> Manifest:
+    """Return where an add-on's Deployment runs: what it tolerates, and the pools that are kept for components."""
+    selector = {names.SYSTEM_ONLY: "true"} if any(pool.system_only for pool in context.pools) else {}
+    placement: Manifest = {"tolerations": tolerations} if tolerations else {}
+    return {**placement, **({"nodeSelector": selector} if selector else {})}
 
 
 def _pod(context: EksContext, shape: _Shape) -> PlanPod:
