@@ -1,11 +1,19 @@
-"""Specs with every chart on nodes with taints of their own, which no example has: what a chart cannot be told shows."""
+"""Specs with every chart, a pool for controllers alone and pools with taints of their own, which no example has."""
 
 from collections.abc import Iterator
 
 from tests.specs import Data, cluster
 
 DEDICATED: Data = {"key": "platform", "value": "yes", "effect": "NoSchedule"}
-SYSTEM: Data = {"name": "system", "instanceType": "m7i.4xlarge", "minSize": 3, "maxSize": 3, "taints": [DEDICATED]}
+CRITICAL: Data = {"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}
+SYSTEM: Data = {
+    "name": "system",
+    "instanceType": "m7i.4xlarge",
+    "minSize": 3,
+    "maxSize": 3,
+    "taints": [DEDICATED, CRITICAL],
+    "systemOnly": True,
+}
 GPUS: Data = {
     "name": "gpus",
     "instanceType": "p5.48xlarge",
