@@ -87,7 +87,6 @@ def test_it_tolerates_the_taints_of_its_pools_and_no_others() -> None:
     found = plugins(SYSTEM, TAINTED, SLICED)
     keys = {name: [one["key"] for one in release.values["tolerations"]] for name, release in found.items()}
     assert keys["nvidia-device-plugin"] == [
-        "CriticalAddonsOnly",
         "nvidia.com/gpu",
         "dedicated",
         "example.com/checking",
