@@ -1,9 +1,10 @@
 """Pods of a rendered chart: the shapes of its workloads take the place of the declared ones."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from mlcluster.plan.chart_facts import Workload, matches
-from mlcluster.plan.model import PlanPod, PlanRelease, Pool
+from mlcluster.plan.model import Plan, PlanPod, PlanRelease, Pool
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.run_time_pods import made_at_run_time
 
@@ -14,17 +15,27 @@ _EVERY_NODE = {"kubernetes.io/os": "linux"}
 """Node selectors of charts that every node of a plan satisfies; no pool carries the label."""
 
 
-def rendered_pods(
-    release: PlanRelease, workloads: Iterable[Workload], pools: Iterable[Pool], source: str
-) -> tuple[PlanPod, ...]:
+def rendered_pods(plan: Plan, release: PlanRelease, workloads: Iterable[Workload], source: str) -> tuple[PlanPod, ...]:
     """Return the pods of a release's workloads: of a daemon set one for each pool whose nodes it runs on.
 
     Args:
-        pools: with the labels that components put on their nodes.
+        plan: of the release; its pools have the labels that components put on their nodes.
         source: the archive that was rendered.
     """
-    pools = tuple(pools)
-    return tuple(pod for workload in workloads for pod in _pods(release, workload, pools, source))
+    scaled = (_scaled(plan, workload) for workload in workloads)
+    return tuple(pod for workload in scaled for pod in _pods(release, workload, plan.pools, source))
+
+
+def _scaled(plan: Plan, workload: Workload) -> Workload:
+    """Return the workload with the replicas that a HorizontalPodAutoscaler of the plan gives it at least."""
+    for entry in plan.objects:
+        if entry.manifest["kind"] != "HorizontalPodAutoscaler":
+            continue
+        target = entry.manifest["spec"]["scaleTargetRef"]
+        home = entry.manifest["metadata"]["namespace"]
+        if (target["kind"], home, target["name"]) == (workload.kind, workload.namespace, workload.name):
+            return replace(workload, replicas=int(entry.manifest["spec"].get("minReplicas", 1)))
+    return workload
 
 
 def with_rendered(declared: Iterable[PlanPod], rendered: Rendered) -> tuple[PlanPod, ...]:

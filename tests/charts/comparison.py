@@ -44,7 +44,7 @@ Shape = tuple[object, ...]
 
 def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[str]:
     """Return what differs between the workloads of a chart and the plan's pods of its release."""
-    theirs = _shapes(plan, rendered_pods(release, facts.workloads, plan.pools, ""))
+    theirs = _shapes(plan, rendered_pods(plan, release, facts.workloads, ""))
     mine = [pod for pod in plan.pods if pod.owner == release.id]
     ours, later = _shapes(plan, mine), {workload_name(pod) for pod in mine if made_at_run_time(pod)}
     extra = [name for name in ours if name not in theirs and name not in later]

@@ -91,7 +91,7 @@ def test_it_tolerates_the_taints_of_its_pools_and_no_others() -> None:
         "dedicated",
         "example.com/checking",
     ]
-    assert keys["nvidia-device-plugin-slices-4"] == ["CriticalAddonsOnly", "nvidia.com/gpu"]
+    assert keys["nvidia-device-plugin-slices-4"] == ["nvidia.com/gpu"]
 
 
 def test_slices_keep_the_name_that_quotas_count() -> None:
