@@ -39,7 +39,7 @@ def pods_of_charts(plan: Plan, directory: Path, helm: Path | None, progress: Pro
             archive = found[release.id].path
             facts = chart_facts(renderer.objects(release, archive), release.namespace)
             source = f"helm template of {archive.name}, with the values of the release"
-            made[release.id] = rendered_pods(release, facts.workloads, plan.pools, source)
+            made[release.id] = rendered_pods(plan, release, facts.workloads, source)
     return made
 
 

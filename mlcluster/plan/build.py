@@ -21,7 +21,6 @@ from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, for_teams, team_plans
-from mlcluster.plan.rendered_pods import Rendered, with_rendered
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
 from mlcluster.spec.cluster import ClusterSpec
@@ -30,11 +29,12 @@ from mlcluster.spec.targets import ExistingTarget, LocalTarget
 
 if TYPE_CHECKING:
     from mlcluster.plan.eks.parts import EksParts
+    from mlcluster.plan.rendered_pods import Rendered
 
 KUEUE_RELEASE = release_id("kueue")
 
 
-def build(spec: ClusterSpec, rendered: Rendered | None = None) -> Plan:
+def build(spec: ClusterSpec, rendered: "Rendered | None" = None) -> Plan:
     """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan.
 
     Args:
@@ -84,7 +84,7 @@ def build(spec: ClusterSpec, rendered: Rendered | None = None) -> Plan:
 
 
 def _pools_and_pods(
-    spec: ClusterSpec, rendered: Rendered
+    spec: ClusterSpec, rendered: "Rendered"
 ) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
     """Pools less daemon sets and controllers, every pod of components, and the components with what brought them.
 
@@ -101,7 +101,10 @@ def _pools_and_pods(
 
         pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
     pods = pods_on(system_selector(pools, on_existing=spec.target.kind == "existing"), pods)
-    pods = with_rendered(pods, rendered)
+    if rendered:
+        from mlcluster.plan.rendered_pods import with_rendered  # only `plan --chart-dir` waits for it
+
+        pods = with_rendered(pods, rendered)
     return with_controllers(with_daemon_sets(pools, pods), pods), pods, chosen
 
 

@@ -290,7 +290,6 @@ class PlanPod:
         owner: id of the release or object that creates them.
         name: of the workload; "" for the release's own name.
         replicas: pods of a Deployment or StatefulSet, or parallel ones of a Job (a Helm hook).
-        scaled_by: id of the object that sets the replicas, where the chart has no value for them.
         yields: its priority is below that of all other pods, which displace it.
         apart: no two of its replicas share a node (required anti-affinity on kubernetes.io/hostname).
     """
@@ -309,7 +308,6 @@ class PlanPod:
     replicas: int = 1
     apart: bool = False
     yields: bool = False
-    scaled_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

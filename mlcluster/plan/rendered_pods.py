@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from mlcluster.plan.chart_facts import Workload, matches
-from mlcluster.plan.model import PlanPod, PlanRelease, Pool
+from mlcluster.plan.model import Plan, PlanPod, PlanRelease, Pool
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.run_time_pods import made_at_run_time
 
@@ -15,17 +15,27 @@ _EVERY_NODE = {"kubernetes.io/os": "linux"}
 """Node selectors of charts that every node of a plan satisfies; no pool carries the label."""
 
 
-def rendered_pods(
-    release: PlanRelease, workloads: Iterable[Workload], pools: Iterable[Pool], source: str
-) -> tuple[PlanPod, ...]:
+def rendered_pods(plan: Plan, release: PlanRelease, workloads: Iterable[Workload], source: str) -> tuple[PlanPod, ...]:
     """Return the pods of a release's workloads: of a daemon set one for each pool whose nodes it runs on.
 
     Args:
-        pools: with the labels that components put on their nodes.
+        plan: of the release; its pools have the labels that components put on their nodes.
         source: the archive that was rendered.
     """
-    pools = tuple(pools)
-    return tuple(pod for workload in workloads for pod in _pods(release, workload, pools, source))
+    scaled = (_scaled(plan, workload) for workload in workloads)
+    return tuple(pod for workload in scaled for pod in _pods(release, workload, plan.pools, source))
+
+
+def _scaled(plan: Plan, workload: Workload) -> Workload:
+    """Return the workload with the replicas that a HorizontalPodAutoscaler of the plan gives it at least."""
+    for entry in plan.objects:
+        if entry.manifest["kind"] != "HorizontalPodAutoscaler":
+            continue
+        target = entry.manifest["spec"]["scaleTargetRef"]
+        home = entry.manifest["metadata"]["namespace"]
+        if (target["kind"], home, target["name"]) == (workload.kind, workload.namespace, workload.name):
+            return replace(workload, replicas=int(entry.manifest["spec"].get("minReplicas", 1)))
+    return workload
 
 
 def with_rendered(declared: Iterable[PlanPod], rendered: Rendered) -> tuple[PlanPod, ...]:
@@ -35,22 +45,13 @@ def with_rendered(declared: Iterable[PlanPod], rendered: Rendered) -> tuple[Plan
     """
     made: list[PlanPod] = []
     done: set[str] = set()
-    declared = tuple(declared)
     for pod in declared:
         if pod.owner in rendered and pod.owner not in done:
             done.add(pod.owner)
-            made += (scaled(one, declared) for one in rendered[pod.owner])
+            made += rendered[pod.owner]
         if pod.owner not in rendered or made_at_run_time(pod):
             made.append(pod)
     return tuple(made)
-
-
-def scaled(pod: PlanPod, declared: Iterable[PlanPod]) -> PlanPod:
-    """Return a rendered pod with the replicas that an object of the plan, not its chart, gives its workload."""
-    for one in declared:
-        if one.scaled_by and (one.owner, workload_name(one)) == (pod.owner, workload_name(pod)):
-            return replace(pod, replicas=one.replicas, scaled_by=one.scaled_by)
-    return pod
 
 
 def workload_name(pod: PlanPod) -> str:

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
-from mlcluster.plan.rendered_pods import Rendered
 from mlcluster.rules import findings
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Document
 from mlcluster.spec.load import load
+
+if TYPE_CHECKING:
+    from mlcluster.plan.rendered_pods import Rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Reading:
     plan: Plan
     findings: tuple[Finding, ...]
 
-    def with_pods(self, rendered: Rendered) -> "Reading":
+    def with_pods(self, rendered: "Rendered") -> "Reading":
         """Return what follows from the same spec with pods of rendered charts."""
         plan = build(self.spec, rendered)
         return replace(self, plan=plan, findings=findings(plan, self.spec))

@@ -11,7 +11,7 @@ from mlcluster.plan.components.mirror import mirrored_release
 from mlcluster.plan.eks.karpenter import DEFINITIONS as KARPENTER
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
 from mlcluster.plan.overhead import lands_on
-from mlcluster.plan.rendered_pods import accepts, rendered_pods, scaled, workload_name
+from mlcluster.plan.rendered_pods import accepts, rendered_pods, workload_name
 from mlcluster.plan.run_time_pods import made_at_run_time
 from tests.charts.sets import ValueSet
 
@@ -44,8 +44,7 @@ Shape = tuple[object, ...]
 
 def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[str]:
     """Return what differs between the workloads of a chart and the plan's pods of its release."""
-    rendered = rendered_pods(release, facts.workloads, plan.pools, "")
-    theirs = _shapes(plan, (scaled(pod, plan.pods) for pod in rendered))
+    theirs = _shapes(plan, rendered_pods(plan, release, facts.workloads, ""))
     mine = [pod for pod in plan.pods if pod.owner == release.id]
     ours, later = _shapes(plan, mine), {workload_name(pod) for pod in mine if made_at_run_time(pod)}
     extra = [name for name in ours if name not in theirs and name not in later]

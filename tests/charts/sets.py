@@ -14,6 +14,7 @@ from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.load import load, parse
 from mlcluster.spec.problems import SpecInvalidError
+from tests.charts.more_specs import more_specs
 from tests.golden.test_gpu_matrix import combinations
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,8 @@ def specs() -> Iterator[tuple[str, ClusterSpec]]:
     files = [*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/golden/components/*/cluster.yaml")]
     for path in sorted(files):
         yield str(path.relative_to(ROOT)), load(path).spec
+    for name, data in more_specs():
+        yield name, parse(json.dumps(data).encode(), "cluster.yaml").spec
     for name, data in combinations():
         with suppress(SpecInvalidError):  # the matrix has combinations that are refused on purpose
             yield f"GPU matrix: {name}", parse(json.dumps(data).encode(), "cluster.yaml").spec

@@ -6,11 +6,13 @@ It needs the toolchain's helm and archives of the charts (`make charts`).
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mlcluster.catalog.components import pins
 from mlcluster.lab.toolchain.find import find_tool
+from mlcluster.plan import names
 from mlcluster.plan.chart_facts import ChartFacts, Workload
 from mlcluster.plan.quantities import canonical, ordered
 from tests.charts.rendered import Rendered, rendered_charts
@@ -34,7 +36,7 @@ def _entry(chart: str, rendered: tuple[Rendered, ...]) -> dict[str, Any]:
     return {
         "source": rendered[0].archive.path.name,
         "pinned": next(pin.version for pin in pins().values() if pin.chart.rpartition("/")[2] == chart),
-        "workloads": _workloads(facts),
+        "workloads": _workloads(rendered),
         "images": _all(facts, "images"),
         "definitions": _all(facts, "definitions"),
         "kept": _all(facts, "kept"),
@@ -50,13 +52,22 @@ def _all(facts: Iterable[ChartFacts], part: str) -> list[str]:
     return sorted({name for one in facts for name in getattr(one, part)})
 
 
-def _workloads(facts: Iterable[ChartFacts]) -> dict[str, list[dict[str, Any]]]:
-    """Return name -> its shapes, as different values make them; tolerations follow from the spec and are left out."""
+def _workloads(rendered: Iterable[Rendered]) -> dict[str, list[dict[str, Any]]]:
+    """Return name -> its shapes, as different values make them.
+
+    Tolerations and labels of pools follow from the spec and are left out.
+    """
     found: dict[str, list[dict[str, Any]]] = {}
-    for one in facts:
-        for workload in one.workloads:
+    for one in rendered:
+        of_pools = {key for pool in one.of.plan.pools for key in pool.selector}
+        for workload in one.facts.workloads:
+            selector = {
+                key: value
+                for key, value in workload.node_selector.items()
+                if key not in of_pools and not key.startswith(names.DOMAIN)
+            }
             shapes = found.setdefault(workload.name, [])
-            if (shape := _shape(workload)) not in shapes:
+            if (shape := _shape(replace(workload, node_selector=selector))) not in shapes:
                 shapes.append(shape)
     return {name: sorted(found[name], key=json.dumps) for name in sorted(found)}
 

@@ -18,7 +18,7 @@ from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, pref
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.network import Caller
-from mlcluster.plan.objects import make, object_id
+from mlcluster.plan.objects import make
 from mlcluster.spec.components.serving import ServingIngress
 
 NAME = "kserve"
@@ -136,7 +136,7 @@ def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator
         yield gateway.proxy_pod(context, namespace, GATEWAY, f"{context.spec_path(NAME)}.ingress")
     if realisation(context, NAME) == "present":
         return
-    pod = deployment_pod(
+    yield deployment_pod(
         context,
         release_id(NAME),
         CONTROLLER,
@@ -147,7 +147,6 @@ def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator
         priority_class="",  # the chart has no place for one
         replicas=REPLICAS,
     )
-    yield replace(pod, scaled_by=object_id("HorizontalPodAutoscaler", CONTROLLER, namespace))
 
 
 def _probe() -> Manifest:

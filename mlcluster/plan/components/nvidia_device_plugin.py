@@ -14,7 +14,6 @@ from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, p
 from mlcluster.plan.components.ownership import served
 from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
-from mlcluster.plan.tolerations import CRITICAL
 
 NAME = "nvidia-device-plugin"
 NAMESPACE = "kube-system"
@@ -60,7 +59,7 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
     strategy = "mixed" if cut else "none"
     values: Manifest = {
         "affinity": on_pools(pools),
-        "tolerations": [CRITICAL, *daemon_set_tolerations(context, pools)],
+        "tolerations": daemon_set_tolerations(context, pools),
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,
         **({"config": {"map": {"default": plugin_configuration(key, strategy)}}} if key != WHOLE else {}),
@@ -83,7 +82,7 @@ def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPo
             REQUESTS,
             namespace=NAMESPACE,
             source=source,
-            tolerations=[CRITICAL, *daemon_set_tolerations(context, pools)],
+            tolerations=daemon_set_tolerations(context, pools),
         )
     ]
 
