@@ -29,6 +29,10 @@ _HOSTNAME = "kubernetes.io/hostname"
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:-]*/[A-Za-z0-9._/-]+(:[A-Za-z0-9._-]+|@sha256:[0-9a-f]{64})")
 
 
+Term = tuple[tuple[str, str, tuple[str, ...]], ...]
+"""A term of required node affinity: expressions of key, operator and values, all of which a node satisfies."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A workload of a rendered chart.
@@ -36,7 +40,7 @@ class Workload:
     Attributes:
         hooks: Helm hooks of a Job, e.g. ("pre-install", "pre-upgrade"); () for what stays.
         requests: of one pod, as the scheduler counts them.
-        node_terms: required node affinity: expressions (key, operator, values) of each term; () for none.
+        node_terms: required node affinity, of which a node satisfies one; () for none.
         apart: no two pods share a node (required anti-affinity on kubernetes.io/hostname).
         spread: topology keys of spread constraints that pods must keep (DoNotSchedule).
     """
@@ -49,7 +53,7 @@ class Workload:
     requests: Amounts
     tolerations: tuple[Mapping[str, str], ...]
     node_selector: Mapping[str, str]
-    node_terms: tuple[tuple[tuple[str, str, tuple[str, ...]], ...], ...]
+    node_terms: tuple[Term, ...]
     apart: bool
     spread: tuple[str, ...]
     priority_class: str
@@ -165,7 +169,7 @@ def _containers(pod: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from pod.get("initContainers") or ()
 
 
-def _node_terms(pod: Mapping[str, Any]) -> tuple[tuple[tuple[str, str, tuple[str, ...]], ...], ...]:
+def _node_terms(pod: Mapping[str, Any]) -> tuple[Term, ...]:
     affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     return tuple(

@@ -13,7 +13,7 @@ from typing import Any
 from mlcluster.catalog.components import pins
 from mlcluster.lab.toolchain.find import find_tool
 from mlcluster.plan import names
-from mlcluster.plan.chart_facts import ChartFacts, Workload
+from mlcluster.plan.chart_facts import ChartFacts, Term, Workload
 from mlcluster.plan.quantities import canonical, ordered
 from tests.charts.rendered import Rendered, rendered_charts
 
@@ -82,12 +82,17 @@ def _shape(workload: Workload) -> dict[str, Any]:
             name: canonical(name, workload.requests[name]) for name in ordered(workload.requests) if name != "pods"
         },
         "nodeSelector": dict(workload.node_selector),
+        "nodeAffinity": [] if workload.kind == "DaemonSet" else [_term(term) for term in workload.node_terms],
         "apart": workload.apart,
         "spread": list(workload.spread),
         "priorityClass": workload.priority_class,
         "serviceAccount": workload.service_account,
     }
     return {name: value for name, value in shape.items() if value}
+
+
+def _term(term: Term) -> str:
+    return ", ".join(" ".join((key, operator, *values)) for key, operator, values in term)
 
 
 def main() -> int:
