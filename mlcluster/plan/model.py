@@ -290,6 +290,7 @@ class PlanPod:
         owner: id of the release or object that creates them.
         name: of the workload; "" for the release's own name.
         replicas: pods of a Deployment or StatefulSet, or parallel ones of a Job (a Helm hook).
+        not_on: names of pools whose nodes its required node affinity refuses.
         yields: its priority is below that of all other pods, which displace it.
         apart: no two of its replicas share a node (required anti-affinity on kubernetes.io/hostname).
     """
@@ -308,6 +309,7 @@ class PlanPod:
     replicas: int = 1
     apart: bool = False
     yields: bool = False
+    not_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

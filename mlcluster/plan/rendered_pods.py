@@ -18,12 +18,17 @@ _EVERY_NODE = {"kubernetes.io/os": "linux"}
 def rendered_pods(plan: Plan, release: PlanRelease, workloads: Iterable[Workload], source: str) -> tuple[PlanPod, ...]:
     """Return the pods of a release's workloads: of a daemon set one for each pool whose nodes it runs on.
 
+    Labels that only live nodes have, Karpenter's among them, are not in a plan: which pools refuse a pod by them is
+    taken from its declared pods.
+
     Args:
         plan: of the release; its pools have the labels that components put on their nodes.
         source: the archive that was rendered.
     """
     scaled = (_scaled(plan, workload) for workload in workloads)
-    return tuple(pod for workload in scaled for pod in _pods(release, workload, plan.pools, source))
+    pods = (pod for workload in scaled for pod in _pods(release, workload, plan.pools, source))
+    kept_off = {workload_name(pod): pod.not_on for pod in plan.pods if pod.owner == release.id}
+    return tuple(replace(pod, not_on=kept_off.get(pod.name, ())) for pod in pods)
 
 
 def _scaled(plan: Plan, workload: Workload) -> Workload:

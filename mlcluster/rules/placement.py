@@ -55,6 +55,8 @@ def _named(pod: PlanPod) -> str:
 
 def _refuses(pool: Pool, pod: PlanPod) -> str:
     """Why no node of the pool takes the pod; "" when one does."""
+    if pool.name in pod.not_on:
+        return "is refused by its node affinity"
     if any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
         return "has other labels"
     for taint in pool.taints:

@@ -11,7 +11,7 @@ from mlcluster.findings import Finding, found
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.monitoring_values import REQUESTS, stack_values
+from mlcluster.plan.components.monitoring_values import PRIORITY, REQUESTS, stack_values
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.dashboards import as_data, dashboards
@@ -138,7 +138,7 @@ def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...
             namespace=home,
             source=source,
             spec_path=context.spec_path(STACK),
-            priority_class="",
+            priority_class="" if kind == "Job" else PRIORITY,
             kind=kind,
         )
         for part, (kind, name, requests) in controllers.items()

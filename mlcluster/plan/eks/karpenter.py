@@ -60,7 +60,7 @@ def karpenter_objects(context: EksContext) -> list[PlanObject]:
 
 
 def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """The controller's pods; the chart keeps them on different nodes (required anti-affinity)."""
+    """The controller's pods: on different nodes, and on none that Karpenter made (required affinity of the chart)."""
     if not _installed(context):
         return ()
     return (
@@ -78,6 +78,7 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
             name=KARPENTER.name,
             replicas=_replicas(context),
             apart=True,
+            not_on=tuple(pool.name for pool in context.provisioned),
         ),
     )
 
