@@ -14,6 +14,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.monitoring_values import PRIORITY, REQUESTS, stack_values
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
+from mlcluster.plan.observe.controllers import ENDPOINTS, controller_monitor
 from mlcluster.plan.observe.dashboards import as_data, dashboards
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.observe.rules import API, groups, rule_spec
@@ -61,7 +62,7 @@ def _rule(context: ComponentContext) -> PlanObject:
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:
-    """Those of teams' pods and of Kueue; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
+    """Those of teams' pods and of controllers; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
     labels = monitor_labels(context.spec)
     found = []
     if context.teams:
@@ -69,6 +70,10 @@ def _monitors(context: ComponentContext) -> list[PlanObject]:
         found.append(_object(context, "PodMonitor", "mlcluster-teams", {"spec": teams}, labels))
     if realisation(context, "kueue") != "process":
         found.append(_object(context, "ServiceMonitor", "mlcluster-kueue", {"spec": kueue_monitor()}, labels))
+    for name in sorted(ENDPOINTS.keys() & context.selected.keys()):
+        if realisation(context, name) == "helm":
+            spec = {"spec": controller_monitor(name)}
+            found.append(_object(context, ENDPOINTS[name].kind, f"mlcluster-{name}", spec, labels))
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.gpu_daemons import on_pools
+from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.ownership import served
 from mlcluster.plan.components.tolerations import daemon_set_tolerations
@@ -62,6 +62,7 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
         "tolerations": daemon_set_tolerations(context, pools),
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,
+        **runtime_class(context, pools),
         **({"config": {"map": {"default": plugin_configuration(key, strategy)}}} if key != WHOLE else {}),
     }
     return chart_release(context, NAME, values, name=_name(key))

@@ -159,8 +159,8 @@ def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Findi
     if not never:
         return []
     message = (
-        f"Volcano displaces nothing for pods of team {team.name} with the tier {', '.join(never)}: they neither "
-        "preempt lower tiers nor take the guarantee of the team back"
+        f"Volcano displaces nothing for pods of team {team.name} with the {'tiers' if len(never) > 1 else 'tier'} "
+        f"{', '.join(never)}: they neither preempt lower tiers nor take the guarantee of the team back"
     )
     hint = "set preemptsPods: true for the tiers of this team, which no team of Kueue then should have"
     return [found("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
