@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlcluster.findings import Finding, found
+from mlcluster.plan.components.system_nodes import NODE_SELECTORS
 from mlcluster.plan.model import Manifest, PlanRelease
 from mlcluster.plan.places import place
 from mlcluster.plan.secrecy import secret_overrides
@@ -70,9 +71,15 @@ def _owned(values: Manifest, path: Path) -> str | None:
 
 
 def _left_out(ours: Collection[str], path: Path) -> str | None:
-    """A value of ours that this plan does without, or the switch of a part that it does without."""
+    """A value of ours that this plan does without, the switch of a part that it does without, or one more label.
+
+    Labels of a node selector add up: another one would keep a controller off the nodes that the plan counts with.
+    """
     written = ".".join(path)
-    return written if written in ours or written.removesuffix(".enabled") in ours else None
+    if written in ours or written.removesuffix(".enabled") in ours:
+        return written
+    above = ".".join(path[:-1])
+    return above if above in ours and path[-2] in NODE_SELECTORS else None
 
 
 def _laid(values: Manifest, path: Path, value: Any) -> Manifest:

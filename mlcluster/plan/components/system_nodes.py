@@ -16,6 +16,10 @@ Selector = Mapping[str, str]
 
 _BESIDE = {"tolerations": "nodeSelector", "default_tolerations": "default_ns"}
 """How charts call the tolerations of a pod -> how they call its node selector; the second pair is Volcano's."""
+NODE_SELECTORS = frozenset(_BESIDE.values())
+
+_AFFINITY_BESIDE = ("deploymentTolerations", "deploymentNodeAffinity")
+"""The same in a NicClusterPolicy, which has node affinity for its controllers and no selector."""
 
 
 def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, str]:
@@ -81,4 +85,9 @@ def _placed(value: Any, selector: Selector) -> Any:
     for tolerations, node_selector in _BESIDE.items():
         if isinstance(value.get(tolerations), list) and CRITICAL in value[tolerations]:
             made[node_selector] = {**value.get(node_selector, {}), **selector}
+    tolerations, affinity = _AFFINITY_BESIDE
+    if CRITICAL in value.get(tolerations, ()):
+        term = [{"key": key, "operator": "In", "values": [wanted]} for key, wanted in selector.items()]
+        required = {"nodeSelectorTerms": [{"matchExpressions": term}]}
+        made[affinity] = {"requiredDuringSchedulingIgnoredDuringExecution": required}
     return made
