@@ -181,3 +181,64 @@ def job(work: Work, number: int) -> dict[str, Any]:
         "metadata": {"name": f"whole-{number}", "namespace": work.team},
         "spec": {"parallelism": work.count, "completions": work.count, "template": {"spec": spec}},
     }
+
+
+EVERY_COMPONENT: Data = {
+    "gpuOperator": {},
+    "draDriver": {},
+    "rdmaDevicePlugin": {"resources": {"rdma/hca": {"linkTypes": ["infiniband"]}}},
+    "multus": {
+        "networks": [
+            {
+                "name": "rail-0",
+                "type": "ipoib",
+                "master": "ib0",
+                "pools": ["train"],
+                "resource": "rdma/hca",
+                "ipam": {"type": "whereabouts", "range": "10.60.0.0/16"},
+            }
+        ]
+    },
+    "jobSet": {},
+    "trainer": {},
+    "mpiOperator": {},
+    "kubeRay": {},
+    "volcano": {},
+    "monitoring": {},
+    "prometheusAdapter": {},
+    "keda": {},
+    "gateway": {},
+    "kserve": {"ingress": {"domain": "models.example.com"}},
+    "certManager": {},
+    "nodeProblemDetector": {},
+    "nodeReadiness": {},
+}
+"""All that can be in one cluster: of two owners of a duty only one."""
+
+INSTEAD_OF_OTHERS = frozenset({"nvidiaDevicePlugin", "dcgmExporter", "efaDevicePlugin", "networkOperator", "kueue"})
+"""Others own their duty, or (Kueue) they are in every plan."""
+
+WITHIN = frozenset({"registry", "whereabouts", "sriovDevicePlugin"})
+"""What is no component of its own, or comes with networks."""
+
+
+def every_component(system_nodes: int) -> Data:
+    """Return a spec with every component as pods (on `local` some are processes), on so many nodes of 2 CPU, 8 GiB."""
+    system: Data = {"name": "system", "instanceType": "m7i.large", "maxSize": system_nodes, "selector": {"for": "all"}}
+    train: Data = {
+        "name": "train",
+        "instanceType": "p5.48xlarge",
+        "maxSize": 1,
+        "selector": {"for": "training"},
+        "taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}],
+        "network": {"rdma": {"rdma/hca": 8}},
+    }
+    return {
+        "apiVersion": "mlcluster/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "every"},
+        "target": {"kind": "existing"},
+        "nodePools": [system, train],
+        "components": EVERY_COMPONENT,
+        "teams": [{"name": "every-team", "guarantee": {"train": {"gpus": 8}}}],
+    }

@@ -24,9 +24,19 @@ from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.progress import Silent
 from mlcluster.rules import findings
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.components import Components
 from mlcluster.spec.load import parse
 from mlcluster.spec.targets import LocalTarget
-from tests.guaranteed import Work, guaranteed_work, job, random_spec
+from tests.guaranteed import (
+    EVERY_COMPONENT,
+    INSTEAD_OF_OTHERS,
+    WITHIN,
+    Work,
+    every_component,
+    guaranteed_work,
+    job,
+    random_spec,
+)
 from tests.lab.workloads import condition, wait_for
 from tests.specs import SYSTEM, checked, cluster
 
@@ -242,3 +252,25 @@ def test_with_topology_a_whole_node_is_taken_back_from_borrowers(kube: Kube) -> 
         )
     finally:
         _clear(kube, plan, [], nodes)
+
+
+def test_every_component_on_the_smallest_nodes(kube: Kube) -> None:
+    """With one node fewer the spec is refused with the arithmetic; with enough of them it runs whole."""
+    nodes = 0
+    while True:
+        nodes += 1
+        spec = parse(json.dumps(every_component(nodes)).encode(), "cluster.yaml").spec
+        plan = build(spec)
+        refused = [finding for finding in findings(plan, spec) if finding.blocks]
+        assert {finding.id for finding in refused} <= {"SCH002"}
+        assert all(f"system {nodes} x (cpu " in finding.message for finding in refused)
+        if not refused:
+            break
+    assert 2 <= nodes < 10
+    assert {component.name for component in plan.components} >= {"volcano", "kserve", "kube-prometheus-stack", "jobset"}
+    _holds(kube, nodes, spec, plan)
+
+
+def test_every_component_is_every_one() -> None:
+    known = {field.alias for field in Components.model_fields.values()}
+    assert known == {*EVERY_COMPONENT} | INSTEAD_OF_OTHERS | WITHIN
