@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import yaml
+
 from benchmarks import eks
 from benchmarks.measure import ROOT, events, ratio, timed
 from mlcluster.kube.client import Kube
@@ -24,6 +26,7 @@ from mlcluster.verbs.reading import read
 
 MLCLUSTER = shutil.which("mlcluster") or "mlcluster"
 EXAMPLE = str(ROOT / "examples" / "lab.yaml")
+COMPONENTS = "examples/lab-components.yaml"
 POOLS, TEAMS = 50, 200
 FIRST = ["Namespace", "PriorityClass", "ValidatingAdmissionPolicy", "ResourceFlavor", "Cohort", "ClusterQueue"]
 
@@ -51,10 +54,39 @@ def large_spec(folder: Path) -> None:
         ratio(name, found.median, "python -c pass", python, f"< 1 s, < 150 MiB; memory {found.memory_mib:.0f} MiB")
 
 
-def large(pools: int, teams: int) -> str:
-    """A spec with that many pools and teams; every team has a share in two pools and may borrow in a third."""
+def with_components(folder: Path, kubectl: str) -> None:
+    """Validate and plan with every component: an example, and 50 pools x 200 teams."""
+    spec = folder / "large-components.yaml"
+    spec.write_text(large(POOLS, TEAMS, components=True), "utf-8")
+    python = timed([sys.executable, "-c", "pass"], runs=5).median
+    client = timed([kubectl, "version", "--client"], runs=5).median
+    for name, path in ((COMPONENTS, str(ROOT / COMPONENTS)), (f"{POOLS} x {TEAMS} with components", str(spec))):
+        for verb in ("validate", "plan"):
+            found = timed([MLCLUSTER, verb, path], runs=5).median
+            ratio(f"mlcluster {verb}, {name}", found, "python -c pass", python)
+            ratio(f"mlcluster {verb}, {name}", found, "kubectl version --client", client)
+
+
+def large(pools: int, teams: int, *, components: bool = False) -> str:
+    """A spec with that many pools and teams; every team has a share in two pools and may borrow in a third.
+
+    Args:
+        components: with those of examples/lab-components.yaml, and a pool for their controllers.
+    """
     lines = ["apiVersion: mlcluster/v1alpha1", "kind: Cluster", "metadata: {name: large}", "target: {kind: local}"]
-    lines += ["nodePools:", *(f"  - {{name: p{n}, instanceType: p5.48xlarge, maxSize: 40}}" for n in range(pools))]
+    if components:
+        example = yaml.safe_load((ROOT / COMPONENTS).read_text("utf-8"))["components"]
+        networks = example["multus"]["networks"]
+        example["multus"]["networks"] = [{**network, "pools": ["p0"]} for network in networks]
+        example["kueue"] = {}
+        lines += [f"components: {json.dumps(example)}"]
+    system = ["  - {name: system, instanceType: m7i.4xlarge, maxSize: 6}"] if components else []
+    fabric = ", network: {rdma: {rdma/hca: 8}}" if components else ""
+    lines += [
+        "nodePools:",
+        *system,
+        *(f"  - {{name: p{n}, instanceType: p5.48xlarge, maxSize: 40{fabric}}}" for n in range(pools)),
+    ]
     lines += ["teams:"]
     for n in range(teams):
         own, other, third = n % pools, (n + 1) % pools, (n + 2) % pools
@@ -152,6 +184,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         cold_start(kubectl)
         large_spec(Path(name))
+        with_components(Path(name), kubectl)
         first_job(Path(name), kubectl)
     eks.main()
 
