@@ -40,7 +40,7 @@ def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, st
 def pods_on(selector: Selector, pods: Iterable[PlanPod]) -> tuple[PlanPod, ...]:
     """Return the pods, those of controllers with the selector."""
     return tuple(
-        replace(pod, node_selector={**pod.node_selector, **selector}) if selector and _is_controller(pod) else pod
+        replace(pod, node_selector={**pod.node_selector, **selector}) if selector and _runs_there(pod) else pod
         for pod in pods
     )
 
@@ -72,7 +72,7 @@ def sets_on(selector: Selector, sets: Mapping[str, str]) -> dict[str, str]:
     return {**sets, **beside}
 
 
-def _is_controller(pod: PlanPod) -> bool:
+def _runs_there(pod: PlanPod) -> bool:
     return pod.kind != "DaemonSet" and CRITICAL in pod.tolerations
 
 
