@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.counting import ELASTIC_JOB, requested
 from mlcluster.plan.job_kinds import JobKind
+from mlcluster.plan.kueue_marks import PARENT
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.policy import (
     CONTROLLERS,
@@ -45,7 +46,7 @@ def held_work_policies(resources: list[str], users: Mapping[str, str]) -> list[P
 
 
 def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
-    """Kueue's webhook has suspended it by now; if it did not, for whatever reason, nothing would count it."""
+    """Kueue's webhook has suspended or marked it by now; if it did not, for whatever reason, nothing would count it."""
     # An owner that somebody else names is refused by the policy on owners, which says so.
     forged = (
         "(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller)"
@@ -53,7 +54,7 @@ def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Poli
     )
     validations = [
         (
-            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)} || {forged}",
+            f"{_held(kinds)} || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)} || {forged}",
             "the queue did not hold this back, so nobody would count it: is Kueue there, and set up for it?",
         )
     ]
@@ -77,17 +78,31 @@ def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Poli
     )
 
 
+def _held(kinds: tuple[JobKind, ...]) -> str:
+    """CEL: the object is suspended, or each of its templates has the mark by which Kueue gates the pods."""
+    gated = tuple(kind for kind in kinds if kind.gated)
+    if not gated:
+        return job_kinds.suspended("object")
+    marked = f"has(t.metadata) && has(t.metadata.annotations) && '{PARENT}' in t.metadata.annotations"
+    named = ", ".join(repr(kind.kind) for kind in gated)
+    return (
+        f"(object.kind in [{named}] ? ({job_kinds.templates(gated)}).all(t, {marked})"
+        f" : {job_kinds.suspended('object')})"
+    )
+
+
 def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
     """A kind, and the Jobs that its controller makes of it, stay as they were counted.
 
     Upstream lets an MPIJob or a RayCluster grow while it runs, and a child Job's parallelism is nobody's but the
     API server's to check: Kueue looks at the top object only.
     """
-    old, new, outside = "dyn(oldObject.spec)", "dyn(object.spec)", "['suspend', 'runPolicy']"
-    same = (
-        f"{new}.all(k, k in {outside} || (k in {old} && {new}[k] == {old}[k]))"
-        f" && {old}.all(k, k in {outside} || k in {new})"
-    )
+    old, new = "dyn(oldObject.spec)", "dyn(object.spec)"
+    outside = "k in ['suspend', 'runPolicy']"
+    if any(kind.gated for kind in kinds):  # each group is a Workload of its own, and its pods wait for that one
+        grows = " || ".join(f"(object.kind == '{kind.kind}' && k == 'replicas')" for kind in kinds if kind.gated)
+        outside = f"{outside} || {grows}"
+    same = f"{new}.all(k, {outside} || (k in {old} && {new}[k] == {old}[k])) && {old}.all(k, {outside} || k in {new})"
     same_run = (
         "(!has({0}.runPolicy) || {0}.runPolicy.all(k, k == 'suspend' ||"
         " (has({1}.runPolicy) && k in {1}.runPolicy && {0}.runPolicy[k] == {1}.runPolicy[k])))"

@@ -14,6 +14,9 @@ from mlcluster.plan.policy import CONTROLLERS, WORKLOAD_RULES, Policy
 
 DOMAIN = "kueue.x-k8s.io/"
 PARENT = f"{DOMAIN}pod-suspending-parent"
+GROUPS = "leaderworkerset.sigs.k8s.io/"
+"""By these labels Kueue finds the group of a LeaderWorkerSet to which a pod belongs, and counts the pod with it."""
+
 MEMBERS_MAY_SET = (
     names.QUEUE_NAME,
     names.WORKLOAD_PRIORITY,
@@ -44,6 +47,9 @@ _WEBHOOK_SETS = (
     ("Deployment", f"{DOMAIN}managed", "true"),
     ("Deployment", PARENT, "deployment"),
     ("StatefulSet", PARENT, "statefulset"),
+    ("LeaderWorkerSet", PARENT, "leaderworkerset.x-k8s.io/leaderworkerset"),
+    ("LeaderWorkerSet", f"{DOMAIN}pod-group-serving", "true"),
+    ("LeaderWorkerSet", f"{DOMAIN}pod-index-offset", "1"),
 )
 """(kind, key, value): Kueue's webhooks add it to the request of a member before the policy sees the request."""
 
@@ -56,11 +62,17 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
     """
     kinds = job_kinds.kinds_of(users)
     of_webhook = " || ".join(
-        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')" for kind, key, value in _WEBHOOK_SETS
+        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')"
+        for kind, key, value in _WEBHOOK_SETS
+        if kind in {"Pod", "Deployment", "StatefulSet", *(one.kind for one in kinds)}
     )
-    free = f"!k.contains('{DOMAIN}') || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
+    marks, of_others = f"k.contains('{DOMAIN}')", ""
+    if any(kind.kind == "LeaderWorkerSet" for kind in kinds):
+        marks = f"({marks} || k.startsWith('{GROUPS}'))"
+        of_others = f"; those of {GROUPS}* are set by the controller of LeaderWorkerSets"
+    free = f"!{marks} || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
     kept = "variables.oldMarks.exists(o, k in o && o[k] == m[k])"
-    may_change = f"!k.contains('{DOMAIN}') || k == '{names.WORKLOAD_PRIORITY}'"
+    may_change = f"!{marks} || k == '{names.WORKLOAD_PRIORITY}'"
     return Policy(
         name="mlcluster-kueue-marks",
         rules=[*WORKLOAD_RULES, *job_kinds.rules(kinds, "CREATE", "UPDATE")],
@@ -80,7 +92,7 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
                 ),
                 (
                     f"only Kueue sets labels and annotations {DOMAIN}*, except those that describe a request"
-                    " (queue-name, priority-class, podset-*-topology): leave the others out"
+                    f" (queue-name, priority-class, podset-*-topology): leave the others out{of_others}"
                 ),
             ),
             (
@@ -90,7 +102,7 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
                     f" && variables.oldMarks.all(m, m.all(k, {may_change}"
                     " || variables.marks.exists(o, k in o && o[k] == m[k]))))"
                 ),
-                f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there",
+                f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there{of_others}",
             ),
         ],
         match_conditions=NOT_KUEUE,

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.lab
 
 TEAM = "research"
 CONTROLLERS = ("jobset", "kubeflow-trainer", "mpi-operator", "kuberay-operator")
-COMPONENTS: dict[str, Any] = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}}
+COMPONENTS: dict[str, Any] = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}, "leaderWorkerSet": {}}
 GUARANTEE = {"train": {"nodes": 2}, "system": {"nodes": 1}}
 SPEC: dict[str, Any] = {
     "apiVersion": "mlcluster/v1alpha1",

@@ -140,7 +140,7 @@ def _budgets(one: Behind) -> list[Manifest]:
 def test_the_known_controllers_are_among_them(behind: list[Behind]) -> None:
     assert {one.deployment["metadata"]["name"] for one in behind} >= {
         "cert-manager-webhook", "jobset-controller", "kserve-controller-manager", "kueue-controller-manager",
-        "trainer-controller-manager", "volcano-admission",
+        "lws-controller-manager", "trainer-controller-manager", "volcano-admission",
     }  # fmt: skip
 
 

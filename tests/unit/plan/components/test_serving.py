@@ -230,6 +230,16 @@ def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None
         assert errors_of(entry.manifest, schemas) == [], entry.id
 
 
+@with_archives
+def test_the_example_of_a_model_on_two_nodes_is_what_the_crd_takes() -> None:
+    path = ROOT / "examples" / "serving" / "leader-worker-set.yaml"
+    groups, service = yaml.safe_load_all(path.read_text("utf-8"))
+    assert errors_of(groups, schemas_of("lws", pin("lws").version)) == []
+    leader = groups["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    assert service["spec"]["selector"].items() <= leader["metadata"]["labels"].items()
+    assert service["metadata"]["name"] != groups["metadata"]["name"]
+
+
 def inference_services() -> list[tuple[str, Manifest]]:
     return [
         (path.name, document)
