@@ -84,6 +84,22 @@ def test_without_a_gateway_there_are_no_proxies() -> None:
     assert not [pod for pod in plan.pods if pod.name.startswith("envoy-") and pod.name != "envoy-gateway"]
 
 
+def test_proxies_of_an_existing_installation_are_set_up_beside_the_gateway() -> None:
+    """Its namespace may have any name, and a Gateway refers to an EnvoyProxy of its own namespace."""
+    plan = serving(gateway={"install": False})
+    (where,) = manifests(plan, "EnvoyProxy")
+    assert where == "kserve/mlcluster"
+    (of_gateways,) = manifests(plan, "GatewayClass").values()
+    assert "parametersRef" not in of_gateways["spec"]
+    infrastructure = manifests(plan, "Gateway")["kserve/kserve-ingress-gateway"]["spec"]["infrastructure"]
+    assert infrastructure == {
+        "parametersRef": {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": "mlcluster"}
+    }
+    assert any(pod.name.startswith("envoy-kserve-") for pod in plan.pods)
+    alone = planned(TAINTED, target=EXISTING, components={"gateway": {"install": False}})
+    assert not manifests(alone, "EnvoyProxy")
+
+
 def test_a_mirror_holds_the_image_of_the_proxies() -> None:
     plan = serving(registry="registry.example.com/mirror")
     image = proxies(plan)["envoyDeployment"]["container"]["image"]
