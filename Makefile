@@ -11,7 +11,7 @@ TIER = @printf '\n== %s\n' "$(1)"; began=$$(date +%s); ended=0; { $(2); } || end
 	[ -z "$${TIER_LOG:-}" ] || printf 'tier %s %s %s\n' "$(1)" "$$took" "$$ended" >> "$$TIER_LOG"; exit $$ended
 
 .PHONY: install toolchain lab down check lint types contracts unit golden engine labtests test bench eks-smoke clean
-.PHONY: soak soaktests kills official
+.PHONY: soak soaktests kills official charts
 
 install: .venv/.installed
 
@@ -74,6 +74,10 @@ kills: toolchain
 # `existing` with the real official Kubernetes plugin, which no package registry carries: make official PLUGIN=path.
 official: toolchain
 	OFFICIAL_PLUGIN="$(PLUGIN)" pytest -q tests/lab/official_plugin.py
+
+# Pulls every chart of the catalogue in its pinned version into .charts, which tests/lab/test_charts.py renders.
+charts: toolchain
+	python -m mlcluster.charts.pull .charts
 
 bench: toolchain
 	python -m benchmarks.run

@@ -151,11 +151,15 @@ def plan(
     live: Annotated[
         bool, typer.Option("--live", help="look at the cluster too: what is there already; reads only")
     ] = False,
+    chart_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="render the chart archives in DIR with Helm, and count their pods"),
+    ] = None,
 ) -> None:
     """Show what `up` would make true. Offline: needs no cluster, engine or credentials, except with --live."""
     from mlcluster.verbs import plan as verb
 
-    _run(lambda: verb.plan(file, output.value, live=live), output.value)
+    _run(lambda: verb.plan(file, output.value, live=live, charts=chart_dir), output.value)
 
 
 @app.command()

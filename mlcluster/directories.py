@@ -1,4 +1,4 @@
-"""Where mlcluster keeps things on this machine; nothing is created here."""
+"""Where mlcluster keeps things on this machine. Only `make_socket_directory` creates a directory."""
 
 import errno
 import os
@@ -10,6 +10,8 @@ from mlcluster.errors import MlclusterError
 
 STATE_VARIABLE = "MLCLUSTER_STATE_DIR"
 CACHE_VARIABLE = "MLCLUSTER_CACHE_DIR"
+_LONGEST_SOCKET_DIRECTORY = 90
+"""Characters. The path of a Unix socket, with its name in the directory, may have about 100 (sun_path of unix(7))."""
 
 
 @contextmanager
@@ -43,6 +45,20 @@ def cache_directory() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("mlcluster")
+
+
+def make_socket_directory() -> Path:
+    """Create a directory for Unix sockets that only this user can enter, and return its path.
+
+    The directory is below $TMPDIR, or below /tmp if the path would be too long for a socket.
+    """
+    import tempfile
+
+    made = Path(tempfile.mkdtemp(prefix="mlcluster-"))
+    if len(str(made)) <= _LONGEST_SOCKET_DIRECTORY:
+        return made
+    made.rmdir()
+    return Path(tempfile.mkdtemp(prefix="mlcluster-", dir="/tmp"))
 
 
 def packaged(name: str) -> Path:

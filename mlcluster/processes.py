@@ -1,4 +1,4 @@
-"""Other programs that mlcluster waits for: none of them keeps it waiting for ever, and none outlives it."""
+"""Run other programs with a time limit. None of them outlives mlcluster."""
 
 import os
 import signal

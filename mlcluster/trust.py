@@ -1,7 +1,4 @@
-"""Which directories another user of this machine can change.
-
-mlcluster keeps nothing in such a directory and runs nothing from it.
-"""
+"""Check that no other user of this machine can change a directory in which mlcluster keeps data or programs."""
 
 import os
 import stat
@@ -14,15 +11,16 @@ _ROOT = 0
 
 
 def require_trusted(path: Path, doing: str, variable: str) -> Path:
-    """Return the path if nobody but this user and root can replace it or what is in it.
+    """Return the path if only this user and root can replace it or its contents.
 
-    Each existing part of the path counts: its owner, and whether all users may write to it. A directory with the sticky
-    bit, as /tmp, is fine: in it only owners replace what is theirs. A group that may write is the owner's decision.
+    The check covers the owner of each existing part of the path, and whether all users may write to it. A directory
+    with the sticky bit, such as /tmp, passes: in it users replace only their own files. Write access of a group is the
+    owner's decision and passes too.
 
     Args:
         path: a directory that may not exist yet.
-        doing: what this is for, as a phrase, for the error.
-        variable: the environment variable that names another place.
+        doing: the operation that needs the path, as a phrase for the error.
+        variable: the environment variable by which the user chooses another directory.
 
     Raises:
         MlclusterError: names the first part that another user can change.
@@ -31,7 +29,7 @@ def require_trusted(path: Path, doing: str, variable: str) -> Path:
     for part in _parts(path):
         try:
             facts = part.lstat()
-        except OSError:  # it does not exist, or what is above it may not be entered: then nothing is used of it
+        except OSError:  # the part does not exist, or its parent may not be entered: mlcluster uses nothing from it
             continue
         hint = f"Choose a directory of your own with {variable}"
         if facts.st_uid not in trusted:
@@ -54,7 +52,7 @@ def is_open_to_all(program: Path) -> bool:
 
 
 def _trusted_users() -> set[int]:
-    """Return this user and root; for root also the owner of $HOME, which sudo and containers of CI systems keep."""
+    """Return the IDs of this user and root; for root also that of the owner of $HOME, which sudo and CI keep."""
     us = os.geteuid()
     home = os.environ.get("HOME")
     if us != _ROOT or not home:
@@ -66,7 +64,7 @@ def _trusted_users() -> set[int]:
 
 
 def _parts(path: Path) -> Iterator[Path]:
-    """Each directory and link on the way to a path, the root first, links as they are and where they lead to."""
+    """Yield each directory and link on the way to a path, from the root: first unresolved, then with links resolved."""
     seen: set[Path] = set()
     for whole in (path.absolute(), Path(os.path.realpath(path))):
         for part in (*reversed(whole.parents), whole):

@@ -77,7 +77,7 @@ def _gates(plan: Plan, kubeconfig: Path, context: str | None) -> "Gates":
     from mlcluster.kube.client import Kube
     from mlcluster.kube.gates import Gates
 
-    return Gates(Kube.from_kubeconfig(kubeconfig, context), plan.releases, pulumi.log.info)
+    return Gates(Kube.from_kubeconfig(kubeconfig, context), [*plan.releases, *plan.defining_objects], pulumi.log.info)
 
 
 def _spec(config: pulumi.Config) -> ClusterSpec:

@@ -68,6 +68,19 @@ class Release(Registered, Protocol):
     def answers(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
+class Awaited(Protocol):
+    """A release, or an object that brings CRDs: what to wait for before something that needs it is registered."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def realisation(self) -> str: ...
+    @property
+    def definitions(self) -> tuple[str, ...]: ...
+    @property
+    def answers(self) -> tuple[Mapping[str, Any], ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One resource to register.
@@ -151,7 +164,7 @@ def platform_entries(
     return [*ours, *others], elsewhere | values.keys()
 
 
-def gated_releases(releases: Iterable[Release], ready: Ready | None) -> Gated:
+def gated_releases(releases: Iterable[Awaited], ready: Ready | None) -> Gated:
     """The releases that say what to ask before something that needs them is registered.
 
     One that is only simulated has nobody who could answer.

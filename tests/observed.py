@@ -66,7 +66,9 @@ class Watched:
 
     pools: tuple[Pool, ...] = POOLS
     teams: tuple[TeamPlan, ...] = TEAMS
-    components: frozenset[str] = field(default_factory=lambda: frozenset({"gpu-operator", "kueue"}))
+    components: frozenset[str] = field(
+        default_factory=lambda: frozenset({"gpu-operator", "kueue", "node-problem-detector"})
+    )
 
     def has(self, component: str) -> bool:
         """Whether a component is in the plan."""

@@ -20,7 +20,12 @@ _OTHER_PINS = frozenset({"kueue"})
 _FREE_FORM = {"cluster-autoscaler": frozenset({"extraArgs"})}
 """Mappings of a chart that take any key, although they are not empty."""
 
-_OF_SUBCHARTS = frozenset({"node-feature-discovery.master.tolerations", "node-feature-discovery.gc.tolerations"})
+_NODE_SELECTOR = "nodeSelector"
+"""Its keys are labels of nodes, whatever the chart has there by default."""
+
+_OF_SUBCHARTS = frozenset(
+    {f"node-feature-discovery.{part}.{key}" for part in ("master", "gc") for key in ("tolerations", _NODE_SELECTOR)}
+)
 """What only the values of a chart inside the chart have: node-feature-discovery 0.19.0."""
 
 Kind = tuple[str, str]
@@ -103,5 +108,5 @@ def _unknown(
         if key not in theirs:
             if key not in commented:
                 yield path
-        elif isinstance(value, dict) and isinstance(theirs[key], dict) and theirs[key]:
+        elif isinstance(value, dict) and isinstance(theirs[key], dict) and theirs[key] and key != _NODE_SELECTOR:
             yield from _unknown(value, theirs[key], commented, path)

@@ -1,14 +1,13 @@
 """Puts the servers that the SDK opens for the engine on Unix sockets that only this user can reach.
 
 For each operation the SDK serves the program and takes events on loopback ports, without credentials: another user of
-the machine could have the program run against a server of their own and read what it registers, secrets included. The
-engine dials whatever address it is given, so inside `private_servers` these servers listen in a private directory, and
+the machine could run the program against another server and read what the program registers, secrets included. The
+engine dials the address in its arguments, so inside `private_servers` these servers listen in a private directory, and
 `private_addresses` writes their sockets into the engine's arguments.
 """
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +18,8 @@ from typing import Any
 import grpc
 from pulumi.automation import _stack as sdk
 
-_LONGEST = 90  # characters: the path of a Unix socket may have about 100
+from mlcluster.directories import make_socket_directory
+
 _directory: ContextVar[Path | None] = ContextVar("directory of private servers", default=None)
 _sockets: dict[int, Path] = {}
 _numbers = count(1)
@@ -28,11 +28,8 @@ _ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
 
 @contextmanager
 def private_servers() -> Iterator[None]:
-    """Have servers that the SDK opens in this thread listen on Unix sockets for as long as the context lasts."""
-    directory = Path(tempfile.mkdtemp(prefix="mlcluster-"))
-    if len(str(directory)) > _LONGEST:
-        directory.rmdir()
-        directory = Path(tempfile.mkdtemp(prefix="mlcluster-", dir="/tmp"))
+    """Make servers that the SDK opens in this thread listen on Unix sockets while the context lasts."""
+    directory = make_socket_directory()
     if not isinstance(sdk.grpc, _Grpc):
         sdk.grpc = _Grpc()
     token = _directory.set(directory)

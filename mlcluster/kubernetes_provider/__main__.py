@@ -6,15 +6,13 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
-from pathlib import Path
 
+from mlcluster.directories import make_socket_directory
 from mlcluster.kubernetes_provider.lean import import_lean
 
 _PARENT_SECONDS = 1.0  # how often we look whether the engine is still there
 _CLOSE_SECONDS = 0.2
-_LONGEST = 90  # characters: the path of a Unix socket may have about 100
 
 
 def main() -> None:
@@ -34,7 +32,7 @@ def main() -> None:
         signal.signal(number, lambda *_: ended.set())
     parent = os.getppid()
     provider = Provider()
-    private = _private_directory()
+    private = make_socket_directory()
     server, _ = serve(provider, Faults.from_environment(), f"unix:{private}/server")
     listener = PrivatePort(f"{private}/server")
     gc.freeze()
@@ -47,15 +45,6 @@ def main() -> None:
     server.stop(_CLOSE_SECONDS).wait()
     provider.close()
     shutil.rmtree(private, ignore_errors=True)
-
-
-def _private_directory() -> str:
-    """Return a fresh directory for the server's socket; only its owner can enter it."""
-    made = tempfile.mkdtemp(prefix="mlcluster-")
-    if len(made) <= _LONGEST:
-        return made
-    Path(made).rmdir()
-    return tempfile.mkdtemp(prefix="mlcluster-", dir="/tmp")
 
 
 if __name__ == "__main__":

@@ -10,10 +10,12 @@ from mlcluster.kube.added_fields import IsOurs
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.kube.exact import make_exact
-from mlcluster.kubernetes_provider.ownership import describe, identity
+from mlcluster.kubernetes_provider.blocked import holders, is_blocked, stuck
+from mlcluster.kubernetes_provider.ownership import describe
 from mlcluster.kubernetes_provider.ready import NeverReady, patience, skips_await, unready
 
 Object = dict[str, Any]
+Warn = Callable[[str], object]
 
 _JSON_PATCH = "application/json-patch+json"
 MANAGER = "mlcluster"  # the field manager of everything we apply
@@ -21,6 +23,7 @@ _NEW_KIND_SECONDS = 30.0  # a CRD made a moment ago is not served at once
 _NEW_NAMESPACE_SECONDS = 10.0
 _WEBHOOK_SECONDS = 30.0  # a controller that is just starting
 _DELETING_SECONDS = 120.0  # namespaces take up to a minute to go
+_BLOCKED_SECONDS = 15.0  # after which a blocked deletion is a warning
 _WEBHOOK_DOWN = ("connection refused", "no endpoints available", "connect: ", "EOF", "context deadline exceeded")
 
 
@@ -168,20 +171,28 @@ class Cluster:
         except NeverReady as never:
             return str(never), True
 
-    def wait_gone(self, live: Object, seconds: float = 0.0) -> None:
-        """Wait until the object, told by its uid, is gone.
+    def wait_gone(self, live: Object, seconds: float = 0.0, warn: Warn | None = None) -> None:
+        """Wait until the API server has no object with the uid of this one.
+
+        Args:
+            seconds: how long to wait at most; 0 for what the object's annotation sets, or ten minutes.
+            warn: called once with the reason if finalizers block the deletion.
 
         Raises:
-            MlclusterError: it is still there; says what holds it.
+            MlclusterError: the object still exists; names its finalizers.
         """
         limit = (seconds or patience(live, 0.0)) * self._pace
-        end, pause, uid = time.monotonic() + limit, 0.02, live["metadata"].get("uid")
+        began, pause, uid = time.monotonic(), 0.02, live["metadata"].get("uid")
+        end = began + limit
         while True:
             found = self.live(live)
             if found is None or (uid and found["metadata"].get("uid") != uid):
                 return
             if time.monotonic() > end or self._sleep(pause):
-                raise MlclusterError(describe(live), _stuck(found, limit), "see what its finalizers wait for")
+                raise MlclusterError(describe(live), stuck(found, limit), "see what its finalizers wait for")
+            if warn and time.monotonic() - began > _BLOCKED_SECONDS * self._pace and is_blocked(found):
+                warn(f"{describe(live)} is still being deleted after {_BLOCKED_SECONDS:.0f} s; {holders(found)}")
+                warn = None
             pause = min(pause * 1.6, 1.0)
 
     def wait_deleting(self, live: Object) -> None:
@@ -218,16 +229,3 @@ def _may_pass(error: ApiError) -> float:
     if error.status == 500 and "failed calling webhook" in message:
         return _WEBHOOK_SECONDS if any(sign in message for sign in _WEBHOOK_DOWN) else 0.0
     return 0.0
-
-
-def _stuck(found: Object, seconds: float) -> str:
-    metadata, status = found["metadata"], found.get("status") or {}
-    if not metadata.get("deletionTimestamp"):
-        return f"{identity(found)} is still there after {seconds:.0f} s"
-    holders = ", ".join(metadata.get("finalizers") or found.get("spec", {}).get("finalizers") or []) or "none"
-    told = [
-        str(item.get("message"))
-        for item in status.get("conditions") or []
-        if item.get("status") == "True" and "Remaining" in str(item.get("type"))
-    ]
-    return " ".join([f"it is still being deleted after {seconds:.0f} s; finalizers: {holders}.", *told])

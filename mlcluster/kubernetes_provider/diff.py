@@ -16,7 +16,7 @@ _ABSENT = object()
 # list of fields: whoever refuses says so. Anything else that is refused is an error and never a replacement.
 _IMMUTABLE = re.compile(
     r"immutable|(may|must|can)(not| not|'t) (be )?(change|modif|updat)|updates to .* are forbidden"
-    r"|cannot change roleref|is not updatable|may not change",
+    r"|cannot change roleref|is not updatable|may not change|cannot transition",
     re.IGNORECASE,
 )
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.added_fields import added_fields
 from mlcluster.kube.errors import ApiError
-from mlcluster.kubernetes_provider.cluster import Cluster, NotReady, applied_by
+from mlcluster.kubernetes_provider.cluster import Cluster, NotReady, Warn, applied_by
 from mlcluster.kubernetes_provider.ownership import belongs_to, describe, identity, ours, owner
 from mlcluster.kubernetes_provider.ready import skips_await
 from mlcluster.kubernetes_provider.secrecy import seal, seal_secret_object
@@ -182,8 +182,13 @@ def _status(cluster: Cluster, live: Object, manifest: Object, wanted: Any) -> An
     return status_drift(without_noise(live.get("status"), would.get("status"), wanted), wanted)
 
 
-def delete(cluster: Cluster, identifier: str, inputs: Object, before: Object, seconds: float) -> None:
+def delete(  # noqa: PLR0913 -- the parts of a request, and where its warnings go
+    cluster: Cluster, identifier: str, inputs: Object, before: Object, seconds: float, *, warn: Warn
+) -> None:
     """Delete the very object that the state speaks of, and wait until it is gone.
+
+    Args:
+        warn: called with the reason if the deletion takes long because finalizers block it.
 
     Raises:
         MlclusterError: it is no longer ours by its labels, or something holds it.
@@ -213,4 +218,4 @@ def delete(cluster: Cluster, identifier: str, inputs: Object, before: Object, se
             raise
         return  # another object has the name by now
     if not skips_await(wanted):
-        cluster.wait_gone(live, seconds)
+        cluster.wait_gone(live, seconds, warn)

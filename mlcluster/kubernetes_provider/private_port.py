@@ -77,7 +77,7 @@ class PrivatePort:
             if self._admits(*ends):
                 return True
         except OSError as error:
-            self._log_once(f"refused a connection, because this system does not tell which user made it: {error}")
+            self._log_once(f"refused a connection, because this system does not report which user made it: {error}")
             return False
         self._log_once("refused a connection that another user of this machine made, or that ended at once")
         return False
@@ -93,7 +93,7 @@ def is_of_this_user(client: Address, server: Address) -> bool:
     """Return whether a process of this user made the connection that is open from `client` to `server`.
 
     Raises:
-        OSError: this system does not tell.
+        OSError: this system does not report the user.
     """
     if not _TABLES[0].exists():
         return _is_of_engine(client, server)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from google.protobuf import empty_pb2
@@ -164,7 +165,8 @@ class Provider:
         if request.type == release.TYPE:
             self._releases().delete(request.id, inputs, request.timeout)
         else:
-            objects.delete(self._there(), request.id, inputs, before, request.timeout)
+            warn = partial(self._diagnostics.warn, request.urn)
+            objects.delete(self._there(), request.id, inputs, before, request.timeout, warn=warn)
         return empty_pb2.Empty()
 
     # -- parts

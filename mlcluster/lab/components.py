@@ -93,10 +93,10 @@ def _kwok_trouble(log: Path) -> str:
     """Look for what kwok writes once it has listed the nodes; each start has a log of its own."""
     try:
         with log.open("rb") as file:
-            said = file.read(_FIRST_BYTES)
+            beginning = file.read(_FIRST_BYTES)
     except OSError as error:
         return str(error)
-    return "" if b"Watch nodes" in said else "it has not listed the nodes yet"
+    return "" if b"Watch nodes" in beginning else "it has not listed the nodes yet"
 
 
 def trouble_of(ask: Callable[[], probe.Answer]) -> Callable[[], str]:

@@ -148,7 +148,8 @@ def scheduler(layout: Layout, ports: Ports) -> list[str]:
 def kwok(layout: Layout) -> list[str]:
     """Return kwok's command line; its stages are in its configuration file.
 
-    Without an address it serves nothing. Its server answers each user of this machine: it knows no client certificates.
+    Without an address it serves nothing. Its server does not check client certificates, so it would answer each user of
+    this machine.
     """
     return [f"--kubeconfig={layout.kubeconfig('kwok')}", f"--config={layout.kwok_config}", "--server-address="]
 

@@ -68,7 +68,7 @@ ETCD = {
 }
 """Certificates of etcd by file name, each with its authority.
 
-etcd knows no users: each certificate that an authority of etcd signed opens the whole database. So these authorities
+etcd has no users: each certificate that an authority of etcd signed opens the whole database. So these authorities
 sign nothing else, and the authority of the API server signs nothing for etcd.
 """
 

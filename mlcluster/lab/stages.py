@@ -1,7 +1,7 @@
 """What simulated nodes and pods do, as kwok's Stage documents.
 
 A stage matches objects by jq expressions and then writes a status or deletes. Pods of nodes that kwok keeps run as
-soon as they are bound and run for ever; one with the annotation `mlcluster.dev/run-for` ends well after that long. A
+soon as they are bound and run forever; one with the annotation `mlcluster.dev/run-for` ends well after that long. A
 deleted pod is gone at once, or with the annotation `mlcluster.dev/uses-grace-period` when its grace period is over.
 """
 

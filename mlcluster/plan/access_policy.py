@@ -1,8 +1,7 @@
 """The admission policy on RoleBindings: an admin of a team lets in named users, and not all users of the cluster."""
 
-from mlcluster.plan.policy import Policy
-
-GROUP = "rbac.authorization.k8s.io"
+from mlcluster.plan.objects import RBAC_GROUP
+from mlcluster.plan.policy import Policy, may_everywhere
 
 
 def access_policy() -> Policy:
@@ -12,7 +11,7 @@ def access_policy() -> Policy:
     RoleBinding to `system:authenticated` would give a team's quota and Secrets to every user of the cluster. Users that
     may write RoleBindings in every namespace, mlcluster among them, are not bound.
     """
-    everywhere = f"authorizer.group('{GROUP}').resource('rolebindings').check('create').allowed()"
+    everywhere = may_everywhere("create", f"'{RBAC_GROUP}'", "'rolebindings'")
     all_users = (
         "(s.kind == 'Group' && s.name.startsWith('system:') && s.name != 'system:serviceaccounts:' + request.namespace)"
         " || (s.kind == 'User' && s.name == 'system:anonymous')"
@@ -22,7 +21,7 @@ def access_policy() -> Policy:
         scheduler="",
         rules=[
             {
-                "apiGroups": [GROUP],
+                "apiGroups": [RBAC_GROUP],
                 "apiVersions": ["v1"],
                 "resources": ["rolebindings"],
                 "operations": ["CREATE", "UPDATE"],

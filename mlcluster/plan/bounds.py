@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, Pool
+from mlcluster.plan.quota import for_teams
 
 DISK = "ephemeral-storage"
 SLICES = "slices"
@@ -22,6 +23,7 @@ _DISK_STEPS_MIB = (1024, 512, 256, 128, 64, 32, 16)
 
 def default_requests(pools: Iterable[Pool]) -> dict[str, int]:
     """Return what a container requests that names no requests."""
+    pools = for_teams(pools)
     room = min((pool.usable[DISK] // max(1, _most_pods(pool)) for pool in pools), default=_DISK_STEPS_MIB[0])
     disk = next((step for step in _DISK_STEPS_MIB if step <= room), _DISK_STEPS_MIB[-1])
     return {"cpu": _CPU_MILLI, "memory": _MEMORY_MIB, DISK: disk}
@@ -29,7 +31,9 @@ def default_requests(pools: Iterable[Pool]) -> dict[str, int]:
 
 def with_default_containers(pools: Iterable[Pool], requests: Amounts) -> tuple[Pool, ...]:
     """Return the pools, each with how many containers of these requests fit on one node."""
-    return tuple(replace(pool, default_containers=_fitting(pool, requests)) for pool in pools)
+    return tuple(
+        pool if pool.system_only else replace(pool, default_containers=_fitting(pool, requests)) for pool in pools
+    )
 
 
 def _fitting(pool: Pool, requests: Amounts) -> dict[str, int]:

@@ -11,14 +11,16 @@ from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
 from mlcluster.plan.components.member_roles import kinds_of_members
+from mlcluster.plan.components.system_nodes import pods_on, system_selector
+from mlcluster.plan.controllers import with_controllers
 from mlcluster.plan.limits import with_limits
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
-from mlcluster.plan.namespaces import members_of, namespace_objects
+from mlcluster.plan.namespaces import ingress_objects, members_of, namespace_objects
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
-from mlcluster.plan.quota import cohort_plans, team_plans
+from mlcluster.plan.quota import cohort_plans, for_teams, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
 from mlcluster.spec.cluster import ClusterSpec
@@ -27,35 +29,42 @@ from mlcluster.spec.targets import ExistingTarget, LocalTarget
 
 if TYPE_CHECKING:
     from mlcluster.plan.eks.parts import EksParts
+    from mlcluster.plan.rendered_pods import Rendered
 
 KUEUE_RELEASE = release_id("kueue")
 
 
-def build(spec: ClusterSpec) -> Plan:
-    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan."""
+def build(spec: ClusterSpec, rendered: "Rendered | None" = None) -> Plan:
+    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan.
+
+    Args:
+        rendered: pods of rendered charts (`charts.pods`), which take the place of the declared ones.
+    """
     cluster = spec.metadata.name
-    pools, pods, chosen = _pools_and_pods(spec)
+    pools, pods, chosen = _pools_and_pods(spec, rendered or {})
     requests = default_requests(pools)
     pools = with_default_containers(pools, requests)
-    teams = team_plans(spec, pools)
-    cohorts = cohort_plans(spec, pools, teams)
+    shared = for_teams(pools)
+    teams = team_plans(spec, shared)
+    cohorts = cohort_plans(spec, shared, teams)
     tiers = resolve_tiers(spec)
     volcano = any(team.scheduler == "volcano" for team in spec.teams)
-    policies = policy_objects(cluster, pools, job_kinds.controllers(spec, chosen), volcano=volcano)
+    policies = policy_objects(cluster, shared, job_kinds.controllers(spec, chosen), volcano=volcano)
     guards = tuple(entry.id for entry in policies)
     parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
-    teams = with_limits(spec.teams, teams, pools, kinds_of_members(parts.objects))
+    teams = with_limits(spec.teams, teams, shared, kinds_of_members(parts.objects))
     cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)
     objects: list[PlanObject] = [
         *tier_objects(cluster, tiers, KUEUE_RELEASE, headroom=any(pool.warm for pool in spec.node_pools)),
         *policies,
-        *queue_objects(cluster, pools, teams, cohorts, KUEUE_RELEASE, rules=queue_rules(spec, pools)),
+        *queue_objects(cluster, shared, teams, cohorts, KUEUE_RELEASE, rules=queue_rules(spec, shared)),
         *parts.objects,
         *(cloud.objects if cloud else ()),
     ]
     queued = [team for written, team in zip(spec.teams, teams, strict=True) if written.scheduler == "kueue"]
     for written, team in zip(spec.teams, teams, strict=True):
-        objects += namespace_objects(cluster, written, team, pools, guards)
+        objects += namespace_objects(cluster, written, team, shared, guards)
+        objects += ingress_objects(cluster, team, parts.callers)
         if team in queued:
             objects += queue_readers(cluster, team, queued, members_of(written))
     return Plan(
@@ -74,8 +83,10 @@ def build(spec: ClusterSpec) -> Plan:
     )
 
 
-def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
-    """Pools, less what daemon sets take of their nodes; every pod of ours; the components, and what brought them.
+def _pools_and_pods(
+    spec: ClusterSpec, rendered: "Rendered"
+) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
+    """Pools less daemon sets and controllers, every pod of components, and the components with what brought them.
 
     Which daemon set lands on which pool follows from the pools' labels and taints, so components are asked twice.
     """
@@ -89,7 +100,12 @@ def _pools_and_pods(spec: ClusterSpec) -> tuple[tuple[Pool, ...], tuple[PlanPod,
         from mlcluster.plan.eks.parts import eks_pods
 
         pods = (*pods, *eks_pods(EksContext(spec, spec.target, pools)))
-    return with_daemon_sets(pools, pods), pods, chosen
+    pods = pods_on(system_selector(pools, on_existing=spec.target.kind == "existing"), pods)
+    if rendered:
+        from mlcluster.plan.rendered_pods import with_rendered  # only `plan --chart-dir` waits for it
+
+        pods = with_rendered(pods, rendered)
+    return with_controllers(with_daemon_sets(pools, pods), pods), pods, chosen
 
 
 def _cloud(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
 from mlcluster.plan.secrecy import shown_values
@@ -20,7 +21,13 @@ _LEFT_OUT = frozenset({"findings"})
 
 def to_document(plan: Plan) -> dict[str, Any]:
     """The whole plan as plain dicts and lists, with `apiVersion` and `kind`."""
-    return {"apiVersion": API_VERSION, "kind": "Plan", **_plain(plan), "costs": _plain(costs(plan))}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        **_plain(plan),
+        "costs": _plain(costs(plan)),
+        "arithmetic": _plain(arithmetic(plan)),
+    }
 
 
 def to_json(plan: Plan) -> str:
@@ -40,6 +47,8 @@ def _plain(value: Any) -> Any:
         }
         if isinstance(value, PlanRelease):
             entry["values"] = written(shown_values(value))
+        if isinstance(value, PlanObject) and not value.definitions:
+            del entry["definitions"]
         if isinstance(value, Pool):
             entry["firstBound"] = value.first_bound
             entry["usdPerHourAtMin"] = value.usd_per_hour_at_min

@@ -6,9 +6,8 @@ workers running by default, and KubeRay keeps the RayCluster for as long as the 
 
 from collections.abc import Mapping
 
-from mlcluster.plan import job_kinds, names
-from mlcluster.plan.policy import Policy
-from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
+from mlcluster.plan import job_kinds
+from mlcluster.plan.policy import MOST_SECONDS, Policy
 
 _SPEC = "dyn(object.spec)"
 
@@ -22,40 +21,43 @@ def finished_work(users: Mapping[str, str]) -> list[Policy]:
     kinds = tuple(kind for kind in job_kinds.kinds_of(users) if kind.kind in {"MPIJob", "RayJob"})
     if not kinds:
         return []
-    run = f"{_SPEC}.runPolicy"
-    later = f"{_SPEC}.ttlSecondsAfterFinished"
-    most = (
-        f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in namespaceObject.metadata.annotations"
-        f" ? int(namespaceObject.metadata.annotations['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
-    )
     return [
         Policy(
             name="mlcluster-finished-work",
             rules=job_kinds.rules(kinds, "CREATE"),
-            variables={"most": most},
-            validations=[
-                (
-                    (
-                        f"object.kind != 'MPIJob' || (has({run}) && has({run}.cleanPodPolicy)"
-                        f" && {run}.cleanPodPolicy in ['All', 'Running'])"
-                    ),
-                    (
-                        "the workers of an MPIJob would keep their GPUs when the launcher has ended:"
-                        " set runPolicy.cleanPodPolicy to Running"
-                    ),
-                ),
-                (
-                    f"object.kind != 'RayJob' || !has({later}) || int({later}) <= variables.most",
-                    (
-                        "'a RayJob keeps its cluster for at most ' + string(variables.most) +"
-                        " ' s after it has finished: lower ttlSecondsAfterFinished'"
-                    ),
-                ),
-                (
-                    f"object.kind != 'RayJob' || !has({_SPEC}.deletionStrategy)",
-                    "the cluster of a RayJob ends with it: leave deletionStrategy out",
-                ),
-            ],
+            variables={"most": MOST_SECONDS},
+            validations=[_workers(), *_ray_clusters()],
             match_conditions={},
         )
+    ]
+
+
+def _workers() -> tuple[str, str]:
+    run = f"{_SPEC}.runPolicy"
+    return (
+        (
+            f"object.kind != 'MPIJob' || (has({run}) && has({run}.cleanPodPolicy)"
+            f" && {run}.cleanPodPolicy in ['All', 'Running'])"
+        ),
+        (
+            "the workers of an MPIJob would keep their GPUs when the launcher has ended:"
+            " set runPolicy.cleanPodPolicy to Running"
+        ),
+    )
+
+
+def _ray_clusters() -> list[tuple[str, str]]:
+    later = f"{_SPEC}.ttlSecondsAfterFinished"
+    return [
+        (
+            f"object.kind != 'RayJob' || !has({later}) || int({later}) <= variables.most",
+            (
+                "'a RayJob keeps its cluster for at most ' + string(variables.most) +"
+                " ' s after it has finished: lower ttlSecondsAfterFinished'"
+            ),
+        ),
+        (
+            f"object.kind != 'RayJob' || !has({_SPEC}.deletionStrategy)",
+            "the cluster of a RayJob ends with it: leave deletionStrategy out",
+        ),
     ]

@@ -32,6 +32,19 @@ GPU_NODES = (
 )
 REQUESTS = "the queue counts requests: name one wherever there is a limit of cpu, memory or ephemeral-storage"
 
+_POLICY = "has(request.options) && has(request.options.propagationPolicy)"
+_CASCADES = (
+    f"({_POLICY} && request.options.propagationPolicy in ['Background', 'Foreground'])"
+    " || (has(request.options) && has(request.options.orphanDependents) && !request.options.orphanDependents)"
+    f" || (oldObject.kind != 'Job' && !({_POLICY})"
+    " && !(has(request.options) && has(request.options.orphanDependents)))"
+)
+"""CEL: a deletion deletes the dependents too.
+
+DELETE of a batch/v1 Job without options leaves its pods (registry/batch/job/strategy.go,
+DefaultGarbageCollectionPolicy); kubectl always sets Background.
+"""
+
 
 def held_work_policies(resources: list[str], users: Mapping[str, str]) -> list[Policy]:
     """The policies for Jobs and for the kinds that the plan's components bring.
@@ -92,29 +105,19 @@ def _held(kinds: tuple[JobKind, ...]) -> str:
 
 
 def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
-    """A kind, and the Jobs that its controller makes of it, stay as they were counted.
+    """Return the policy by which a kind, and the Jobs that its controller makes of it, stay as Kueue counted them.
 
-    Upstream lets an MPIJob or a RayCluster grow while it runs, and a child Job's parallelism is nobody's but the
-    API server's to check: Kueue looks at the top object only.
+    Upstream lets an MPIJob or a RayCluster grow while it runs. Kueue looks at the top object only, so the API server
+    has to check the parallelism of its Jobs.
     """
     old, new = "dyn(oldObject.spec)", "dyn(object.spec)"
-    outside = "k in ['suspend', 'runPolicy']"
-    if any(kind.gated for kind in kinds):  # each group is a Workload of its own, and its pods wait for that one
-        grows = " || ".join(f"(object.kind == '{kind.kind}' && k == 'replicas')" for kind in kinds if kind.gated)
-        outside = f"{outside} || {grows}"
-    same = f"{new}.all(k, {outside} || (k in {old} && {new}[k] == {old}[k])) && {old}.all(k, {outside} || k in {new})"
-    same_run = (
-        "(!has({0}.runPolicy) || {0}.runPolicy.all(k, k == 'suspend' ||"
-        " (has({1}.runPolicy) && k in {1}.runPolicy && {0}.runPolicy[k] == {1}.runPolicy[k])))"
-    )
-    whole = f"{same} && {same_run.format(new, old)} && {same_run.format(old, new)}"
     return Policy(
         name="mlcluster-as-submitted",
         rules=[{**JOBS, "operations": ["UPDATE"]}, *job_kinds.rules(kinds, "UPDATE")],
         variables={"part": _owned_by(kinds)},
         validations=[
             (
-                f"object.kind == 'Job' || ({whole})",
+                f"object.kind == 'Job' || ({_unchanged(kinds, old, new)})",
                 "what the queue has counted does not change: delete it and submit it anew",
             ),
             (
@@ -141,17 +144,22 @@ def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Polic
     )
 
 
-def _stays_together(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
-    """Pods that leave what they belong to run on, and the owner makes new ones in their place."""
-    # DELETE of a batch/v1 Job without a word leaves its pods (registry/batch/job/strategy.go,
-    # DefaultGarbageCollectionPolicy); kubectl always says Background.
-    said = "has(request.options) && has(request.options.propagationPolicy)"
-    cascades = (
-        f"({said} && request.options.propagationPolicy in ['Background', 'Foreground'])"
-        " || (has(request.options) && has(request.options.orphanDependents) && !request.options.orphanDependents)"
-        f" || (oldObject.kind != 'Job' && !({said})"
-        " && !(has(request.options) && has(request.options.orphanDependents)))"
+def _unchanged(kinds: tuple[JobKind, ...], old: str, new: str) -> str:
+    """CEL: two specs differ at most in the fields that suspend and resume, and in the number of gated groups."""
+    outside = "k in ['suspend', 'runPolicy']"
+    if any(kind.gated for kind in kinds):  # each group is a Workload of its own, and its pods wait for that one
+        grows = " || ".join(f"(object.kind == '{kind.kind}' && k == 'replicas')" for kind in kinds if kind.gated)
+        outside = f"{outside} || {grows}"
+    same = f"{new}.all(k, {outside} || (k in {old} && {new}[k] == {old}[k])) && {old}.all(k, {outside} || k in {new})"
+    same_run = (
+        "(!has({0}.runPolicy) || {0}.runPolicy.all(k, k == 'suspend' ||"
+        " (has({1}.runPolicy) && k in {1}.runPolicy && {0}.runPolicy[k] == {1}.runPolicy[k])))"
     )
+    return f"{same} && {same_run.format(new, old)} && {same_run.format(old, new)}"
+
+
+def _stays_together(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
+    """Return the policy that keeps pods with their owner: without it they run on, and the owner makes new pods."""
     finalizer = "has({0}.metadata.finalizers) && 'orphan' in {0}.metadata.finalizers"
     labels = (
         "!has(oldObject.metadata.labels) || oldObject.metadata.labels.all(k, has(object.metadata.labels)"
@@ -167,7 +175,7 @@ def _stays_together(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Pol
         variables={"pod": "object != null && object.kind == 'Pod'"},
         validations=[
             (
-                f"request.operation != 'DELETE' || {cascades}",
+                f"request.operation != 'DELETE' || {_CASCADES}",
                 (
                     "pods are counted with what they belong to, and go with it:"
                     " delete it with propagationPolicy Background or Foreground, as kubectl does"

@@ -17,6 +17,9 @@ The table leaves out:
 - optional fields with the rule `self == oldSelf`, which accepts that the field is added or removed: all of those of
   ClusterTrainingRuntime (`successPolicy`, `startupPolicy`, `failurePolicy`, `network`, `volumeClaimPolicies`,
   `dependsOn`). The API server rejects another value, and the run fails with its message.
+- `spec.replicas` of Karpenter's NodePool: the API server rejects that it is added or removed, and accepts another
+  number, which no path can tell apart. The run fails with its message, and `kubectl delete nodepool NAME` lets the next
+  one create the pool anew. The built-in provider replaces the NodePool.
 - rules that apply only in some states: `ResourceFlavor` freezes a flavor that has a topology, and mlcluster names such
   a flavor after its contents.
 """

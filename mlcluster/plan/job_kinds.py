@@ -1,9 +1,9 @@
-"""Kinds of work that a controller of its own turns into Jobs and pods, and who acts for whom.
+"""Kinds of work that a controller of its own turns into Jobs and pods, and the users of these controllers.
 
 Kueue 0.18.3 holds such work back as a whole: its webhook suspends the top object when it is created, and leaves alone
 what the object's controller makes (`FindAncestorJobManagedByKueue`). So the pods of an admitted JobSet or MPIJob carry
-no gate of Kueue's; the policies let them pass by who makes them, and for which owner. Nobody in a team can act as a
-controller's service account, which lives in a namespace that is not theirs.
+no gate of Kueue's; the policies admit them by the user that makes them and by their owner. A team member cannot act as
+a controller's service account, which lives in a namespace outside the team.
 """
 
 from collections.abc import Iterable, Mapping

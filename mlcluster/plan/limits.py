@@ -1,9 +1,9 @@
 """The hard limits of a team's ResourceQuota: what its pods may request, and how many objects it may store.
 
 Kueue's quota bounds what runs. ResourceQuota cannot do that as well: it counts a pod from its creation, also while
-Kueue's gate keeps it pending, and no quota scope (Terminating, BestEffort, PriorityClass, ...) tells a gated pod from
-a running one. A limit as low as the team's share would let pending pods of a Deployment block the pods of a Job that
-Kueue has admitted. So it is twice the share; docs/tenancy.md says what follows.
+Kueue's gate keeps it pending, and no quota scope (Terminating, BestEffort, PriorityClass, ...) separates gated pods
+from running ones. A limit as low as the team's share would let pending pods of a Deployment block the pods of a Job
+that Kueue has admitted. So it is twice the share; docs/tenancy.md describes the consequences.
 """
 
 from collections.abc import Iterable

@@ -75,7 +75,12 @@ class Pool:
         selector: the labels by which its nodes are found; the flavor's nodeLabels.
         taints: every taint of its nodes, the accelerator taint among them.
         allocatable: what pods can use on one node.
-        usable: allocatable less the overhead of daemon sets, per node: what quota is made of.
+        reserved: of one node, what the spec keeps back.
+        overhead: of one node, what daemon sets request and the spec keeps back.
+        usable: allocatable less the overhead, per node.
+        system_only: teams have nothing of the pool.
+        controllers: of all nodes at the maximum size, what the pods of controllers may take.
+        node_share: usable less what controllers may take of one node: what `nodes: 1` of a team is.
         price: None when unknown.
         also: other instance types that a spot pool may get.
         reservation_id: of the capacity reservation or block, "" without one.
@@ -105,6 +110,10 @@ class Pool:
     starts_at: str = ""
     ends_at: str = ""
     default_containers: Amounts = field(default_factory=dict)
+    system_only: bool = False
+    reserved: Amounts = field(default_factory=dict)
+    controllers: Amounts = field(default_factory=dict)
+    node_share: Amounts = field(default_factory=dict)
 
     @property
     def first_bound(self) -> str:
@@ -113,8 +122,8 @@ class Pool:
 
     @property
     def capacity(self) -> dict[str, int]:
-        """What the pool offers at its maximum size: nodes x usable, for every resource."""
-        return {name: amount * self.max_size for name, amount in self.usable.items()}
+        """What teams can have of the pool at its maximum size: nodes x usable - controllers, for every resource."""
+        return {name: amount * self.max_size - self.controllers.get(name, 0) for name, amount in self.usable.items()}
 
     @property
     def usd_per_hour_at_min(self) -> float | None:
@@ -247,12 +256,30 @@ class PlanRelease:
 
 @dataclass(frozen=True, slots=True)
 class PlanObject:
-    """A Kubernetes object that we own, whole, with what must exist before it."""
+    """A Kubernetes object that we own, whole, with what must exist before it.
+
+    Attributes:
+        definitions: names of the CRDs that a controller installs because of the object; what needs the object waits
+            until they are Established.
+    """
 
     id: str
     manifest: Manifest
     needs: tuple[str, ...]
     spec_path: str
+    definitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DefiningObject:
+    """An object with `definitions`, in the form of a release that has to be ready before what needs it."""
+
+    id: str
+    name: str
+    namespace: str
+    definitions: tuple[str, ...]
+    answers: tuple[Manifest, ...] = ()
+    realisation: Realisation = "helm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +290,8 @@ class PlanPod:
         owner: id of the release or object that creates them.
         name: of the workload; "" for the release's own name.
         replicas: pods of a Deployment or StatefulSet, or parallel ones of a Job (a Helm hook).
+        not_on: names of pools whose nodes its required node affinity refuses.
+        yields: its priority is below that of all other pods, which displace it.
         apart: no two of its replicas share a node (required anti-affinity on kubernetes.io/hostname).
     """
 
@@ -279,6 +308,8 @@ class PlanPod:
     name: str = ""
     replicas: int = 1
     apart: bool = False
+    yields: bool = False
+    not_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +350,20 @@ class Plan:
     def registered_releases(self) -> tuple[PlanRelease, ...]:
         """The releases that a stack registers: neither processes nor stand-ins of the lab, nor present already."""
         return tuple(release for release in self.releases if release.realisation == "helm")
+
+    @property
+    def defining_objects(self) -> tuple[DefiningObject, ...]:
+        """The objects because of which a controller installs CRDs."""
+        return tuple(
+            DefiningObject(
+                entry.id,
+                f"{entry.manifest['kind']} {entry.manifest['metadata']['name']}",
+                entry.manifest["metadata"].get("namespace", "default"),
+                entry.definitions,
+            )
+            for entry in self.objects
+            if entry.definitions
+        )
 
     @property
     def immutable(self) -> dict[str, tuple[str, ...]]:

@@ -1,36 +1,82 @@
 """What each team's namespace holds: labels, roles, limits, network."""
 
+from collections.abc import Iterable
+
 from mlcluster.plan import names
 from mlcluster.plan.bounds import default_requests
 from mlcluster.plan.limits import closed_limits
 from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
-from mlcluster.plan.network import network_policy
-from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.network import Caller, caller_policy, network_policy
+from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, cluster_role_ref, make
 from mlcluster.plan.quantities import canonical
 from mlcluster.spec.teams import Members, Team
+
+NETWORK_API = "networking.k8s.io/v1"
 
 
 def namespace_objects(
     cluster: str, spec: Team, team: TeamPlan, pools: tuple[Pool, ...], policies: tuple[str, ...]
 ) -> list[PlanObject]:
-    """The namespace of one team and everything in it but its queue.
+    """Return the namespace of a team and everything in it except its queue.
 
     Args:
-        policies: ids of what guards the namespace: there before it is, gone after it.
+        policies: ids of the policies and bindings that guard the namespace: created before it, deleted after it.
     """
     label = {names.TEAM: team.name}
+
+    def inside(api_version: str, kind: str, name: str, body: Manifest, part: str = "") -> PlanObject:
+        place = f"{team.spec_path}.{part}" if part else team.spec_path
+        return make(cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place)
+
+    return [
+        _namespace(cluster, spec, team, policies),
+        inside("v1", "ResourceQuota", "team", {"spec": {"hard": dict(team.limits)}}, "limits"),
+        inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
+        inside(NETWORK_API, "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"),
+        *(
+            inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), f"members.{role}")
+            for role, subjects in _roles(spec)
+            if subjects
+        ),
+    ]
+
+
+def ingress_objects(cluster: str, team: TeamPlan, callers: Iterable[Caller]) -> list[PlanObject]:
+    """Return a NetworkPolicy for each kind of pods of components that connect to the team's pods."""
+    return [
+        make(
+            cluster,
+            NETWORK_API,
+            "NetworkPolicy",
+            caller.name,
+            {"spec": caller_policy(caller)},
+            namespace=team.namespace,
+            labels={names.TEAM: team.name},
+            spec_path=caller.spec_path,
+        )
+        for caller in callers
+    ]
+
+
+def _closed(spec: Team) -> dict[str, str]:
+    """Return the annotation with the limits of the team that are 0, which the policy on Services names."""
+    closed = closed_limits(spec.limits)
+    return {names.CLOSED: ",".join(closed)} if closed else {}
+
+
+def _namespace(cluster: str, spec: Team, team: TeamPlan, policies: tuple[str, ...]) -> PlanObject:
     scheduler = {} if spec.scheduler == "kueue" else {names.SCHEDULER: spec.scheduler}
     security = {
         "pod-security.kubernetes.io/enforce": spec.pod_security,
         "pod-security.kubernetes.io/enforce-version": "latest",
     }
-    namespace = make(
+    return make(
         cluster,
         "v1",
         "Namespace",
         team.namespace,
         {},
-        labels={**label, **scheduler, **security},
+        labels={names.TEAM: team.name, **scheduler, **security},
         annotations={
             names.TIERS: ",".join(team.tiers),
             names.POOLS: ",".join(quota.pool for quota in team.quotas),
@@ -40,30 +86,6 @@ def namespace_objects(
         needs=policies,
         spec_path=team.spec_path,
     )
-
-    def inside(api_version: str, kind: str, name: str, body: Manifest, part: str = "") -> PlanObject:
-        place = f"{team.spec_path}.{part}" if part else team.spec_path
-        return make(cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place)
-
-    return [
-        namespace,
-        inside("v1", "ResourceQuota", "team", {"spec": {"hard": dict(team.limits)}}, "limits"),
-        inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
-        inside(
-            "networking.k8s.io/v1", "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"
-        ),
-        *(
-            inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), f"members.{role}")
-            for role, subjects in _roles(spec)
-            if subjects
-        ),
-    ]
-
-
-def _closed(spec: Team) -> dict[str, str]:
-    """Return the annotation with the limits of the team that are 0, which the policy on Services names."""
-    closed = closed_limits(spec.limits)
-    return {names.CLOSED: ",".join(closed)} if closed else {}
 
 
 def _limit_range(requests: Amounts) -> Manifest:
@@ -91,11 +113,8 @@ def _subjects(team: str, role: str, who: Members) -> list[Manifest]:
     subjects = [{"kind": "Group", "name": name} for name in groups] + [
         {"kind": "User", "name": name} for name in who.users
     ]
-    return [{"apiGroup": "rbac.authorization.k8s.io", **subject} for subject in subjects]
+    return [{"apiGroup": RBAC_GROUP, **subject} for subject in subjects]
 
 
 def _binding(role: str, subjects: list[Manifest]) -> Manifest:
-    return {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": subjects,
-    }
+    return {"roleRef": cluster_role_ref(role), "subjects": subjects}

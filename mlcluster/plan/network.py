@@ -1,6 +1,8 @@
-"""The one NetworkPolicy of a team's namespace."""
+"""NetworkPolicies of a team's namespace: its own, and one for each controller that connects to pods of teams."""
 
 import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from mlcluster.plan.model import Manifest
@@ -21,8 +23,29 @@ POD_IDENTITY = ("169.254.170.23/32", "fd00:ec2::23/128")
 Egress = Literal["internet", "cluster", "none"] | list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Pods of a component that connect to pods of teams.
+
+    Attributes:
+        name: of the NetworkPolicy that lets them in.
+        namespace: where the callers run.
+        pods: labels of the callers.
+        to: label selector of the pods that they connect to.
+        ports: TCP ports of those pods, as numbers or as names of container ports.
+        spec_path: the place in the spec that brought the component.
+    """
+
+    name: str
+    namespace: str
+    pods: Mapping[str, str]
+    to: Manifest
+    ports: tuple[int | str, ...]
+    spec_path: str
+
+
 def network_policy(egress: Egress) -> Manifest:
-    """Free inside the namespace and to DNS; outside as `egress` says; nobody comes in from elsewhere."""
+    """Free inside the namespace and to DNS; outside as `egress` says; `caller_policy` lets components in."""
     everything_here: Manifest = {"podSelector": {}}
     return {
         "podSelector": {},
@@ -30,6 +53,16 @@ def network_policy(egress: Egress) -> Manifest:
         "ingress": [{"from": [everything_here]}],
         "egress": [{"to": [everything_here]}, _dns(), *_outside(egress)],
     }
+
+
+def caller_policy(caller: Caller) -> Manifest:
+    """Return the spec of the NetworkPolicy that lets a component's pods in; NetworkPolicies add up."""
+    source = {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": caller.namespace}},
+        "podSelector": {"matchLabels": dict(caller.pods)},
+    }
+    ports = [{"protocol": "TCP", "port": port} for port in caller.ports]
+    return {"podSelector": caller.to, "policyTypes": ["Ingress"], "ingress": [{"from": [source], "ports": ports}]}
 
 
 def _dns() -> Manifest:

@@ -4,7 +4,15 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject
 
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
-RBAC_API = "rbac.authorization.k8s.io/v1"
+RBAC_GROUP = "rbac.authorization.k8s.io"
+RBAC_API = f"{RBAC_GROUP}/v1"
+READ = ["get", "list", "watch"]
+"""The verbs of RBAC rules that read objects."""
+
+
+def cluster_role_ref(name: str) -> Manifest:
+    """Return the `roleRef` of a binding to a ClusterRole."""
+    return {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": name}
 
 
 def object_id(kind: str, name: str, namespace: str = "") -> str:

@@ -16,10 +16,11 @@ def with_daemon_sets(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Po
 
 
 def lands_on(pod: PlanPod, pool: Pool) -> bool:
-    """Whether the pod's selector and tolerations let it onto the pool's nodes; room is another question."""
+    """Whether selector, affinity and tolerations let the pod onto the pool's nodes; room is another question."""
     selected = all(pool.labels.get(key) == value for key, value in pod.node_selector.items())
     hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
-    return selected and all(any(tolerates(toleration, taint) for toleration in pod.tolerations) for taint in hard)
+    tolerated = all(any(tolerates(toleration, taint) for toleration in pod.tolerations) for taint in hard)
+    return selected and tolerated and pool.name not in pod.not_on
 
 
 def tolerates(toleration: Mapping[str, str], taint: Taint) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mlcluster.plan import job_kinds
-from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_variables
+from mlcluster.plan.pod_templates import template_policy
 from mlcluster.plan.policy import Policy
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -26,12 +26,10 @@ def pod_affinity(users: Mapping[str, str]) -> Policy:
         f"(!has({affinity}.{part}) || ({_terms(f'{affinity}.{part}', own)}))"
         for part in ("podAffinity", "podAntiAffinity")
     )
-    return Policy(
-        name="mlcluster-pod-affinity",
-        scheduler="",
-        rules=template_rules(kinds),
-        variables=template_variables(kinds),
-        validations=[
+    return template_policy(
+        "mlcluster-pod-affinity",
+        kinds,
+        [
             (
                 f"variables.fresh.all(t, !has({affinity}) || ({terms}))",
                 (
@@ -40,7 +38,6 @@ def pod_affinity(users: Mapping[str, str]) -> Policy:
                 ),
             )
         ],
-        match_conditions=NOT_KUEUE,
     )
 
 

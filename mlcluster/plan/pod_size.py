@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.model import Pool
-from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_variables
-from mlcluster.plan.policy import Policy
+from mlcluster.plan.pod_templates import template_policy, template_variables
+from mlcluster.plan.policy import Policy, of_namespace
 from mlcluster.plan.quantities import canonical, ordered, unit
 
 _UNCOUNTED = "pods"
@@ -32,23 +32,10 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
     resources = ordered({name for pool in pools for name in pool.usable if name != _UNCOUNTED})
     holding = "; a node holds ' + variables.nodes"
     listed = "variables.mine.map(p, variables.described[p]).join('; ')"
-    return Policy(
-        name="mlcluster-pod-size",
-        scheduler="",
-        rules=template_rules(kinds),
-        variables={
-            **template_variables(kinds),
-            **_tables(pools, resources),
-            "shares": (
-                f"has(namespaceObject.metadata.annotations) && '{names.POOLS}' in namespaceObject.metadata.annotations"
-                f" ? namespaceObject.metadata.annotations['{names.POOLS}'].split(',') : variables.names"
-            ),
-            "mine": f"{list(range(len(pools)))}.filter(p, variables.names[p] in variables.shares)",
-            "nodes": f"{listed}.size() <= {_LONGEST} ? {listed} : {listed}.substring(0, {_LONGEST}) + ' ...'",
-            # For each template, of each pool that Kueue may choose for it: whether a node holds such a pod.
-            "fits": f"variables.fresh.map(t, [{_asked()}].map(asked, {_fitting(pools, resources)})[0])",
-        },
-        validations=[
+    return template_policy(
+        "mlcluster-pod-size",
+        kinds,
+        [
             (
                 "variables.fits.all(f, f.size() == 0 || f.exists(held, held))",
                 f"'no node can hold this pod: ask for less in each pod, and for more pods{holding}",
@@ -58,7 +45,15 @@ def pod_size(pools: Sequence[Pool], users: Mapping[str, str]) -> Policy:
                 f"'Kueue may choose a pool with too small nodes: choose another by its label in nodeSelector{holding}",
             ),
         ],
-        match_conditions=NOT_KUEUE,
+        variables={
+            **template_variables(kinds),
+            **_tables(pools, resources),
+            "shares": of_namespace(names.POOLS, "variables.names"),
+            "mine": f"{list(range(len(pools)))}.filter(p, variables.names[p] in variables.shares)",
+            "nodes": f"{listed}.size() <= {_LONGEST} ? {listed} : {listed}.substring(0, {_LONGEST}) + ' ...'",
+            # For each template, of each pool that Kueue may choose for it: whether a node holds such a pod.
+            "fits": f"variables.fresh.map(t, [{_asked()}].map(asked, {_fitting(pools, resources)})[0])",
+        },
     )
 
 

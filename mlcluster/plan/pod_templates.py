@@ -5,13 +5,40 @@ from collections.abc import Iterable
 from mlcluster.plan import job_kinds
 from mlcluster.plan.job_kinds import JobKind
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.policy import KUEUE_ONLY, WORKLOAD_RULES
+from mlcluster.plan.policy import KUEUE_ONLY, WORKLOAD_RULES, Policy
 
 NOT_KUEUE = {"not-kueue": f"!({KUEUE_ONLY})"}
 """Match condition: Kueue writes node selectors and tolerations into the templates of what it admits."""
 
 CREATED_OR_NEW = "!variables.before.exists(b, b.spec == t.spec)"
 """CEL, of a template `t`: the request brings it. A template that an older version let pass does not block updates."""
+
+
+def template_policy(
+    name: str,
+    kinds: Iterable[JobKind],
+    validations: list[tuple[str, str]],
+    *,
+    variables: dict[str, str] | None = None,
+    rules: Iterable[Manifest] = (),
+) -> Policy:
+    """Return a policy on pod templates that holds for the teams of every scheduler.
+
+    Args:
+        kinds: the kinds that components of the plan bring.
+        validations: (CEL that must hold, CEL or text of the message); they use `variables.fresh`.
+        variables: every variable of the policy. Default: `template_variables`.
+        rules: what the policy matches besides pods and templates.
+    """
+    kinds = tuple(kinds)
+    return Policy(
+        name=name,
+        scheduler="",
+        rules=[*template_rules(kinds), *rules],
+        variables=template_variables(kinds) if variables is None else variables,
+        validations=validations,
+        match_conditions=NOT_KUEUE,
+    )
 
 
 def template_rules(kinds: Iterable[JobKind]) -> list[Manifest]:

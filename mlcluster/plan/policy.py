@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
+from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
 ADMISSION_API = "admissionregistration.k8s.io/v1"
 CONTROLLERS = (
@@ -25,11 +26,36 @@ POD_METADATA = (
     "object.spec.jobTemplate.spec.template.metadata : object.metadata) : "
     "(has(object.spec.template.metadata) ? object.spec.template.metadata : object.metadata))"
 )
-TEAM_TIERS = (
-    f"has(namespaceObject.metadata.annotations) && '{names.TIERS}' in namespaceObject.metadata.annotations"
-    f" ? namespaceObject.metadata.annotations['{names.TIERS}'].split(',') : []"
-)
+
+
+def of_namespace(annotation: str, default: str, *, read: str = "{0}.split(',')") -> str:
+    """CEL: what an annotation of the request's namespace holds.
+
+    Args:
+        default: CEL for a namespace without the annotation.
+        read: CEL of the value, {0} is the text of the annotation. Default: a list of what commas separate.
+    """
+    annotations = "namespaceObject.metadata.annotations"
+    value = read.format(f"{annotations}['{annotation}']")
+    return f"has({annotations}) && '{annotation}' in {annotations} ? {value} : {default}"
+
+
+def may_everywhere(verb: str, group: str, resource: str, *, subresource: str = "") -> str:
+    """CEL: the user of the request has a right in every namespace, as controllers and cluster admins do.
+
+    Args:
+        group: CEL of the API group.
+        resource: CEL of the resource.
+    """
+    part = f".subresource('{subresource}')" if subresource else ""
+    return f"authorizer.group({group}).resource({resource}){part}.check('{verb}').allowed()"
+
+
+TEAM_TIERS = of_namespace(names.TIERS, "[]")
 """CEL: the tiers of the team whose namespace it is; for a variable `tiers`."""
+
+MOST_SECONDS = of_namespace(names.GRACE_PERIOD, str(GRACE_PERIOD_SECONDS), read="int({0})")
+"""CEL: the longest grace period of the team whose namespace it is; for a variable `most`."""
 
 NO_TIER = "'the priority is not a tier of this team; its tiers: ' + variables.tiers.join(', ')"
 

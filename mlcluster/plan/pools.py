@@ -7,6 +7,7 @@ from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Pool, Price, Taint
 from mlcluster.plan.quantities import ordered, parse, subtract
+from mlcluster.plan.tolerations import CRITICAL
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.gpu_duties import gpus_of
@@ -31,21 +32,25 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
     on_eks = spec.target.kind == "eks"
     accelerator = _accelerator(spec, pool)
     allocatable = _allocatable(pool, accelerator, spec.target.kind)
-    overhead = _reserved(pool)
+    reserved = {name: amount for name, amount in _reserved(pool).items() if amount}
     own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
     ours = eks_labels(pool, accelerator) if on_eks else {}
+    kept = {names.SYSTEM_ONLY: "true"} if pool.system_only and pool.selector is None else {}
     return Pool(
         name=pool.name,
         instance_type=pool.instance_type or "",
         arch=instance_type(pool.instance_type).arch if pool.instance_type else "",
         min_size=pool.min_size,
         max_size=pool.max_size,
-        labels={**own, **ours, **dict(sorted(pool.labels.items()))},
+        labels={**own, **ours, **kept, **dict(sorted(pool.labels.items()))},
         selector=own,
         taints=_taints(spec, pool, accelerator),
         allocatable=allocatable,
-        overhead={name: amount for name, amount in overhead.items() if amount},
-        usable=subtract(allocatable, overhead),
+        overhead=reserved,
+        reserved=reserved,
+        usable=subtract(allocatable, reserved),
+        system_only=pool.system_only,
+        node_share=subtract(allocatable, reserved),
         accelerator=accelerator,
         capacity_type=pool.capacity.type,
         placement_group=pool.network.placement_group,
@@ -151,6 +156,8 @@ def _reserved(pool: NodePool) -> dict[str, int]:
 def _taints(spec: ClusterSpec, pool: NodePool, accelerator: Accelerator | None) -> tuple[Taint, ...]:
     given = tuple(Taint(taint.key, taint.value, taint.effect) for taint in pool.taints)
     ours_to_set = spec.target.kind != "existing"
+    if ours_to_set and pool.system_only and not any(taint.key == CRITICAL["key"] for taint in given):
+        given = (*given, Taint(CRITICAL["key"], "true", "NoSchedule"))
     if accelerator is None or not pool.gpu.taint or not ours_to_set:
         return given
     return (*given, Taint(names.ACCELERATOR_TAINT, "present", "NoSchedule"))

@@ -10,11 +10,10 @@ from collections.abc import Iterable
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
-from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.objects import RBAC_API, READ, cluster_role_ref, make
 
 KUEUE_GROUP = "kueue.x-k8s.io"
 VISIBILITY_GROUP = f"visibility.{KUEUE_GROUP}"
-READ = ["get", "list", "watch"]
 FOR_EVERY_TEAM = ["resourceflavors", "topologies", "workloadpriorityclasses"]
 """Kinds that hold no data of teams: which nodes there are, and which tiers."""
 
@@ -32,10 +31,7 @@ def queue_readers(
         return []
     name = reader_name(team.name)
     role = {"rules": _rules(team, [other.name for other in queued if other.cohort == team.cohort])}
-    binding = {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-        "subjects": members,
-    }
+    binding = {"roleRef": cluster_role_ref(name), "subjects": members}
     label = {names.TEAM: team.name}
     made = make(cluster, RBAC_API, "ClusterRole", name, role, labels=label, spec_path=f"{team.spec_path}.members")
     bound = make(

@@ -1,8 +1,9 @@
 """The quota arithmetic (design.md section 9).
 
-Per pool: usable = allocatable - overhead of daemon sets; quota = nodes x usable for every resource; capacity counts at
-the pool's maximum size. A share in GPUs or slices is the same fraction of every other resource, rounded down. What
-nobody is guaranteed is the cohort's own nominal quota, so that anyone may borrow it.
+Per node: usable = allocatable - daemon sets - reserved, and a node of a guarantee = usable - what controllers may take
+of one node, so that it fits wherever their pods stand. A share in GPUs or slices is the same fraction of every other
+resource, rounded down. Per pool, at its maximum size: nodes x usable - controllers = guaranteed + unassigned. The
+unassigned rest is the cohort's own nominal quota, so that every team may borrow it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,15 +19,20 @@ def in_flavor_order(pools: Iterable[Pool]) -> list[Pool]:
     return sorted(pools, key=lambda pool: pool.accelerator is not None)
 
 
+def for_teams(pools: Iterable[Pool]) -> tuple[Pool, ...]:
+    """Return the pools that teams can have quota of."""
+    return tuple(pool for pool in pools if not pool.system_only)
+
+
 def amounts_of(pool: Pool, amount: Amount) -> dict[str, int]:
     """What `amount` of `pool` is, for every resource of the pool."""
     if amount.nodes is not None:
-        return fraction(pool.usable, amount.nodes, 1)
+        return fraction(pool.node_share, amount.nodes, 1)
     if pool.accelerator is None:
         return dict.fromkeys(pool.usable, 0)
     if amount.gpus is not None:
-        return fraction(pool.usable, amount.gpus, pool.accelerator.gpus)
-    return fraction(pool.usable, amount.slices or 0, pool.accelerator.slices)
+        return fraction(pool.node_share, amount.gpus, pool.accelerator.gpus)
+    return fraction(pool.node_share, amount.slices or 0, pool.accelerator.slices)
 
 
 def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ...]:

@@ -1,11 +1,25 @@
-"""The admission policies on what a team opens to the outside, and on Events, which no ResourceQuota counts."""
+"""The admission policies on Services and Ingresses, and on Events, which no ResourceQuota counts."""
 
 from collections.abc import Mapping
 
 from mlcluster.plan import names
-from mlcluster.plan.policy import Policy
+from mlcluster.plan.policy import Policy, may_everywhere, of_namespace
 
 INSTEAD = "use type ClusterIP, and kubectl port-forward from outside the cluster"
+
+_VARIABLES = {
+    "spec": "dyn(object.spec)",
+    "type": "object.kind == 'Service' && has(variables.spec.type) ? variables.spec.type : ''",
+    "before": (
+        "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).type) ? dyn(oldObject.spec).type : ''"
+    ),
+    "had": (
+        "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).externalIPs)"
+        " ? dyn(oldObject.spec).externalIPs : []"
+    ),
+    "closed": of_namespace(names.CLOSED, "[]"),
+}
+"""Name -> CEL: `before` and `had` are the type and the addresses of a Service that is changed."""
 
 
 def service_policies(users: Mapping[str, str]) -> list[Policy]:
@@ -18,10 +32,10 @@ def service_policies(users: Mapping[str, str]) -> list[Policy]:
 
 
 def _services(users: Mapping[str, str]) -> Policy:
-    """Return the policy on Services and Ingresses; controllers are bound too, for members choose what those create.
+    """Return the policy on Services and Ingresses, which holds for controllers too.
 
-    KubeRay, for example, creates the Service of a RayCluster with the type that the RayCluster names. A change that
-    leaves an existing type or address as it is passes.
+    KubeRay, for example, creates the Service of a RayCluster with the type that a member wrote in the RayCluster. A
+    change that keeps the type and the addresses of a Service passes.
     """
     kserve = users.get("kserve")
     makes_names = f"request.userInfo.username == '{kserve}'" if kserve else "false"
@@ -37,69 +51,64 @@ def _services(users: Mapping[str, str]) -> Policy:
                 "operations": ["CREATE"],
             },
         ],
-        variables={
-            "spec": "dyn(object.spec)",
-            "type": "object.kind == 'Service' && has(variables.spec.type) ? variables.spec.type : ''",
-            "before": (
-                "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).type)"
-                " ? dyn(oldObject.spec).type : ''"
-            ),
-            "had": (
-                "oldObject != null && object.kind == 'Service' && has(dyn(oldObject.spec).externalIPs)"
-                " ? dyn(oldObject.spec).externalIPs : []"
-            ),
-            "closed": (
-                f"has(namespaceObject.metadata.annotations) && '{names.CLOSED}' in namespaceObject.metadata.annotations"
-                f" ? namespaceObject.metadata.annotations['{names.CLOSED}'].split(',') : []"
-            ),
-        },
-        validations=[
-            (
-                (
-                    "object.kind != 'Service' || !has(variables.spec.externalIPs)"
-                    " || variables.spec.externalIPs.all(i, i in variables.had)"
-                ),
-                f"externalIPs let a Service take over traffic to any address (CVE-2020-8554): {INSTEAD}",
-            ),
-            (
-                "variables.type != 'NodePort' || variables.before == 'NodePort'",
-                f"a NodePort opens a port on every node: {INSTEAD}",
-            ),
-            (
-                (
-                    "variables.type != 'LoadBalancer' || variables.before == 'LoadBalancer'"
-                    " || !('loadBalancers' in variables.closed)"
-                ),
-                f"the team may have no load balancer: {INSTEAD}, or ask for teams[].limits.loadBalancers in the spec",
-            ),
-            (
-                f"variables.type != 'ExternalName' || variables.before == 'ExternalName' || {makes_names}",
-                (
-                    "a Service of type ExternalName lets proxies outside the namespace reach any host for the team:"
-                    " use the name of the host itself"
-                ),
-            ),
-            (
-                "object.kind != 'Ingress' || !('ingresses' in variables.closed)",
-                f"the team may have no Ingress: {INSTEAD}, or ask for teams[].limits.ingresses in the spec",
-            ),
-        ],
+        variables=_VARIABLES,
+        validations=_validations(makes_names),
         match_conditions={},
     )
 
 
+def _validations(makes_names: str) -> list[tuple[str, str]]:
+    """Return what holds for Services and Ingresses.
+
+    Args:
+        makes_names: CEL, the request comes from a controller that makes Services of type ExternalName.
+    """
+    return [
+        (
+            (
+                "object.kind != 'Service' || !has(variables.spec.externalIPs)"
+                " || variables.spec.externalIPs.all(i, i in variables.had)"
+            ),
+            f"externalIPs let a Service take over traffic to any address (CVE-2020-8554): {INSTEAD}",
+        ),
+        (
+            "variables.type != 'NodePort' || variables.before == 'NodePort'",
+            f"a NodePort opens a port on every node: {INSTEAD}",
+        ),
+        (
+            (
+                "variables.type != 'LoadBalancer' || variables.before == 'LoadBalancer'"
+                " || !('loadBalancers' in variables.closed)"
+            ),
+            f"the team may have no load balancer: {INSTEAD}, or ask for teams[].limits.loadBalancers in the spec",
+        ),
+        (
+            f"variables.type != 'ExternalName' || variables.before == 'ExternalName' || {makes_names}",
+            (
+                "a Service of type ExternalName lets proxies outside the namespace reach any host for the team:"
+                " use the name of the host itself"
+            ),
+        ),
+        (
+            "object.kind != 'Ingress' || !('ingresses' in variables.closed)",
+            f"the team may have no Ingress: {INSTEAD}, or ask for teams[].limits.ingresses in the spec",
+        ),
+    ]
+
+
 def _events() -> Policy:
-    """Return the policy on Events: only controllers write them, told by their right to do so in every namespace.
+    """Return the policy on Events: it admits only users that may write Events in every namespace, as controllers may.
 
     An Event may hold more than 1 MiB, lives for an hour, and ResourceQuota does not count it: a member could fill etcd.
     """
-    everywhere = "authorizer.group('{0}').resource('events').check('create').allowed()"
+    groups = ("", "events.k8s.io")
+    everywhere = " || ".join(may_everywhere("create", f"'{group}'", "'events'") for group in groups)
     return Policy(
         name="mlcluster-events",
         scheduler="",
         rules=[
             {
-                "apiGroups": ["", "events.k8s.io"],
+                "apiGroups": list(groups),
                 "apiVersions": ["v1"],
                 "resources": ["events"],
                 "operations": ["CREATE", "UPDATE"],
@@ -108,7 +117,7 @@ def _events() -> Policy:
         variables={},
         validations=[
             (
-                f"{everywhere.format('')} || {everywhere.format('events.k8s.io')}",
+                everywhere,
                 "only controllers write Events: no quota counts them; write to the log of your pod instead",
             )
         ],

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.pod_templates import NOT_KUEUE, template_rules, template_variables
-from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, Policy
-from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
+from mlcluster.plan.pod_templates import template_policy, template_variables
+from mlcluster.plan.policy import CLUSTER_ADMIN, CONTROLLERS, MOST_SECONDS, Policy, may_everywhere
 
 _PVC_PROTECTION = "(object.kind == 'PersistentVolumeClaim' && f == 'kubernetes.io/pvc-protection')"
 """CEL: an admission plugin adds this finalizer `f` to a member's request, and a controller removes it."""
@@ -38,25 +37,12 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
     creates = "(request.operation != 'DELETE' && object.kind != 'Eviction')"
     # The API server fills in the pod's own period where a deletion names none (BeforeDelete), also for controllers.
     own = "int(request.options.gracePeriodSeconds) <= int(dyn(oldObject).spec.terminationGracePeriodSeconds)"
-    evicts_everywhere = "authorizer.group('').resource('pods').subresource('eviction').check('create').allowed()"
+    evicts_everywhere = may_everywhere("create", "''", "'pods'", subresource="eviction")
     advice = "' s: checkpoint earlier, or ask for teams[].limits.gracePeriodSeconds in the spec'"
-    return Policy(
-        name="mlcluster-grace-periods",
-        scheduler="",
-        rules=[
-            *template_rules(kinds),
-            {**pods, "resources": ["pods"], "operations": ["DELETE"]},
-            {**pods, "resources": ["pods/eviction"], "operations": ["CREATE"]},
-        ],
-        variables={
-            "most": (
-                f"has(namespaceObject.metadata.annotations) && '{names.GRACE_PERIOD}' in"
-                f" namespaceObject.metadata.annotations ? int(namespaceObject.metadata.annotations"
-                f"['{names.GRACE_PERIOD}']) : {GRACE_PERIOD_SECONDS}"
-            ),
-            **{name: f"{creates} ? ({cel}) : []" for name, cel in template_variables(kinds).items()},
-        },
-        validations=[
+    return template_policy(
+        "mlcluster-grace-periods",
+        kinds,
+        [
             (
                 f"variables.fresh.all(t, ({period}) <= variables.most)",
                 f"'a pod of this team may take at most ' + string(variables.most) + {advice}",
@@ -73,7 +59,14 @@ def grace_periods(users: Mapping[str, str]) -> Policy:
                 f"'the grace period of an eviction is at most ' + string(variables.most) + {advice}",
             ),
         ],
-        match_conditions=NOT_KUEUE,
+        variables={
+            "most": MOST_SECONDS,
+            **{name: f"{creates} ? ({cel}) : []" for name, cel in template_variables(kinds).items()},
+        },
+        rules=[
+            {**pods, "resources": ["pods"], "operations": ["DELETE"]},
+            {**pods, "resources": ["pods/eviction"], "operations": ["CREATE"]},
+        ],
     )
 
 
@@ -87,13 +80,15 @@ def finalizers() -> Policy:
 
     `copied_finalizers` refuses those that a controller would copy from a member's object.
 
-    A controller that sets finalizers in teams' namespaces works in every namespace; the API server's own authorizer
-    tells it from a member, who may write in the team's namespace only.
+    A controller that sets finalizers in teams' namespaces works in every namespace. The policy recognizes it by the API
+    server's authorizer: a member may write in the team's namespace only.
     """
     listed = "(has({0}.metadata.finalizers) ? {0}.metadata.finalizers : [])"
     old = f"(oldObject == null ? [] : {listed.format('oldObject')})"
     known = f"{_PVC_PROTECTION} || {_KUEUE}"
-    everywhere = "authorizer.group(request.resource.group).resource(request.resource.resource).check('{0}').allowed()"
+    everywhere = " || ".join(
+        may_everywhere(verb, "request.resource.group", "request.resource.resource") for verb in ("update", "patch")
+    )
     every_kind: Manifest = {
         "apiGroups": ["*"],
         "apiVersions": ["*"],
@@ -108,10 +103,7 @@ def finalizers() -> Policy:
         variables={"added": f"{listed.format('object')}.filter(f, !(f in {old}) && !({known}))"},
         validations=[
             (
-                (
-                    f"variables.added.all(f, f in {list(_COLLECTOR)!r}) || {CONTROLLERS}"
-                    f" || {everywhere.format('update')} || {everywhere.format('patch')}"
-                ),
+                f"variables.added.all(f, f in {list(_COLLECTOR)!r}) || {CONTROLLERS} || {everywhere}",
                 "a finalizer that no controller removes keeps the object and its namespace for ever: leave it out",
             ),
         ],
@@ -151,14 +143,7 @@ def copied_finalizers(users: Mapping[str, str]) -> Policy:
                 f"in the Service of a head too, {instead}",
             )
         )
-    return Policy(
-        name="mlcluster-copied-finalizers",
-        scheduler="",
-        rules=template_rules(kinds),
-        variables=template_variables(kinds),
-        validations=validations,
-        match_conditions=NOT_KUEUE,
-    )
+    return template_policy("mlcluster-copied-finalizers", kinds, validations)
 
 
 def disruption_budgets() -> Policy:

@@ -13,13 +13,31 @@ is made from the catalogue (`mlcluster/catalog/components.json` and `guide.json`
 
 A component is asked for by its key under `components:`; `{}` takes what follows from the pools, the target and the
 images of the nodes. `install: false` says that it is there already. `values:` adds Helm values; those in the tables
-below are ours (finding [CMP001](findings.md#cmp001)). `registry:` takes every chart and image from one mirror
-([air-gapped.md](air-gapped.md)).
+below are ours (finding [CMP001](findings.md#cmp001)). Where the spec has
+`systemOnly` pools, a `nodeSelector` stands beside every `tolerations` of a controller. `registry:` takes every chart
+and image from one mirror ([air-gapped.md](air-gapped.md)).
 
 On by default: Kueue everywhere; on `eks` also the GPU operator where a pool has NVIDIA GPUs, the EFA plugin where a
 pool has EFA, and the autoscaler of the target. What another component needs comes with it. On `local`, the lab,
 controllers that are real programs there run for real; of all others the pods are simulated, and what they would do to
 nodes is simulated too ([lab.md](lab.md)).
+
+## Pods
+
+A plan holds the shape of every pod that a component makes: what it requests, what it tolerates, how many replicas it
+has and whether they may share a node. Tests render every chart below with the values of the examples and compare
+(`tests/lab/test_charts.py`). If your `values:` change the pods of a chart, have the plan render it:
+
+```bash
+mkdir charts
+helm pull gpu-operator --version v26.7.0 --repo https://helm.ngc.nvidia.com/nvidia -d charts
+mlcluster plan --chart-dir charts
+```
+
+`charts` must hold the archive of every chart of the plan in its version; the error names the missing ones with the
+commands that pull them. Then `Their pods` counts rendered shapes, and the overhead of daemon sets is theirs. Pods
+that an operator makes when it runs, such as the daemon sets of the GPU operator, stay declared. `mlcluster up` counts
+the declared shapes: it needs no archives.
 """
 
 

@@ -17,7 +17,10 @@ from mlcluster.plan import names
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Amounts, ComponentPlan, FlavorQuota, Plan, Pool, TeamPlan
 from mlcluster.plan.pools import EFA_LABEL, EKS_ACCELERATOR_LABEL
+from mlcluster.plan.quota import for_teams
+from mlcluster.report.limits_text import limits_text
 from mlcluster.report.numbers import amount, price_source, share, usd
+from mlcluster.report.pool_arithmetic import COLUMNS, NUMBERS, arithmetic_rows
 
 WIDE = 132
 MOST_COLUMNS = 2000
@@ -55,12 +58,14 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     if plan.teams:
         console.print()
         _print(console, _teams(plan))
-        _limits(console, plan)
+        for line in limits_text(plan):
+            console.print(Text.assemble(("Limits      ", "bold"), line))
     console.print()
     _components(console, plan)
     _resources(console, plan)
     _objects(console, plan)
-    console.print(Text(_arithmetic(plan), "dim"))
+    console.print()
+    _arithmetic(console, plan)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -185,7 +190,7 @@ def _bounds(console: Console, plan: Plan) -> None:
     with_gpu = ", and on a GPU pool counts with 1 GPU" if any(pool.accelerator for pool in plan.pools) else ""
     console.print(Text.assemble(("Defaults    ", "bold"), f"a container without requests gets {requests}{with_gpu}"))
     same: dict[str, list[str]] = {}
-    for pool in plan.pools:
+    for pool in for_teams(plan.pools):
         (first, most), *others = ((_short(name), count) for name, count in pool.default_containers.items())
         rest = ", ".join(f"{name} {count:,}" for name, count in others)
         noun = "container" if most == 1 else "containers"
@@ -195,20 +200,18 @@ def _bounds(console: Console, plan: Plan) -> None:
         console.print(Text.assemble(("Bounds      ", "bold"), f"{', '.join(pools)}: {told}"))
 
 
-def _arithmetic(plan: Plan) -> str:
-    """How the figures come about, with what is taken off each pool's nodes."""
-    same: dict[str, list[str]] = {}
-    for pool in plan.pools:
-        if pool.overhead:
-            text = ", ".join(f"{_short(name)} {amount(name, value)}" for name, value in pool.overhead.items())
-            same.setdefault(text, []).append(pool.name)
-    taken = [f"{', '.join(pools)} {text}" for text, pools in same.items()]
-    shared = ", everybody's to borrow" if any(cohort.remainder for cohort in plan.cohorts) else ", kept back"
-    less = f" (kept back per node: {'; '.join(taken)})" if taken else ", nothing is kept back here"
-    return (
-        f"Quota       usable = allocatable - daemon sets and reserved{less}; guarantee = nodes x usable of every "
-        f"resource; unassigned = maxSize x usable - all guarantees{shared}"
+def _arithmetic(console: Console, plan: Plan) -> None:
+    """How the quota of each pool comes about, at its maximum size."""
+    table = _table(*COLUMNS, right=NUMBERS)
+    for row in arithmetic_rows(plan):
+        table.add_row(*row)
+    _print(console, table)
+    shared = "every team may borrow it" if any(cohort.remainder for cohort in plan.cohorts) else "it is kept back"
+    told = (
+        "Controllers count wherever the scheduler may put them: all replicas on the pool, and all of them together on "
+        f"a team's node, which is what `nodes: 1` guarantees. Unassigned: {shared}"
     )
+    console.print(Text(told, "dim"))
 
 
 def _teams(plan: Plan) -> Table:
@@ -232,31 +235,6 @@ def _teams(plan: Plan) -> Table:
                 label, name, _short(resource), amount(resource, left), share(left, whole), "", "all borrow", ""
             )
     return table
-
-
-_LIMITS = {
-    "count/configmaps": "ConfigMaps",
-    "count/secrets": "Secrets",
-    "count/services": "Services",
-    "services.loadbalancers": "load balancers",
-    "count/ingresses.networking.k8s.io": "Ingresses",
-    "count/jobs.batch": "Jobs",
-    "count/persistentvolumeclaims": "volume claims",
-    "requests.storage": "of storage",
-    "count/deployments.apps": "of each other kind",
-}
-"""What the text shows of the hard limits; the document has all of them."""
-
-
-def _limits(console: Console, plan: Plan) -> None:
-    """How many objects each team may store."""
-    same: dict[str, list[str]] = {}
-    for team in plan.teams:
-        counts = ", ".join(f"{team.limits[key]} {what}" for key, what in _LIMITS.items() if key in team.limits)
-        told = f"{counts}; pods end within {team.grace_period_seconds} s"
-        same.setdefault(told, []).append(team.name)
-    for told, teams in same.items():
-        console.print(Text.assemble(("Limits      ", "bold"), f"{', '.join(teams)}: {told}"))
 
 
 def counted(pool: Pool) -> str:

@@ -4,7 +4,18 @@ from collections.abc import Callable, Iterator
 
 from mlcluster.findings import Finding
 from mlcluster.plan.model import Plan
-from mlcluster.rules import capacity, cost, fabric, placement, serving, sharing, storage, upgrades
+from mlcluster.rules import (
+    capacity,
+    controllers,
+    cost,
+    fabric,
+    guarantees,
+    placement,
+    serving,
+    sharing,
+    storage,
+    upgrades,
+)
 from mlcluster.spec.cluster import ClusterSpec
 
 Rule = Callable[[Plan], Iterator[Finding]]
@@ -21,6 +32,8 @@ RULES: tuple[Rule, ...] = (
     sharing.early_mig_nodes,
     placement.component_pods_schedule,
     placement.first_nodes,
+    controllers.controllers_fit,
+    guarantees.pools_full_of_controllers,
     placement.untainted_accelerators,
     placement.nowhere_for_cpu_work,
     placement.network_policies_enforced,
@@ -32,6 +45,8 @@ RULES: tuple[Rule, ...] = (
 )
 
 OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
+    guarantees.guarantees_without_room,
+    guarantees.whole_nodes_beside_gpus,
     fabric.announced_devices,
     fabric.programs_of_nodes,
     fabric.ranges_apart,

@@ -7,6 +7,7 @@ from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.plan.places import place
+from mlcluster.plan.quota import for_teams
 from mlcluster.spec.suggestions import listed
 
 
@@ -54,6 +55,8 @@ def _named(pod: PlanPod) -> str:
 
 def _refuses(pool: Pool, pod: PlanPod) -> str:
     """Why no node of the pool takes the pod; "" when one does."""
+    if pool.name in pod.not_on:
+        return "is refused by its node affinity"
     if any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
         return "has other labels"
     for taint in pool.taints:
@@ -81,11 +84,11 @@ def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
 
 def nowhere_for_cpu_work(plan: Plan) -> Iterator[Finding]:
     """GPU002: teams can submit CPU work to no pool."""
-    if plan.teams and all(pool.accelerator is not None for pool in plan.pools):
+    if plan.teams and all(pool.accelerator is not None for pool in for_teams(plan.pools)):
         yield found(
             "GPU002",
             ("nodePools",),
-            "every pool has GPUs: pods without one (notebooks, data loading, controllers) have nowhere to run",
+            "every pool for teams has GPUs: pods without one (notebooks, data loading) have nowhere to run",
             "add a pool without accelerators",
         )
 

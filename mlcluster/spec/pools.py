@@ -199,6 +199,9 @@ class NodePool(SpecModel):
     labels: Labels = {}
     """Labels of every node of the pool."""
     taints: Annotated[list[Taint], Field(max_length=32)] = []
+    system_only: bool = False
+    """Only components run here: no team has quota of the pool, controllers run on such pools alone, and the nodes have
+    the taint CriticalAddonsOnly (on `existing` only where it is listed under taints)."""
     selector: Annotated[Labels, Field(min_length=1)] | None = None
     """Which nodes of an `existing` cluster belong to the pool."""
     apply_to_nodes: ApplyToNodes = Field(default_factory=ApplyToNodes)

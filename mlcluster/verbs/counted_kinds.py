@@ -6,10 +6,10 @@ the API server rejects every object of the kind: "status unknown for quota".
 """
 
 import time
-from collections.abc import Mapping
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
+from mlcluster.plan.components.member_roles import kinds_of_members
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Progress
 
@@ -25,7 +25,7 @@ def wait_until_counted(plan: Plan, kube: Kube, progress: Progress) -> None:
     Raises:
         MlclusterError: a ResourceQuota still does not.
     """
-    if not any(_custom(team.limits) for team in plan.teams):
+    if not (plan.teams and kinds_of_members(plan.objects)):
         return
     deadline = time.monotonic() + PATIENCE_SECONDS
     with progress.task("waiting for quotas to count the kinds of jobs") as task:
@@ -41,20 +41,14 @@ def wait_until_counted(plan: Plan, kube: Kube, progress: Progress) -> None:
 
 
 def uncounted_kinds(plan: Plan, kube: Kube) -> list[str]:
-    """Return which kinds ResourceQuotas do not count yet, in words."""
+    """Return a sentence for each ResourceQuota that does not count all custom resources that members may create."""
     served = {group["name"] for group in kube.request("GET", "/apis").get("groups") or []}
+    kinds = [kind for kind in kinds_of_members(plan.objects) if kind.partition(".")[2] in served]
     found = []
     for team in plan.teams:
         quota = kube.get_object("v1", "ResourceQuota", "team", team.namespace) or {}
         used = (quota.get("status") or {}).get("used") or {}
-        missing = [kind for kind in _custom(team.limits) if f"count/{kind}" not in used]
-        known = [kind for kind in missing if kind.partition(".")[2] in served]
-        if known:
-            found.append(f"the quota of {team.name} does not count {', '.join(known)} yet")
+        missing = [kind for kind in kinds if f"count/{kind}" not in used]
+        if missing:
+            found.append(f"the quota of {team.name} does not count {', '.join(missing)} yet")
     return found
-
-
-def _custom(limits: Mapping[str, str]) -> list[str]:
-    """Return the custom resources among limits, as plural.group: groups like apps and *.k8s.io are Kubernetes' own."""
-    kinds = [key.removeprefix("count/") for key in limits if key.startswith("count/")]
-    return [kind for kind in kinds if "." in kind.partition(".")[2] and not kind.endswith(".k8s.io")]

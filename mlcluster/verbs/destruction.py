@@ -22,6 +22,9 @@ CLOUD = {
 """Types of the AWS stack that hold what somebody would miss, and what to call them."""
 _CALLED = {"Release": "component", "CustomResourceDefinition": "definition"}
 """What takes work of users along, and what to call it."""
+NODE_POOL = "karpenter.sh/nodepool"
+"""The label that Karpenter gives the nodes of a NodePool."""
+
 ENDED = frozenset({"Succeeded", "Failed"})
 JOB_ENDED = frozenset({"Complete", "Failed"})
 MOST_NAMES = 5
@@ -49,7 +52,10 @@ def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruc
     Args:
         kube: None before there is a cluster, when nothing lives anywhere.
     """
-    return sorted({one for changes in previews for one in _destroyed(kube, changes)}, key=lambda one: one.key)
+    found: dict[str, Destruction] = {}
+    for one in (one for changes in previews for one in _destroyed(kube, changes)):
+        found[one.key] = max(found.get(one.key, one), one, key=lambda each: len(each.live))  # a pool: two objects
+    return [found[key] for key in sorted(found)]
 
 
 def _destroyed(kube: Kube | None, changes: Changes) -> Iterator[Destruction]:
@@ -68,6 +74,8 @@ def _destroyed(kube: Kube | None, changes: Changes) -> Iterator[Destruction]:
             yield Destruction("pool", _pool(identifier), ())
         elif kind == "ResourceFlavor" and _flavor(identifier) not in flavors:
             yield Destruction("pool", _flavor(identifier), ())  # on an existing cluster a pool is its flavor
+        elif kind == "NodePool":  # Karpenter drains and deletes its nodes, also if a new one takes its place
+            yield Destruction("pool", name, () if kube is None else tuple(live_on(kube, name)))
         elif kube is not None and kind in _CALLED and (used := live_with(kube, identifier)):
             yield Destruction(_CALLED[kind], name, tuple(used))
 
@@ -86,6 +94,19 @@ def live_in(kube: Kube, namespace: str) -> list[str]:
     return [
         _counted(what, found) for what, found in (("jobs", jobs), ("pods", pods), ("volume claims", claims)) if found
     ]
+
+
+def live_on(kube: Kube, node_pool: str) -> list[str]:
+    """Return what runs on the nodes of a Karpenter NodePool, without the pods of daemon sets."""
+    nodes = {node["metadata"]["name"] for node in kube.list("v1", "Node", label_selector=f"{NODE_POOL}={node_pool}")}
+    pods = [
+        pod
+        for pod in (kube.list("v1", "Pod") if nodes else [])
+        if (pod.get("spec") or {}).get("nodeName") in nodes
+        and (pod.get("status") or {}).get("phase") not in ENDED
+        and not any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences") or [])
+    ]
+    return [_counted("pods", pods)] if pods else []
 
 
 def workloads_of(kube: Kube, release: str) -> list[str]:

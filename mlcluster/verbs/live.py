@@ -221,6 +221,9 @@ def _program(
 
     if name != "platform":
         return program
-    return GatedProgram(
-        lambda gates: program(ready=gates), lambda: Gates(live.kube, reading.plan.releases, progress.say)
-    )
+    plan = reading.plan
+
+    def gates() -> Gates:
+        return Gates(live.kube, [*plan.releases, *plan.defining_objects], progress.say)
+
+    return GatedProgram(lambda made: program(ready=made), gates)

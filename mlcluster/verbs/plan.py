@@ -9,16 +9,20 @@ from mlcluster.verbs.output import print_result, use_color
 from mlcluster.verbs.reading import Reading, read
 
 
-def plan(path: Path, output: str, *, live: bool = False) -> ExitCode:
+def plan(path: Path, output: str, *, live: bool = False, charts: Path | None = None) -> ExitCode:
     """Prints the plan as a screen of tables, or whole as JSON or YAML.
 
     Args:
         live: ask the cluster what is there already; reads only. `FINDINGS` when it has something against the plan.
+        charts: directory of chart archives, which are rendered for the shapes of pods.
 
     Raises:
-        MlclusterError: with `live`, there is no cluster, or none that answers.
+        MlclusterError: with `live`, there is no cluster, or none that answers; with `charts`, a chart cannot be
+            rendered.
     """
     reading = read(path)
+    if charts is not None:
+        reading = _rendered(reading, charts)
     if live:
         return _with_cluster(reading, output)
     if output == "text":
@@ -34,6 +38,15 @@ def plan(path: Path, output: str, *, live: bool = False) -> ExitCode:
 
         print_result(to_yaml(reading.plan))
     return ExitCode.OK
+
+
+def _rendered(reading: Reading, charts: Path) -> Reading:
+    """The same spec with a plan whose pods are those of its rendered charts."""
+    from mlcluster.charts.pods import pods_of_charts
+    from mlcluster.lab.toolchain.find import find_tool
+    from mlcluster.report.progress import for_terminal
+
+    return reading.with_pods(pods_of_charts(reading.plan, charts, find_tool("helm"), for_terminal()))
 
 
 def _with_cluster(reading: Reading, output: str) -> ExitCode:

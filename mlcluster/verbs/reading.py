@@ -1,7 +1,8 @@
 """What every verb begins with: a spec, its plan, and what the rules say of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding
@@ -11,6 +12,9 @@ from mlcluster.rules import findings
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Document
 from mlcluster.spec.load import load
+
+if TYPE_CHECKING:
+    from mlcluster.plan.rendered_pods import Rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,11 @@ class Reading:
     document: Document
     plan: Plan
     findings: tuple[Finding, ...]
+
+    def with_pods(self, rendered: "Rendered") -> "Reading":
+        """Return what follows from the same spec with pods of rendered charts."""
+        plan = build(self.spec, rendered)
+        return replace(self, plan=plan, findings=findings(plan, self.spec))
 
 
 def read(path: Path) -> Reading:

@@ -8,6 +8,7 @@ import pulumi
 from stacks.readiness import Ready
 from stacks.references import Values
 from stacks.registration import (
+    Awaited,
     KubernetesObject,
     Release,
     cluster_provider,
@@ -24,6 +25,8 @@ class Plan(Protocol):
     def objects(self) -> Iterable[KubernetesObject]: ...
     @property
     def releases(self) -> Iterable[Release]: ...
+    @property
+    def defining_objects(self) -> Iterable[Awaited]: ...
     @property
     def immutable(self) -> Mapping[str, tuple[str, ...]]: ...
 
@@ -51,5 +54,5 @@ def program(  # noqa: PLR0913 - which cluster, and what is known of it
     """
     provider = cluster_provider(kubeconfig=kubeconfig, context=context, cluster_uid=cluster_uid)
     entries, elsewhere = platform_entries(plan.objects, plan.releases, values, plan.immutable)
-    register(entries, provider, elsewhere, gated_releases(plan.releases, ready))
+    register(entries, provider, elsewhere, gated_releases([*plan.releases, *plan.defining_objects], ready))
     pulumi.export("clusterUid", cluster_uid)

@@ -38,6 +38,7 @@ class SmallPlan:
 
     objects: tuple[Thing, ...]
     releases: tuple[Any, ...] = ()
+    defining_objects: tuple[Any, ...] = ()
     immutable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 

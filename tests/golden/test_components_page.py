@@ -13,6 +13,7 @@ from mlcluster.catalog.components import pins
 from mlcluster.catalog.guide import Topic, topics
 from mlcluster.plan import build
 from mlcluster.plan.components.index import COMPONENTS
+from mlcluster.plan.components.system_nodes import sets_on
 from mlcluster.plan.document import to_document
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.report.components_page import components_page
@@ -97,7 +98,7 @@ def untold(release: PlanRelease) -> list[str]:
     """Paths of a release's values that the page says nothing about."""
     charts = {pin.chart.rpartition("/")[2]: pin for pin in pins().values() if pin.chart}
     pin = charts[release.chart.rpartition("/")[2]] if release.chart else pins()[release.name]
-    known = {*pin.sets, *pin.images, *release.overrides}
+    known = {*sets_on({"any": "label"}, pin.sets), *pin.images, *release.overrides}
     return [
         path for path in leaves(release.values) if not any(path == key or path.startswith(f"{key}.") for key in known)
     ]

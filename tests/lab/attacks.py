@@ -1,6 +1,6 @@
-"""Requests as a member of a team with the role `edit`, for tests of what is refused."""
+"""Requests as a user, mostly a member of a team with the role `edit`, and the reason for which they are rejected."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,22 +10,33 @@ from mlcluster.kube.errors import ApiError
 from tests.lab.workloads import GPU, KUEUE, Tenant
 
 REFUSED = {403, 422}
+User = tuple[str, Sequence[str]]
+"""A user's name and groups."""
+
+
+def request_as(kube: Kube, user: User, method: str, path: str, body: Any = None, **params: str) -> dict[str, Any]:
+    """Return the answer to a request of a user."""
+    name, groups = user
+    headers = [("Impersonate-User", name), *(("Impersonate-Group", group) for group in groups)]
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    return kube.request(method, path, body, content_type=kind, headers=headers, params=params)
 
 
 def as_member(
     team: Tenant, method: str, api_version: str, place: str, body: Any = None, **params: str
 ) -> dict[str, Any]:
-    """The answer to a request; `place` is the path in the namespace: plural, and with a slash name and subresource."""
+    """Return the answer to a member's request.
+
+    Args:
+        place: path in the namespace, such as `pods` or `pods/NAME/eviction`.
+    """
     root = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
-    headers = [("Impersonate-User", f"member-of-{team.namespace}"), ("Impersonate-Group", team.group)]
-    headers.append(("Impersonate-Group", "system:authenticated"))
-    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-    path = f"{root}/namespaces/{team.namespace}/{place}"
-    return team.kube.request(method, path, body, content_type=kind, headers=headers, params=params)
+    user = (f"member-of-{team.namespace}", [team.group, "system:authenticated"])
+    return request_as(team.kube, user, method, f"{root}/namespaces/{team.namespace}/{place}", body, **params)
 
 
 def refusal(attempt: Callable[[], Any]) -> str:
-    """Why the API server refused; fails when it did not."""
+    """Return why the API server rejected a request; fail if it did not."""
     with pytest.raises(ApiError) as caught:
         attempt()
     assert caught.value.status in REFUSED, caught.value.message
@@ -33,8 +44,13 @@ def refusal(attempt: Callable[[], Any]) -> str:
 
 
 def refused(team: Tenant, manifest: dict[str, Any]) -> str:
-    """Why a new object was refused."""
+    """Return why the API server rejected a new object of a member."""
     return refusal(lambda: team.submit(manifest))
+
+
+def refused_change(team: Tenant, api_version: str, place: str, patch: dict[str, Any]) -> str:
+    """Return why the API server rejected a member's merge patch."""
+    return refusal(lambda: as_member(team, "PATCH", api_version, place, patch))
 
 
 def gpus_on_nodes(kube: Kube, namespace: str) -> int:

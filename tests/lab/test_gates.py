@@ -23,6 +23,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.gates import Gates
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
+from mlcluster.plan.model import DefiningObject
 from mlcluster.progress import Silent
 from mlcluster.verbs import emptying, found_before
 from mlcluster.verbs.emptying import Installed, empty_namespaces, installed_releases
@@ -31,6 +32,7 @@ from mlcluster.verbs.stage import Stage
 from mlcluster.verbs.uninstalled import clean_up
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
+from tests.lab.test_fabric_objects import definition
 from tests.lab.workloads import controller, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
@@ -91,7 +93,8 @@ class Trial:
         self.on_word(text)
 
     def gates(self) -> Gates:
-        return Gates(self.kube, self.plan.releases, self.tell, patience=self.patience)
+        awaited = [*self.plan.releases, *self.plan.defining_objects]
+        return Gates(self.kube, awaited, self.tell, patience=self.patience)
 
     def has(self, api_version: str, kind: str, name: str) -> bool:
         return self.kube.get_object(api_version, kind, name, SPACE) is not None
@@ -152,6 +155,30 @@ def test_objects_come_after_a_late_webhook(trial: Trial, engine: Engine) -> None
     assert "failed calling webhook" in waiting
     assert ready.startswith("  gadgets answers after ")
     assert not engine.up().changes.effective, "the gate asks again, and changes nothing"
+
+
+def test_objects_come_after_a_definition_that_a_controller_installs(trial: Trial, engine: Engine) -> None:
+    """As nv-ipam's: the operator installs the CRD when it has seen the NicClusterPolicy, and no pod has to run."""
+    trial.hook.answer()
+    name = {"name": "policy", "namespace": SPACE, "labels": OURS}
+    policy = Thing("ConfigMap/policy", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name})
+    tool = {"apiVersion": "tools.test/v1", "kind": "Tool", "metadata": {**name, "name": "one"}, "spec": {}}
+    trial.plan.objects = (*trial.plan.objects, policy, Thing("Tool/one", tool, (policy.id,)))
+    trial.plan.defining_objects = (DefiningObject(policy.id, "ConfigMap policy", SPACE, ("tools.tools.test",)),)
+    made = definition("tools.test", "Tool", "v1", {"type": "object"}, scope="Namespaced")
+
+    def install(text: str) -> None:
+        if "waiting for ConfigMap policy: the definition tools.tools.test" in text:
+            assert trial.has("v1", "ConfigMap", "policy")
+            trial.kube.apply(made)
+
+    trial.on_word = install
+    try:
+        engine.up()
+        assert trial.has("tools.test/v1", "Tool", "one")
+    finally:
+        engine.destroy()
+        trial.kube.delete(CRD[0], CRD[1], "tools.tools.test")
 
 
 def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engine: Engine) -> None:

@@ -211,7 +211,7 @@ def test_workers_of_an_mpi_job_end_with_its_launcher(cluster: Cluster) -> None:
 
 
 def test_a_fault_tolerant_ray_cluster_is_deleted(cluster: Cluster) -> None:
-    """KubeRay would keep it until a Job has emptied its Redis, and Kueue suspends that Job for ever."""
+    """KubeRay would keep it until a Job has emptied its Redis, and Kueue suspends that Job forever."""
     made = ray_cluster("tolerant")
     made["spec"]["gcsFaultToleranceOptions"] = {"redisAddress": "redis.example.test:6379"}
     cluster.team.submit(made)

@@ -6,6 +6,7 @@ import pytest
 
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
+from tests.lab.attacks import refused
 from tests.lab.workloads import KUEUE, Tenant, job, pod, pod_spec, stays, wait_for
 
 pytestmark = pytest.mark.lab
@@ -32,12 +33,6 @@ def volcanos(name: str, gpus: int, **more: Any) -> dict[str, Any]:
     """A pod as Volcano wants it."""
     spec = pod_spec(gpus=gpus, schedulerName="volcano", **more)
     return pod(name, "chemistry", spec, annotations=dict(QUEUE))
-
-
-def refused(team: Tenant, manifest: dict[str, Any]) -> str:
-    with pytest.raises(ApiError) as caught:
-        team.submit(manifest)
-    return caught.value.message
 
 
 def test_its_pods_are_volcanos_and_in_its_own_queue(kube: Kube) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.kube.client import Kube
 from mlcluster.lab.controllers import rendering
 from mlcluster.lab.controllers.arranging import Manifest
@@ -95,11 +96,7 @@ class MpiOperator(Controller):
             f"-kubeConfig={site.kubeconfig}",
             f"-monitoring-port={site.ports['health']}",
             f"-lock-namespace={self.namespace}",
-            f"-kube-api-qps={_RATE}",
-            f"-kube-api-burst={_BURST}",
-            "-controller-queue-rate-limit=1000",
-            "-controller-queue-burst=1000",
-            "-threadiness=8",
+            *RATE_FLAGS,
         ]
 
     def prepare(self, kube: Kube) -> None:

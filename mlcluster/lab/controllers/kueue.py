@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from mlcluster.catalog.kueue import CLIENT_CONNECTION, WORKERS
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
 from mlcluster.lab import pki
@@ -108,23 +109,17 @@ def host_config(config: Mapping[str, Any], ports: Mapping[str, int], certificate
             "webhookServiceName": "kueue-webhook-service",
             "webhookSecretName": SECRET,
         },
-        "clientConnection": {"qps": 1000, "burst": 2000},  # as it comes: 50 requests a second
         "featureGates": {VISIBILITY: has_visibility(config)},
     }
     if has_visibility(config):
         own["visibilityServer"] = {"bindAddress": LOOPBACK, "bindPort": ports["visibility"]}
-    kind = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
-    return _laid_over({**kind, "controller": {"groupKindConcurrency": _CONCURRENCY}}, config, own)
-
-
-_CONCURRENCY = {
-    "Job.batch": 20,
-    "Pod": 5,
-    f"Workload.{API_GROUP}": 20,
-    f"LocalQueue.{API_GROUP}": 5,
-    f"ClusterQueue.{API_GROUP}": 5,
-    f"ResourceFlavor.{API_GROUP}": 1,
-}
+    rates: Manifest = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "clientConnection": CLIENT_CONNECTION,
+        "controller": {"groupKindConcurrency": WORKERS},
+    }
+    return _laid_over(rates, config, own)
 
 
 def has_visibility(config: Mapping[str, Any]) -> bool:

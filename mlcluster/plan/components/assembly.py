@@ -12,7 +12,9 @@ from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.components.mirror import mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
+from mlcluster.plan.components.system_nodes import object_on, pods_on, release_on, sets_on, system_selector
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.network import Caller
 from mlcluster.plan.objects import make, object_id
 
 Contributions = Mapping[str, Contribution]
@@ -34,6 +36,7 @@ class ComponentParts:
     pods: tuple[PlanPod, ...]
     components: tuple[ComponentPlan, ...]
     findings: tuple[Finding, ...]
+    callers: tuple[Caller, ...]
 
 
 def contributions(context: ComponentContext) -> Contributions:
@@ -58,7 +61,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
         *(entry for name in made for entry in _objects(context, name, made)),
     ]
     objects = _without_foreign_namespaces(objects, releases)
-    pods = tuple(pod for one in made.values() for pod in one.pods)
+    pods = pods_on(_selector(context), (pod for one in made.values() for pod in one.pods))
     stand_ins: dict[str, list[PlanObject]] = {}
     if context.target == "local":
         stand_ins = stand_in_pods(context.cluster, pods, releases)
@@ -66,6 +69,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
             *_with_definitions(context.cluster, objects, releases),
             *(entry for entries in stand_ins.values() for entry in entries),
         ]
+    objects = [object_on(_selector(context), entry) for entry in objects]
     registry = context.spec.components.registry
     if registry:
         objects = [mirrored_object(entry, registry) for entry in objects]
@@ -76,19 +80,26 @@ def component_parts(context: ComponentContext) -> ComponentParts:
         pods=pods,
         components=tuple(_listed(context, name, one, stand_ins) for name, one in made.items()),
         findings=(*findings, *(finding for one in made.values() for finding in one.findings)),
+        callers=tuple(caller for one in made.values() for caller in one.callers),
     )
+
+
+def _selector(context: ComponentContext) -> Labels:
+    return system_selector(context.pools, on_existing=context.target == "existing")
 
 
 def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[PlanRelease, ...], list[Finding]]:
     registry, done, findings = context.spec.components.registry, [], []
+    selector = _selector(context)
     for name, one in made.items():
         before, settings = _before(context, name, made), context.settings(name)
         for release in one.releases:
             home = (object_id("Namespace", release.namespace),) if _is_made(release) else ()
             final = replace(release, needs=tuple(dict.fromkeys((*home, *before, *release.needs))))
+            final = release_on(selector, final)
             if settings is not None and settings.values and release.chart == pin(name).chart:
                 path = f"components.{COMPONENTS[name].key}.values"
-                final, refused = with_overrides(final, settings.values, path, pin(name).sets)
+                final, refused = with_overrides(final, settings.values, path, sets_on(selector, pin(name).sets))
                 findings += refused
             if registry and final.realisation in {"helm", "simulated"}:
                 final = mirrored_release(final, registry)

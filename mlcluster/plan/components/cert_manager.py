@@ -19,11 +19,14 @@ WEBHOOK = f"{NAME}-webhook"
 _DEPLOYMENTS = {NAME: 1, f"{NAME}-cainjector": 1, WEBHOOK: REPLICAS}
 """Deployment -> its replicas; only the webhook is asked by the API server."""
 
+_HOOK = f"{NAME}-startupapicheck"
+"""A job without requests that Helm waits for."""
+
 _WEBHOOK_LABELS = {"app.kubernetes.io/component": "webhook", "app.kubernetes.io/instance": NAME}
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release and its three controllers; a dry run of an issuer shows that its webhook answers."""
+    """The release, its three controllers and a hook job; a dry run of an issuer shows that its webhook answers."""
     parts: Manifest = {
         "tolerations": controller_tolerations(context),
         "resources": {"requests": REQUESTS, "limits": {"memory": "512Mi"}},
@@ -61,12 +64,16 @@ def contribute(context: ComponentContext) -> Contribution:
                 context,
                 release_id(NAME),
                 name,
-                REQUESTS,
+                requests,
                 namespace=pin(NAME).namespace,
                 source=pin(NAME).source,
                 spec_path=context.spec_path(NAME),
+                kind="Job" if name == _HOOK else "Deployment",
                 replicas=replicas,
             )
-            for name, replicas in _DEPLOYMENTS.items()
+            for name, replicas, requests in (
+                *((name, replicas, REQUESTS) for name, replicas in _DEPLOYMENTS.items()),
+                (_HOOK, 1, {}),
+            )
         ),
     )

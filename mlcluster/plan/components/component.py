@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mlcluster.findings import Finding
 from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, PlanResource
+from mlcluster.plan.network import Caller
 
 Labels = Mapping[str, str]
 
@@ -22,6 +23,7 @@ class Contribution:
         node_labels: by pool, labels that its nodes carry because of the component.
         namespaces: by namespace, labels beyond ours; each namespace of a release is made without being named here.
         findings: what a user should know of how it is used here.
+        callers: its pods that connect to pods of teams.
     """
 
     releases: tuple[PlanRelease, ...] = ()
@@ -31,6 +33,7 @@ class Contribution:
     node_labels: Mapping[str, Labels] = field(default_factory=dict)
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    callers: tuple[Caller, ...] = ()
 
 
 PRIVILEGED: Labels = {"pod-security.kubernetes.io/enforce": "privileged"}

@@ -10,7 +10,7 @@ from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
-from mlcluster.plan.objects import RBAC_API, make, object_id
+from mlcluster.plan.objects import RBAC_API, cluster_role_ref, make, object_id
 from mlcluster.plan.quantities import add, parse
 from mlcluster.plan.tolerations import Toleration
 
@@ -124,7 +124,7 @@ def service_account(context: ComponentContext, component: str, name: str, rules:
         return [account]
     role = make(context.cluster, RBAC_API, "ClusterRole", name, {"rules": rules}, spec_path=path)
     binding: Manifest = {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "roleRef": cluster_role_ref(name),
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
     }
     needs = (role.id, account.id)

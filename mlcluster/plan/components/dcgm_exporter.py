@@ -3,7 +3,7 @@
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.gpu_daemons import on_pools, service_monitor, sharing_environment
+from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class, service_monitor, sharing_environment
 from mlcluster.plan.components.ownership import served
 from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest
@@ -28,6 +28,7 @@ def contribute(context: ComponentContext) -> Contribution:
         "customMetrics": dcgm_counters_csv(),
         **({"extraEnv": env} if env else {}),
         "serviceMonitor": service_monitor(context),
+        **runtime_class(context, pools),
     }
     return Contribution(
         releases=(chart_release(context, NAME, values),),

@@ -5,6 +5,7 @@ nodes take them, what they ask for, how they are reached) stands in an EnvoyProx
 """
 
 import hashlib
+from typing import Literal
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
@@ -30,6 +31,9 @@ REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 PROXY_REQUESTS = {"cpu": "100m", "memory": "512Mi"}
 PROXY_PODS = {"cpu": "110m", "memory": "544Mi"}
 """With the shutdown manager that Envoy Gateway puts beside each proxy: 10m and 32Mi (api/v1alpha1/shared_types.go)."""
+
+_UNTIL_DONE = {"helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded"}
+"""The rights of the job that makes certificates are hooks of Helm, which by default never deletes them."""
 
 CLASS_ID = object_id("GatewayClass", CLASS)
 PRIORITY = "system-cluster-critical"
@@ -57,7 +61,7 @@ def contribute(context: ComponentContext) -> Contribution:
             "pod": {"tolerations": tolerations},
             "envoyGateway": {"resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}}},
         },
-        "certgen": {"job": {"tolerations": tolerations}},
+        "certgen": {"job": {"tolerations": tolerations}, "rbac": {"annotations": _UNTIL_DONE}},
     }
     release = chart_release(context, NAME, values, definitions=DEFINITIONS)
     present = realisation(context, NAME) == "present"
@@ -72,16 +76,25 @@ def contribute(context: ComponentContext) -> Contribution:
         needs=(release.id, *(entry.id for entry in proxies)),
         spec_path=context.spec_path(NAME),
     )
-    pod = deployment_pod(
-        context,
-        release_id(NAME),
-        NAME,
-        REQUESTS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
+    workloads: tuple[tuple[Literal["Deployment", "Job"], str, dict[str, str]], ...] = (
+        ("Deployment", NAME, REQUESTS),
+        ("Job", f"{NAME}-gateway-helm-certgen", {}),  # a Helm hook
     )
-    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else (pod,))
+    pods = tuple(
+        deployment_pod(
+            context,
+            release_id(NAME),
+            name,
+            requests,
+            namespace=pin(NAME).namespace,
+            source=pin(NAME).source,
+            spec_path=context.spec_path(NAME),
+            priority_class="" if kind == "Job" else "system-cluster-critical",
+            kind=kind,
+        )
+        for kind, name, requests in workloads
+    )
+    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else pods)
 
 
 def own_proxies(context: ComponentContext, namespace: str) -> tuple[tuple[PlanObject, ...], Manifest]:

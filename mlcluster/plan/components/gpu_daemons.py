@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from mlcluster.plan.components import daemons
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.ownership import OPERATOR, ownership
 from mlcluster.plan.model import Manifest, Pool
 from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
 
@@ -13,6 +14,19 @@ _SHARED = frozenset({"timeSlicing", "mps"})
 def on_pools(pools: Iterable[Pool]) -> Manifest:
     """The affinity of a daemon set that runs on the nodes of these pools and on no other."""
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": daemons.on_pools(pools)}}
+
+
+def runtime_class(context: ComponentContext, pools: Iterable[Pool]) -> Manifest:
+    """Return the value by which a chart's pods run with NVIDIA's container runtime; {} where that is the default.
+
+    The GPU operator's toolkit installs the runtime as the class `nvidia` and not as the default (v26.7.0,
+    controllers/object_controls.go, `transformToolkitCtrForCDI`). The images of EKS have it as the default and no
+    RuntimeClass (nodeadm's runtime_config_nvidia.go; containerd's configuration of Bottlerocket's NVIDIA variants). On
+    other nodes the spec says so in `values`: pods with a class that does not exist are rejected.
+    """
+    table = ownership(context)
+    by_operator = any(table[pool.name]["toolkit"] == OPERATOR for pool in pools)
+    return {"runtimeClassName": "nvidia"} if by_operator else {}
 
 
 def sharing_environment(pools: Iterable[Pool]) -> list[Manifest]:

@@ -170,8 +170,12 @@ COMPONENTS: Mapping[str, Entry] = {
     "gpu-operator": Entry(
         "gpu_operator", "gpu_operator", _gpu_operator, after=("kube-prometheus-stack", "network-operator")
     ),
-    "nvidia-device-plugin": Entry("nvidia_device_plugin", "nvidia_device_plugin", _asked("nvidia_device_plugin")),
-    "dcgm-exporter": Entry("dcgm_exporter", "dcgm_exporter", _asked("dcgm_exporter"), after=("kube-prometheus-stack",)),
+    "nvidia-device-plugin": Entry(
+        "nvidia_device_plugin", "nvidia_device_plugin", _asked("nvidia_device_plugin"), after=("gpu-operator",)
+    ),
+    "dcgm-exporter": Entry(
+        "dcgm_exporter", "dcgm_exporter", _asked("dcgm_exporter"), after=("kube-prometheus-stack", "gpu-operator")
+    ),
     "dra-driver-nvidia-gpu": Entry("dra_driver", "dra_driver", _asked("dra_driver"), after=("gpu-operator",)),
     "rdma-shared-device-plugin": Entry("rdma_device_plugin", "rdma_device_plugin", _asked("rdma_device_plugin")),
     "sriov-network-device-plugin": Entry("sriov_device_plugin", "sriov_device_plugin", _multus_parts("sriov")),

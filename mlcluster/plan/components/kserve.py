@@ -17,6 +17,7 @@ from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
+from mlcluster.plan.network import Caller
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.serving import ServingIngress
 
@@ -27,6 +28,7 @@ GROUP = "serving.kserve.io"
 GATEWAY = "kserve-ingress-gateway"
 KINDS = ("inferenceservices", "inferencegraphs", "servingruntimes", "trainedmodels")
 DEFINITIONS = tuple(f"{kind}.{GROUP}" for kind in (*KINDS, "clusterservingruntimes", "clusterstoragecontainers"))
+MODEL_PORT, AGENT_PORT = 8080, 9081
 REQUESTS = {"cpu": "100m", "memory": "300Mi"}
 CONTROLLER = "kserve-controller-manager"
 LABELS = {"control-plane": CONTROLLER, "controller-tools.k8s.io": "1.0"}
@@ -50,6 +52,28 @@ def contribute(context: ComponentContext) -> Contribution:
             *member_roles(context, NAME, GROUP, KINDS, ["clusterservingruntimes"]),
         ),
         pods=tuple(_pods(context, ingress)),
+        callers=(_caller(context),) if ingress else (),
+    )
+
+
+def _caller(context: ComponentContext) -> Caller:
+    """Return the connections of the gateway's proxies to models; KServe's controller connects to no pod of a team.
+
+    Sources: Envoy Gateway v1.9.0 (labels of proxies: internal/gatewayapi/helpers.go and the proxy's Deployment), KServe
+    v0.20.0 pkg/constants (ports of a model's container and, with a logger or batcher, of its agent).
+    """
+    return Caller(
+        name=f"from-{GATEWAY}",
+        namespace=pin(gateway.NAME).namespace,
+        pods={
+            "app.kubernetes.io/component": "proxy",
+            "app.kubernetes.io/managed-by": "envoy-gateway",
+            "gateway.envoyproxy.io/owning-gateway-name": GATEWAY,
+            "gateway.envoyproxy.io/owning-gateway-namespace": pin(NAME).namespace,
+        },
+        to={"matchExpressions": [{"key": f"{GROUP}/inferenceservice", "operator": "Exists"}]},
+        ports=(MODEL_PORT, AGENT_PORT),
+        spec_path=f"{context.spec_path(NAME)}.ingress",
     )
 
 
@@ -76,7 +100,7 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
                 "deploymentMode": "Standard",
                 "tolerations": controller_tolerations(context),
                 "affinity": prefer_apart(LABELS),
-                "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
+                "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
                 "gateway": network,
             }
         }

@@ -2,6 +2,7 @@
 
 import json
 
+from mlcluster.catalog.kueue import CLIENT_CONNECTION, JOB_KIND_WORKERS, WORKERS
 from mlcluster.catalog.pins import KUEUE
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation
@@ -12,6 +13,7 @@ from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.plan.observe.scrape import STACK
+from mlcluster.plan.quota import for_teams
 from mlcluster.plan.topology import pool_levels, topology_findings
 
 RELEASE_ID = "Release/kueue"
@@ -49,6 +51,8 @@ def kueue_configuration(context: ComponentContext) -> Manifest:
         "managedJobsNamespaceSelector": {"matchExpressions": _managed(context)},
         "integrations": {"frameworks": [*FRAMEWORKS, *job_kinds.frameworks(context.selected)]},
         "resources": {"excludeResourcePrefixes": ["hugepages-"]},
+        "clientConnection": dict(CLIENT_CONNECTION),
+        "controller": {"groupKindConcurrency": _workers(context)},
         "waitForPodsReady": {
             "timeout": settings.pods_ready_timeout,
             "recoveryTimeout": settings.pods_ready_timeout,
@@ -64,10 +68,17 @@ def kueue_configuration(context: ComponentContext) -> Manifest:
     return configuration
 
 
+def _workers(context: ComponentContext) -> dict[str, int]:
+    """Return how many workers each kind has that Kueue manages in this cluster; a kind without a number has one."""
+    kinds = job_kinds.kinds_of(context.selected)
+    return {**WORKERS, **{f"{kind.kind}.{kind.group}": JOB_KIND_WORKERS for kind in kinds}}
+
+
 def contribute(context: ComponentContext) -> Contribution:
     """The release, the controller's pod, and what is unwise about topology."""
-    levels = pool_levels(context.spec, context.pools)
-    findings = tuple(topology_findings(context.spec, context.pools, levels))
+    pools = for_teams(context.pools)
+    levels = pool_levels(context.spec, pools)
+    findings = tuple(topology_findings(context.spec, pools, levels))
     return Contribution(releases=(_release(context),), pods=_pods(context), findings=findings)
 
 

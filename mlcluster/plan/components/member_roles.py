@@ -1,4 +1,4 @@
-"""What members of teams may do with the kinds that a component brings: its chart gives rights to nobody.
+"""The rights of members on the kinds that a component brings: its chart gives members none.
 
 The roles are added to Kubernetes' own `admin`, `edit` and `view`, which members have in their team's namespace.
 """
@@ -7,22 +7,21 @@ from collections.abc import Iterable
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import PlanObject
-from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, READ, make
 
-READ = ["get", "list", "watch"]
 WRITE = ["create", "delete", "deletecollection", "patch", "update"]
-_TO = "rbac.authorization.k8s.io/aggregate-to-"
+_TO = f"{RBAC_GROUP}/aggregate-to-"
 
 
 def member_roles(
     context: ComponentContext, component: str, group: str, written: Iterable[str], read: Iterable[str] = ()
 ) -> tuple[PlanObject, ...]:
-    """Two cluster roles: one for whoever may edit, one for whoever may look.
+    """Return two ClusterRoles: one for members that may edit, one for all members.
 
     Args:
         group: API group of the kinds.
-        written: resources that members write; their status is their controller's.
-        read: resources that they may only look at.
+        written: resources that members write; only their controller writes their status.
+        read: resources that members only read.
     """
     written, path = list(written), context.spec_path(component)
     status = [f"{resource}/status" for resource in written]

@@ -4,20 +4,26 @@ Facts: chart 88.5.3. The chart asks for hardly any resources; what we ask for is
 counts. Alertmanager's receivers and whoever may see Grafana from outside are the user's, in `values`.
 """
 
+from typing import Literal
+
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding, found
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, realisation, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.monitoring_values import REQUESTS, stack_values
+from mlcluster.plan.components.monitoring_values import PRIORITY, REQUESTS, stack_values
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
+from mlcluster.plan.observe.controllers import ENDPOINTS, controller_monitor
 from mlcluster.plan.observe.dashboards import as_data, dashboards
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.observe.rules import API, groups, rule_spec
 from mlcluster.plan.observe.scrape import STACK, kueue_monitor, monitor_labels, namespace, rule_labels
+from mlcluster.plan.observe.team_pods import team_monitor, team_scraper
 from mlcluster.plan.places import place
 from mlcluster.spec.components.observe import Monitoring
+
+Kind = Literal["Deployment", "StatefulSet", "Job"]
 
 RELEASE_ID = release_id(STACK)
 DEFINITIONS = tuple(
@@ -46,6 +52,7 @@ def contribute(context: ComponentContext) -> Contribution:
         pods=_pods(context, settings) if ours else (),
         namespaces=reaches_in,
         findings=(*_unpriced(context), *_unlabelled(context, ours=ours)),
+        callers=(team_scraper(context.spec, context.spec_path(STACK)),),
     )
 
 
@@ -55,11 +62,19 @@ def _rule(context: ComponentContext) -> PlanObject:
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:
-    """Kueue's; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
-    if realisation(context, "kueue") == "process":
-        return []
+    """Those of teams' pods and of controllers; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
     labels = monitor_labels(context.spec)
-    return [_object(context, "ServiceMonitor", "mlcluster-kueue", {"spec": kueue_monitor()}, labels)]
+    found = []
+    if context.teams:
+        teams = team_monitor([team.namespace for team in context.teams])
+        found.append(_object(context, "PodMonitor", "mlcluster-teams", {"spec": teams}, labels))
+    if realisation(context, "kueue") != "process":
+        found.append(_object(context, "ServiceMonitor", "mlcluster-kueue", {"spec": kueue_monitor()}, labels))
+    for name in sorted(ENDPOINTS.keys() & context.selected.keys()):
+        if realisation(context, name) == "helm":
+            spec = {"spec": controller_monitor(name)}
+            found.append(_object(context, ENDPOINTS[name].kind, f"mlcluster-{name}", spec, labels))
+    return found
 
 
 def _dashboards(context: ComponentContext, settings: Monitoring) -> list[PlanObject]:
@@ -102,7 +117,7 @@ def _volume_class(context: ComponentContext, settings: Monitoring) -> tuple[str,
 
 def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...]:
     home, source = namespace(context.spec), f"values of the release, over those of {pin(STACK).source}"
-    controllers = {
+    controllers: dict[str, tuple[Kind, str, dict[str, str]]] = {
         "operator": ("Deployment", "kube-prometheus-stack-operator", REQUESTS["operator"]),
         "prometheus": (
             "StatefulSet",
@@ -116,6 +131,7 @@ def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...
         ),
         "grafana": ("Deployment", "kube-prometheus-stack-grafana", REQUESTS["grafana"]),
         "kube-state-metrics": ("Deployment", "kube-prometheus-stack-kube-state-metrics", REQUESTS["state"]),
+        **{job: ("Job", f"kube-prometheus-stack-admission-{job}", {}) for job in ("create", "patch")},
     }
     left_out = {"alertmanager": not settings.alertmanager, "grafana": not settings.grafana.install}
     made = tuple(
@@ -127,8 +143,8 @@ def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...
             namespace=home,
             source=source,
             spec_path=context.spec_path(STACK),
-            priority_class="",
-            kind="StatefulSet" if kind == "StatefulSet" else "Deployment",
+            priority_class="" if kind == "Job" else PRIORITY,
+            kind=kind,
         )
         for part, (kind, name, requests) in controllers.items()
         if not left_out.get(part)

@@ -19,6 +19,9 @@ REQUESTS = {
 }
 """Of whole pods; Grafana's is its own container and two sidecars."""
 
+PRIORITY = "system-cluster-critical"
+"""When a node is lost, the stack finds room again beside work on borrowed quota, which may fill the other nodes."""
+
 _GRAFANA = {"cpu": "100m", "memory": "256Mi"}
 _SIDECAR = {"cpu": "20m", "memory": "64Mi"}
 FULL = 0.85
@@ -35,6 +38,7 @@ def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
     return {
         "prometheusOperator": {
             "tolerations": tolerations,
+            "priorityClassName": PRIORITY,
             "resources": {"requests": REQUESTS["operator"]},
             # The job that makes the webhook's certificate: without a node for it the chart is never installed.
             "admissionWebhooks": {"patch": {"tolerations": tolerations}},
@@ -44,6 +48,7 @@ def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
         "grafana": _grafana(settings, tolerations),
         "kube-state-metrics": {
             "tolerations": tolerations,
+            "priorityClassName": PRIORITY,
             "resources": {"requests": REQUESTS["state"]},
             "metricLabelsAllowlist": _labels(context),
         },
@@ -73,14 +78,15 @@ def _prometheus(context: ComponentContext, settings: Monitoring, tolerations: li
         "storageSpec": {"volumeClaimTemplate": {"spec": claim}},
         "resources": {"requests": {**REQUESTS["prometheus"], "memory": settings.memory}},
         "tolerations": tolerations,
+        "priorityClassName": PRIORITY,
     }
 
 
 def _alertmanager(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
     if not settings.alertmanager:
         return {"enabled": False}
-    resources = {"requests": REQUESTS["alertmanager"]}
-    return {"enabled": True, "alertmanagerSpec": {"tolerations": tolerations, "resources": resources}}
+    of_pods = {"tolerations": tolerations, "priorityClassName": PRIORITY}
+    return {"enabled": True, "alertmanagerSpec": {**of_pods, "resources": {"requests": REQUESTS["alertmanager"]}}}
 
 
 def _grafana(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
@@ -90,6 +96,7 @@ def _grafana(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
     return {
         "enabled": True,
         "tolerations": tolerations,
+        "priorityClassName": PRIORITY,
         "resources": {"requests": _GRAFANA},
         "sidecar": {"resources": {"requests": _SIDECAR}, "dashboards": {"label": label, "labelValue": value}},
     }

@@ -6,6 +6,7 @@ the pods are checked when they are made.
 """
 
 from mlcluster.catalog.components import pin
+from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.plan.components.charts import chart_release, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
@@ -71,7 +72,7 @@ def _deployment(context: ComponentContext) -> PlanObject:
     container: Manifest = {
         "name": NAME,
         "image": image(context, NAME),
-        "args": ["-alsologtostderr", f"-lock-namespace={found.namespace}"],
+        "args": ["-alsologtostderr", f"-lock-namespace={found.namespace}", *RATE_FLAGS],
         "resources": {"requests": REQUESTS, "limits": {"memory": "512Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,

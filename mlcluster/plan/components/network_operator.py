@@ -5,8 +5,10 @@ are objects of ours (`multus`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mlcluster.catalog.components import pin
+from mlcluster.plan import names
 from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
@@ -33,12 +35,34 @@ DEFINITIONS = (
     "nicclusterpolicies.mellanox.com",
     "network-attachment-definitions.k8s.cni.cncf.io",
 )
+NV_IPAM = ("ippools.nv-ipam.nvidia.com",)
+"""The CRD of pools of addresses, which the operator installs with nv-ipam, whether a node runs nv-ipam or not.
+
+The NicClusterPolicy itself is `ready` only when its daemon sets are, so never while no node of a fast network is up.
+"""
+
 CONTROLLER = {"cpu": "5m", "memory": "64Mi"}
+IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
+"""What manifests/state-nv-ipam-cni/040-nv-ipam-controller.yaml requests for each of the two replicas by default."""
+
 SMALL = {"cpu": "100m", "memory": "50Mi"}
 MULTUS = {"cpu": "100m", "memory": "128Mi"}
 PLUGIN = {"cpu": "10m", "memory": "40Mi"}
+IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
 NODE_LABELS = {"cpu": "5m", "memory": "64Mi"}
 """NFD's worker as its chart asks for it (node-feature-discovery 0.18, values.yaml)."""
+
+_NFD = f"{NAME}-node-feature-discovery"
+"""NFD is a chart inside the chart: its workloads begin with the name of the release."""
+
+_HOOKS = (f"{NAME}-upgrade-crd", f"{NAME}-keep-ncp")
+"""Jobs that Helm runs before it installs or upgrades, and waits for."""
+
+_DRIVER = "mofed-os-kernel-ds"
+"""The operator makes a daemon set for each operating system and kernel: mofed-ubuntu24.04-76d5b6f4c-ds."""
+
+_NODE_CRITICAL = frozenset({"rdma-shared-dp-ds", "network-operator-sriov-device-plugin", "kube-multus-ds", _DRIVER})
+"""Operands with the priority class system-node-critical; the others have none."""
 
 _PROBE = {"initialDelaySeconds": 10, "periodSeconds": 20}
 _ROLES = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
@@ -51,12 +75,13 @@ def contribute(context: ComponentContext) -> Contribution:
         release = chart_release(context, NAME, {})
         return Contribution(releases=(release,), objects=tuple(ip_pools(context, pin(NAME).namespace, (release.id,))))
     pools = fabric_pools(context)
+    policy = _policy(context, pools)
     release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS)
     addresses = ip_pools(context, pin(NAME).namespace, (POLICY_ID, release.id))
     return Contribution(
         releases=(release,),
-        objects=(_policy(context, pools), *addresses),
-        pods=(*_operator_pods(context), *_operands(context, pools)),
+        objects=(policy, *addresses),
+        pods=(*_operator_pods(context), *_operands(context, pools), *_ipam_controller(context, policy)),
         namespaces={release.namespace: PRIVILEGED},
     )
 
@@ -106,25 +131,19 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
         },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
         "tolerations": daemon_set_tolerations(context, pools),
+        "deploymentTolerations": controller_tolerations(context),
         **_parts(context, pools),
     }
-    return make(
+    made = make(
         context.cluster,
         API,
         KIND,
         POLICY,
         {"spec": spec},
-        annotations=_waits(context),
         needs=(release_id(NAME),),
         spec_path=context.spec_path(NAME),
     )
-
-
-def _waits(context: ComponentContext) -> dict[str, str]:
-    """What the providers wait for: pools of addresses have no kind before the operator has brought nv-ipam."""
-    if context.target == "local" or not uses_nv_ipam(context):
-        return {}
-    return {"pulumi.com/waitFor": "jsonpath={.status.state}=ready", "pulumi.com/timeoutSeconds": "1800"}
+    return made if context.target == "local" or not uses_nv_ipam(context) else replace(made, definitions=NV_IPAM)
 
 
 def image_repository(context: ComponentContext) -> str:
@@ -157,6 +176,8 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
         parts["secondaryNetwork"] = secondary
     if uses_nv_ipam(context):
         parts["nvIpam"] = {**_image("nvidia-k8s-ipam", "nv-ipam-node", SMALL), "enableWebhook": False}
+        # Without requests of its own the controller gets none once another container has some.
+        parts["nvIpam"]["containerResources"].append({"name": "nv-ipam-controller", "requests": dict(IPAM_CONTROLLER)})
     return parts
 
 
@@ -186,7 +207,7 @@ def uses_nv_ipam(context: ComponentContext) -> bool:
 
 
 def _operator_pods(context: ComponentContext) -> list[PlanPod]:
-    """The operator and NFD."""
+    """The operator, NFD, and the jobs that Helm runs first."""
     found, path, values = pin(NAME), context.spec_path(NAME), _values(context)
     source, owner = f"values.yaml of {found.source}", release_id(NAME)
     controllers = [
@@ -200,17 +221,19 @@ def _operator_pods(context: ComponentContext) -> list[PlanPod]:
             spec_path=path,
             tolerations=values["operator"]["tolerations"],
             priority_class="",
+            kind="Job" if name in _HOOKS else "Deployment",
         )
         for name, requests in (
             (NAME, CONTROLLER),
-            ("node-feature-discovery-master", {"cpu": "100m", "memory": "128Mi"}),
-            ("node-feature-discovery-gc", {"cpu": "10m", "memory": "128Mi"}),
+            (f"{_NFD}-master", {"cpu": "100m", "memory": "128Mi"}),
+            (f"{_NFD}-gc", {"cpu": "10m", "memory": "128Mi"}),
+            *((hook, {}) for hook in _HOOKS),
         )
     ]
     workers = daemon_set_pods(
         context,
         owner,
-        "node-feature-discovery-worker",
+        f"{_NFD}-worker",
         context.pools,
         NODE_LABELS,
         namespace=found.namespace,
@@ -227,12 +250,12 @@ def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]
     secondary = parts.get("secondaryNetwork", {})
     requests = {
         "rdma-shared-dp-ds": PLUGIN if "rdmaSharedDevicePlugin" in parts else None,
-        "sriov-device-plugin": PLUGIN if "sriovDevicePlugin" in parts else None,
+        "network-operator-sriov-device-plugin": PLUGIN if "sriovDevicePlugin" in parts else None,
         "kube-multus-ds": MULTUS if "multus" in secondary else None,
         "cni-plugins-ds": SMALL if "cniPlugins" in secondary else None,
         "kube-ipoib-cni-ds": SMALL if "ipoib" in secondary else None,
         "nv-ipam-node": SMALL if "nvIpam" in parts else None,
-        "mofed": {} if "ofedDriver" in parts else None,
+        _DRIVER: {} if "ofedDriver" in parts else None,
     }
     return [
         pod
@@ -247,5 +270,28 @@ def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]
             namespace=found.namespace,
             source=f"manifests/ of {found.source}, with the requests of the NicClusterPolicy",
             tolerations=daemon_set_tolerations(context, pools),
+            priority_class="system-node-critical" if name in _NODE_CRITICAL else "",
+        )
+    ]
+
+
+def _ipam_controller(context: ComponentContext, policy: PlanObject) -> list[PlanPod]:
+    """nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
+    if not uses_nv_ipam(context):
+        return []
+    own: list[Toleration] = [
+        {"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in (names.ACCELERATOR_TAINT, *_ROLES)
+    ]
+    return [
+        deployment_pod(
+            context,
+            release_id(NAME),
+            "nv-ipam-controller",
+            IPAM_CONTROLLER,
+            namespace=pin(NAME).namespace,
+            source=f"manifests/state-nv-ipam-cni of {pin(NAME).source}",
+            spec_path=context.spec_path(NAME),
+            tolerations=[*own, *policy.manifest["spec"].get("deploymentTolerations", ())],
+            replicas=2,
         )
     ]

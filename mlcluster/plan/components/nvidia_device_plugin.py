@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.gpu_daemons import on_pools
+from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.ownership import served
 from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
-from mlcluster.plan.tolerations import CRITICAL
 
 NAME = "nvidia-device-plugin"
 NAMESPACE = "kube-system"
@@ -60,9 +59,10 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
     strategy = "mixed" if cut else "none"
     values: Manifest = {
         "affinity": on_pools(pools),
-        "tolerations": [CRITICAL, *daemon_set_tolerations(context, pools)],
+        "tolerations": daemon_set_tolerations(context, pools),
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,
+        **runtime_class(context, pools),
         **({"config": {"map": {"default": plugin_configuration(key, strategy)}}} if key != WHOLE else {}),
     }
     return chart_release(context, NAME, values, name=_name(key))
@@ -83,7 +83,7 @@ def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPo
             REQUESTS,
             namespace=NAMESPACE,
             source=source,
-            tolerations=[CRITICAL, *daemon_set_tolerations(context, pools)],
+            tolerations=daemon_set_tolerations(context, pools),
         )
     ]
 

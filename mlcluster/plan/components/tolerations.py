@@ -42,7 +42,7 @@ def system_pool(context: ComponentContext) -> Pool:
         return eks_system_pool(context.eks())
     return min(
         context.pools,
-        key=lambda pool: (pool.accelerator is not None, sum(_hard(pool)), pool.min_size == 0),
+        key=lambda pool: (not pool.system_only, pool.accelerator is not None, sum(_hard(pool)), pool.min_size == 0),
     )
 
 

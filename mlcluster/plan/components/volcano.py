@@ -17,6 +17,7 @@ from mlcluster.plan.model import Manifest, PlanObject, PlanPod, TeamPlan
 from mlcluster.plan.objects import make
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import add, canonical, ordered, subtract
+from mlcluster.plan.tiers import resolve_tiers
 
 NAME = "volcano"
 API = "scheduling.volcano.sh/v1beta1"
@@ -32,13 +33,17 @@ ADMISSION = "volcano-admission"
 _DEPLOYMENTS = {"volcano-scheduler": 1, "volcano-controllers": 1, ADMISSION: REPLICAS}
 """Deployment -> its replicas; only the admission answers webhooks, and it has no state of its own."""
 
+_HOOK = "volcano-admission-init"
+"""A job that makes the webhook's certificate; it asks for what the webhook does, and Helm waits for it."""
+
 _ADMISSION_LABELS = {"app": ADMISSION}
 _SCHEDULER = """\
-actions: "enqueue, allocate, reclaim, backfill"
+actions: "enqueue, allocate, preempt, reclaim, backfill"
 tiers:
 - plugins:
   - name: priority
   - name: gang
+    enablePreemptable: false
   - name: conformance
 - plugins:
   - name: predicates
@@ -46,7 +51,10 @@ tiers:
   - name: nodeorder
   - name: binpack
 """
-"""The plugin `capacity` reads deserved, guarantee and capability of a queue, by resource."""
+"""The plugin `capacity` reads deserved, guarantee and capability of a queue, by resource.
+
+The plugin `gang` would spare each gang that has no more pods than it needs, so that no tier could displace another.
+"""
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -68,7 +76,9 @@ def contribute(context: ComponentContext) -> Contribution:
             *disruption_budget(context, NAME, ADMISSION, _ADMISSION_LABELS, namespace=pin(NAME).namespace),
         ),
         pods=() if realisation(context, NAME) == "present" else tuple(_pods(context)),
-        findings=tuple(finding for team in teams for finding in _borrower(team)),
+        findings=tuple(
+            finding for team in teams for finding in (*_borrower(team), *_without_preemption(context, team))
+        ),
     )
 
 
@@ -140,6 +150,22 @@ def _borrower(team: TeamPlan) -> list[Finding]:
     return [found("KUE003", (*place(team.spec_path), "borrow"), message, hint)]
 
 
+def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Finding]:
+    """Return what Volcano does not do for pods of tiers whose PriorityClass has the preemption policy Never.
+
+    Source: actions/preempt/preempt.go (`taskEligibleToPreempt`) and actions/reclaim/reclaim.go of v1.15.1.
+    """
+    never = [tier.name for tier in resolve_tiers(context.spec) if tier.name in team.tiers and not tier.preempts_pods]
+    if not never:
+        return []
+    message = (
+        f"Volcano displaces nothing for pods of team {team.name} with the {'tiers' if len(never) > 1 else 'tier'} "
+        f"{', '.join(never)}: they neither preempt lower tiers nor take the guarantee of the team back"
+    )
+    hint = "set preemptsPods: true for the tiers of this team, which no team of Kueue then should have"
+    return [found("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
+
+
 def _pods(context: ComponentContext) -> list[PlanPod]:
     return [
         deployment_pod(
@@ -150,7 +176,8 @@ def _pods(context: ComponentContext) -> list[PlanPod]:
             namespace=pin(NAME).namespace,
             source=pin(NAME).source,
             spec_path=context.spec_path(NAME),
+            kind="Job" if name == _HOOK else "Deployment",
             replicas=replicas,
         )
-        for name, replicas in _DEPLOYMENTS.items()
+        for name, replicas in (*_DEPLOYMENTS.items(), (_HOOK, 1))
     ]

@@ -1,12 +1,16 @@
 """Whereabouts: addresses for secondary networks, one range for the whole cluster.
 
-Facts: k8snetworkplumbingwg/whereabouts v0.9, doc/crds/ and doc/extended-configuration.md. Its daemon set also takes
-back addresses of pods that are gone.
+Facts: k8snetworkplumbingwg/whereabouts v0.9.4, doc/crds/ (daemonset-install.yaml, reconciler-deployment.yaml). The
+daemon set frees the addresses of pods that are deleted on its node; those of a node that died, or of pods that were
+deleted by force, stay allocated until the reconciler compares all allocations with the pods of the cluster.
 """
 
+from mlcluster.catalog.components import pin
+from mlcluster.plan.components.charts import deployment_pod
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import (
+    APP,
     CNI_BINARIES,
     CNI_CONFIG,
     PRIVILEGED,
@@ -20,13 +24,16 @@ from mlcluster.plan.components.daemons import (
     node_name,
     service_account,
 )
-from mlcluster.plan.model import Manifest, PlanObject, Pool
+from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import make
 from mlcluster.spec.secondary import networks, pools_of
 
 NAME = "whereabouts"
 CONFIG_MAP = "whereabouts-config"
+RECONCILER = "whereabouts-reconciler"
 REQUESTS = {"cpu": "100m", "memory": "100Mi"}
+RECONCILER_REQUESTS = {"cpu": "100m", "memory": "50Mi"}
 RECONCILE = "*/15 * * * *"
 """Cron: how often addresses of pods that were killed are taken back; upstream waits a day."""
 
@@ -41,8 +48,12 @@ _RULES = [
         "resources": ["network-attachment-definitions"],
         "verbs": ["get", "list", "watch"],
     },
-    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update", "get"]},
 ]
+_NAMESPACE: Manifest = {
+    "name": "WHEREABOUTS_NAMESPACE",
+    "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+}
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -54,8 +65,12 @@ def contribute(context: ComponentContext) -> Contribution:
     rights = service_account(context, NAME, NAME, _RULES)
     config = config_map(context, NAME, CONFIG_MAP, {"cron-expression": RECONCILE})
     needs = (*(kind.id for kind in kinds), bound(NAME))
-    made = daemon_set(context, NAME, NAME, _pools(context), _pod(context), needs=needs, reads=[config])
-    return Contribution(objects=(*kinds, *rights, config, made.object), pods=made.pods)
+    made = daemon_set(context, NAME, NAME, _pools(context), _pod(context), needs=needs)
+    reconciler = _reconciler(context, (*needs, config.id))
+    return Contribution(
+        objects=(*kinds, *rights, config, made.object, reconciler),
+        pods=(*made.pods, _reconciler_pod(context, reconciler)),
+    )
 
 
 def _pools(context: ComponentContext) -> list[Pool]:
@@ -106,23 +121,72 @@ def _definition(context: ComponentContext, kind: str, spec: Manifest, *, require
 
 
 def _pod(context: ComponentContext) -> Manifest:
-    namespace: Manifest = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     script = "SLEEP=false source /install-cni.sh\n/token-watcher.sh &\n/ip-control-loop -log-level verbose\n"
     container: Manifest = {
         "name": NAME,
         "image": image(context, NAME),
         "command": ["/bin/sh"],
         "args": ["-c", script],
-        "env": [node_name("NODENAME"), {"name": "WHEREABOUTS_NAMESPACE", "valueFrom": namespace}],
+        "env": [node_name("NODENAME"), _NAMESPACE],
         "securityContext": PRIVILEGED,
         "resources": {"requests": REQUESTS, "limits": {"memory": "200Mi"}},
         "volumeMounts": [
             mount("cnibin", "/host/opt/cni/bin"),
             mount("cni-net-dir", "/host/etc/cni/net.d"),
-            mount("cron-schedule", "/cron-schedule"),
         ],
     }
-    schedule = from_config("cron-schedule", CONFIG_MAP, "cron-expression")
-    schedule["configMap"]["items"] = [{"key": "cron-expression", "path": "config"}]
-    volumes = [from_host("cnibin", CNI_BINARIES), from_host("cni-net-dir", CNI_CONFIG), schedule]
+    volumes = [from_host("cnibin", CNI_BINARIES), from_host("cni-net-dir", CNI_CONFIG)]
     return {"hostNetwork": True, "serviceAccountName": NAME, "containers": [container], "volumes": volumes}
+
+
+def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject:
+    """Return the Deployment that frees leaked addresses; it has no leader election, so it has one replica."""
+    schedule = from_config("cron-schedule", CONFIG_MAP)
+    schedule["configMap"]["items"] = [{"key": "cron-expression", "path": "config"}]
+    container: Manifest = {
+        "name": RECONCILER,
+        "image": image(context, NAME),
+        "command": ["/ip-reconciler"],
+        "args": ["-log-level", "verbose"],
+        "env": [_NAMESPACE],
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "resources": {"requests": RECONCILER_REQUESTS, "limits": {"memory": "200Mi"}},
+        "volumeMounts": [mount("cron-schedule", "/cron-schedule")],
+    }
+    pod: Manifest = {
+        "serviceAccountName": NAME,
+        "priorityClassName": "system-cluster-critical",
+        "tolerations": controller_tolerations(context),
+        "containers": [container],
+        "volumes": [schedule],
+    }
+    labels = {APP: RECONCILER}
+    body = {
+        "spec": {
+            "replicas": 1,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        }
+    }
+    namespace, path = pin(NAME).namespace, context.spec_path(NAME)
+    return make(
+        context.cluster, "apps/v1", "Deployment", RECONCILER, body, namespace=namespace, needs=needs, spec_path=path
+    )
+
+
+def _reconciler_pod(context: ComponentContext, reconciler: PlanObject) -> PlanPod:
+    return deployment_pod(
+        context,
+        reconciler.id,
+        RECONCILER,
+        RECONCILER_REQUESTS,
+        namespace=pin(NAME).namespace,
+        source="the Deployment of this plan",
+        spec_path=context.spec_path(NAME),
+        evidence="rendered",
+    )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Manifest, PlanObject
-from mlcluster.plan.objects import RBAC_API, make
+from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, READ, cluster_role_ref, make
 from mlcluster.spec.teams import Team
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
@@ -58,13 +58,10 @@ def access_objects(context: EksContext) -> list[PlanObject]:
     """What viewers may read besides the policy: nodes, queues, volumes; nothing where there are none."""
     if not context.target.access.viewers:
         return []
-    rules = [
-        {"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]}
-        for group, resources in _ALSO_VIEWED.items()
-    ]
+    rules = [{"apiGroups": [group], "resources": resources, "verbs": READ} for group, resources in _ALSO_VIEWED.items()]
     binding = {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": VIEWERS},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": VIEWERS}],
+        "roleRef": cluster_role_ref(VIEWERS),
+        "subjects": [{"apiGroup": RBAC_GROUP, "kind": "Group", "name": VIEWERS}],
     }
     return [
         make(context.name, RBAC_API, "ClusterRole", VIEWERS, {"rules": rules}, spec_path=_SPEC_PATH),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.storage.addons import storage_addons
 from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool
@@ -16,7 +17,7 @@ Toleration = Mapping[str, str]
 NAMESPACE = "kube-system"
 EVERY_TAINT: tuple[Toleration, ...] = ({"operator": "Exists"},)
 CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
-COREDNS_REPLICAS = 2
+_REPLICAS = 2
 
 _NODE_PODS = "kubectl describe node of EKS 1.31 to 1.33 with these add-ons, as published"
 _CHART = "values.yaml of the driver's chart"
@@ -34,13 +35,22 @@ _OWN_TOLERATIONS: dict[str, tuple[Toleration, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Pods of one workload of an add-on; cpu in milli-CPU, memory in MiB."""
+    """Pods of one workload of an add-on; cpu in milli-CPU, memory in MiB.
+
+    Controllers have two replicas, as CoreDNS and the charts of the drivers have by default (values.yaml, replicaCount);
+    none insists on different nodes.
+    """
 
     addon: str
     kind: Literal["Deployment", "DaemonSet"]
     cpu: int
     memory: int
     source: str
+
+    @property
+    def replicas(self) -> int:
+        """Pods of a Deployment."""
+        return 1 if self.kind == "DaemonSet" else _REPLICAS
 
 
 _SHAPES = (
@@ -70,9 +80,10 @@ def configuration(context: EksContext, addon: str) -> Manifest | None:
             env = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
             return {"enableNetworkPolicy": "true", "env": env}
         case "coredns":
-            return {"replicaCount": COREDNS_REPLICAS, **({"tolerations": tolerations} if tolerations else {})}
+            return {"replicaCount": _REPLICAS, **_placement(context, tolerations)}
         case _ if addon in _OWN_TOLERATIONS:
-            return {"controller": {"tolerations": tolerations}} if tolerations else {}
+            placement = _placement(context, tolerations)
+            return {"controller": placement} if placement else {}
         case _:
             return None
 
@@ -91,7 +102,12 @@ def system_pool(context: EksContext) -> Pool:
     managed = {pool.name for pool in context.managed}
     return min(
         context.pools,
-        key=lambda pool: (pool.name not in managed, pool.accelerator is not None, pool.min_size == 0),
+        key=lambda pool: (
+            pool.name not in managed,
+            not pool.system_only,
+            pool.accelerator is not None,
+            pool.min_size == 0,
+        ),
     )
 
 
@@ -115,6 +131,13 @@ def _extra_tolerations(context: EksContext, addon: str) -> list[Toleration]:
     return [*_OWN_TOLERATIONS.get(addon, ()), *extra] if extra else []
 
 
+def _placement(context: EksContext, tolerations: list[Toleration]) -> Manifest:
+    """Return where an add-on's Deployment runs: what it tolerates, and the pools that are kept for components."""
+    selector = {names.SYSTEM_ONLY: "true"} if any(pool.system_only for pool in context.pools) else {}
+    placement: Manifest = {"tolerations": tolerations} if tolerations else {}
+    return {**placement, **({"nodeSelector": selector} if selector else {})}
+
+
 def _pod(context: EksContext, shape: _Shape) -> PlanPod:
     on_every_node = shape.kind == "DaemonSet"
     own = _OWN_TOLERATIONS.get(shape.addon, ())
@@ -131,4 +154,5 @@ def _pod(context: EksContext, shape: _Shape) -> PlanPod:
         evidence="declared",
         source=shape.source,
         spec_path="target.kubernetesVersion",
+        replicas=shape.replicas,
     )

@@ -72,6 +72,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             evidence="rendered",
             source="the plan's own object",
             spec_path=f"{pool.spec_path}.warm",
+            yields=True,
         )
         for pool in _pools(context)
     )

@@ -60,7 +60,7 @@ def karpenter_objects(context: EksContext) -> list[PlanObject]:
 
 
 def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """The controller's pods."""
+    """The controller's pods: on different nodes, and on none that Karpenter made (required affinity of the chart)."""
     if not _installed(context):
         return ()
     return (
@@ -75,6 +75,10 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
             evidence="declared",
             source=f"values of the release, over values.yaml of {KARPENTER.source}",
             spec_path=SPEC_PATH,
+            name=KARPENTER.name,
+            replicas=_replicas(context),
+            apart=True,
+            not_on=tuple(pool.name for pool in context.provisioned),
         ),
     )
 

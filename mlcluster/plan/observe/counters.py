@@ -44,6 +44,9 @@ COUNTERS = (
     Counter("DCGM_FI_DEV_FB_RESERVED", "gauge", "Memory reserved in MiB."),
     Counter("DCGM_FI_DEV_XID_ERRORS", "gauge", "The last XID error."),
     Counter("DCGM_EXP_XID_ERRORS_COUNT", "gauge", "XID errors within the exporter's window."),
+    Counter(
+        "DCGM_EXP_GPU_HEALTH_STATUS", "gauge", "DCGM's health checks by subsystem: 0 passed or 10 warns or 20 failed."
+    ),
     Counter("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter", "Single-bit ECC errors since the driver was loaded."),
     Counter("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", "Double-bit ECC errors since the driver was loaded."),
     Counter("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", "Rows remapped for errors beyond correction."),

@@ -2,18 +2,53 @@
 
 from mlcluster.plan.observe import thresholds as at
 from mlcluster.plan.observe.promql import one_of, text
-from mlcluster.plan.observe.records import COUNTED
+from mlcluster.plan.observe.records import COUNTED, NVLINK_RECOVERIES
 from mlcluster.plan.observe.rule import Alert, Group
 
 _GPU = "node, gpu, UUID"
 _DEVICE = "GPU {{ $labels.gpu }} of {{ $labels.node }}"
 
 
-def gpu_health() -> Group:
-    """GPUs that break or are about to."""
+def gpu_health(*, detector: bool) -> Group:
+    """GPUs that break or are about to.
+
+    Args:
+        detector: node problem detector sets the condition GpuUnhealthy of nodes.
+    """
     return Group(
         "mlcluster-gpu-health",
-        (_xid(), _lost(), *_ecc(), *_rows(), *_heat(), _nvlink()),
+        (
+            _xid(),
+            _lost(),
+            *([_unhealthy()] if detector else []),
+            _health_check(),
+            *_ecc(),
+            *_rows(),
+            *_heat(),
+            _nvlink(),
+        ),
+    )
+
+
+def _unhealthy() -> Alert:
+    return Alert(
+        "GpuUnhealthy",
+        'max by (node) (kube_node_status_condition{condition="GpuUnhealthy",status="true"}) == 1',
+        "critical",
+        "A GPU of {{ $labels.node }} asked for a reset or a repair",
+        "The node has the condition GpuUnhealthy, which stays until the node starts again. With nodeReadiness it takes"
+        " no new pods.",
+    )
+
+
+def _health_check() -> Alert:
+    labels = f"{_GPU}, health_watch, health_error_code"
+    return Alert(
+        "GpuHealthCheckFailed",
+        f"max by ({labels}) (DCGM_EXP_GPU_HEALTH_STATUS) >= {at.HEALTH_FAILED}",
+        "critical",
+        f"{_DEVICE} fails the health check {{{{ $labels.health_watch }}}}: {{{{ $labels.health_error_code }}}}",
+        "DCGM says that the GPU cannot be trusted. Drain the node and run DCGM's diagnostics on it.",
     )
 
 
@@ -110,10 +145,9 @@ def _heat() -> tuple[Alert, ...]:
 
 
 def _nvlink() -> Alert:
-    recovered = "max by (node, gpu, gpu_uuid) (increase(DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"
     return Alert(
         "GpuNvlinkRecovers",
-        f"{recovered}[{at.NVLINK_WINDOW}])) > 0",
+        f"max by (node, gpu, UUID, gpu_uuid) (increase({NVLINK_RECOVERIES}[{at.NVLINK_WINDOW}])) > 0",
         "warning",
         f"NVLink of {_DEVICE} had to recover",
         "Collectives stall meanwhile. Again and again means a broken link: take the node out of service.",

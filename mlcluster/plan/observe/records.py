@@ -26,6 +26,7 @@ RESERVED = "mlcluster:gpu_reserved:gpus"
 WAIT_P50 = "mlcluster:kueue_wait_seconds:p50"
 WAIT_P95 = "mlcluster:kueue_wait_seconds:p95"
 
+NVLINK_RECOVERIES = "mlcluster:gpu_nvlink_recoveries:total"
 COUNTED = {
     "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL": "mlcluster:gpu_ecc_double_bit:total",
     "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL": "mlcluster:gpu_ecc_single_bit:total",
@@ -47,12 +48,18 @@ def gpu_records() -> Group:
             Record(BUSY, _per_pod(busy)),
             Record(MEMORY_BUSY, _per_pod(memory)),
             *(Record(name, f"max by (node, gpu, UUID) ({field})") for field, name in COUNTED.items()),
+            Record(NVLINK_RECOVERIES, _nvlink_recoveries()),
             Record(ALLOCATED, _allocated()),
             Record(USED, _used()),
             Record(IDLE_COUNT, with_team(_idle())),
             Record(PRESENT, f"count by (pool) ({NODE_POOL}) * on (pool) group_left () {NODE_GPUS}"),
         ),
     )
+
+
+def _nvlink_recoveries() -> str:
+    """As `COUNTED`; the exporter names the GPU of a link `gpu_uuid`, and versions differ in what has a link."""
+    return "max by (node, gpu, UUID, gpu_uuid, nvlink) (DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL)"
 
 
 def queue_records() -> Group:

@@ -31,7 +31,7 @@ def groups(of: Watched) -> tuple[Group, ...]:
         gpu_records(),
         chargeback(),
         use_alerts.gpu_use(),
-        health_alerts.gpu_health(),
+        health_alerts.gpu_health(detector=of.has("node-problem-detector")),
         supply_alerts.gpu_supply(operator=of.has("gpu-operator")),
     )
     return (

@@ -39,6 +39,9 @@ SINGLE_BIT_STORM = 100
 ECC_WINDOW = "1h"
 REMAP_WINDOW = "24h"
 
+HEALTH_FAILED = 20
+"""DCGM_HEALTH_RESULT_FAIL (dcgm_structs.h); 10 is a warning, 0 a pass."""
+
 BLANK = "1e12"
 """Below DCGM's words for "not known" (0x7ffffffffffffff0 and the like), which some exporters pass on as numbers."""
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from mlcluster.spec.checks.facts import node_facts, units
+from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import covered
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.gpu_duties import gpus_of
 from mlcluster.spec.known import as_far_as_known, known_values
 from mlcluster.spec.pools import NodePool
 
@@ -25,6 +27,9 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _placement_group(here, spec, pool)
         yield from _accelerator_taint(here, spec, pool)
         yield from _applied(here, spec, pool)
+        yield from _system_only(here, pool)
+    yield from _left_for_teams(spec)
+    yield from _system_selectors(spec)
     yield from _overlaps(spec)
 
 
@@ -106,6 +111,40 @@ def _applied(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind != "existing" and "apply_to_nodes" in pool.model_fields_set:
         message = f"applyToNodes is for target existing; on {spec.target.kind} the nodes are made with them"
         yield Problem((*here, "applyToNodes"), message, "remove it", key=True)
+
+
+@as_far_as_known
+def _system_only(here: Loc, pool: NodePool) -> Iterator[Problem]:
+    if pool.system_only and has_known_node(pool) and gpus_of(pool)[1]:
+        message = f"the nodes of {pool.name} have GPUs, which components cannot use"
+        yield Problem((*here, "systemOnly"), message, "remove it, or use nodes without GPUs", key=True)
+
+
+@as_far_as_known
+def _left_for_teams(spec: ClusterSpec) -> Iterator[Problem]:
+    if spec.teams and all(pool.system_only for pool in spec.node_pools):
+        message = "every pool is systemOnly, so the teams have no nodes"
+        yield Problem(("nodePools", len(spec.node_pools) - 1, "systemOnly"), message, "add a pool for teams", key=True)
+
+
+@as_far_as_known
+def _system_selectors(spec: ClusterSpec) -> Iterator[Problem]:
+    """Controllers select one set of labels: on `existing` it has to find all system pools, and no other."""
+    kept = [(index, pool) for index, pool in enumerate(spec.node_pools) if pool.system_only]
+    if spec.target.kind != "existing" or not kept or any(pool.selector is None for pool in spec.node_pools):
+        return
+    items = [frozenset((pool.selector or {}).items()) for _, pool in kept]
+    shared = items[0].intersection(*items)
+    found = [pool.name for pool in spec.node_pools if not pool.system_only and shared <= (pool.selector or {}).items()]
+    if not shared:
+        message = "the selectors of the systemOnly pools have no label in common that controllers could select"
+        yield Problem(
+            ("nodePools", kept[-1][0], "selector"), message, "select all of them with one more label", key=True
+        )
+    elif found:
+        message = f"the labels that all systemOnly pools have select {found[0]} too"
+        hint = "select the systemOnly pools with a label that no other pool has"
+        yield Problem(("nodePools", kept[-1][0], "selector"), message, hint, key=True)
 
 
 @as_far_as_known

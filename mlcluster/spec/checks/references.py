@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mlcluster.findings import REGISTRY
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.known import as_far_as_known, known_values
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.teams import Team
 
@@ -36,10 +36,15 @@ def _findings(spec: ClusterSpec) -> Iterator[Problem]:
 @as_far_as_known
 def _pools(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     shares, pools = getattr(team, str(here[-1])), [pool.name for pool in spec.node_pools]
+    marked = known_values(spec.node_pools, lambda pool: pool.system_only)
+    system = {pools[index] for index, only in marked if only}
     for name in shares if isinstance(shares, dict) else ():
         if name not in pools:
             hint = did_you_mean(name, pools, otherwise=f"pools: {listed(pools)}")
             yield Problem((*here, name), f"there is no pool {name}", hint, key=True)
+        elif name in system:
+            message = f"pool {name} is systemOnly: teams have nothing of it"
+            yield Problem((*here, name), message, f"name another pool, or remove systemOnly from {name}", key=True)
 
 
 @as_far_as_known

@@ -7,7 +7,7 @@ import pytest
 from mlcluster.kube.errors import ApiError
 from mlcluster.lab.stages import USES_GRACE_PERIOD
 from mlcluster.plan import names
-from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused
+from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused, refused_change
 from tests.lab.workloads import Tenant, controller, job, pod, pod_spec, stays, wait_for
 
 pytestmark = pytest.mark.lab
@@ -55,7 +55,7 @@ def test_every_template_is_bounded(products: Tenant) -> None:
 def test_a_template_does_not_become_slow(products: Tenant) -> None:
     products.submit(controller("Deployment", "api", "products", pod_spec(cpu="1"), replicas=1))
     change = {"spec": {"template": {"spec": SLOW}}}
-    assert WORDS in refusal(lambda: as_member(products, "PATCH", "apps/v1", "deployments/api", change))
+    assert WORDS in refused_change(products, "apps/v1", "deployments/api", change)
 
 
 def test_deletions_and_evictions_are_bounded(products: Tenant) -> None:
@@ -78,7 +78,10 @@ def test_an_administrator_may_wait_longer(products: Tenant) -> None:
     """Draining a node with patience is the platform's decision."""
     products.submit(pod("kept", "products", pod_spec(gpus=1)))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
-    products.kube.request("DELETE", "/api/v1/namespaces/products/pods/kept", {"gracePeriodSeconds": DAY})
+    path = "/api/v1/namespaces/products/pods/kept"
+    deleted = products.kube.request("DELETE", path, {"gracePeriodSeconds": DAY})
+    assert deleted["metadata"]["deletionGracePeriodSeconds"] == DAY
+    wait_for("its end", lambda: products.pod("kept") is None)
 
 
 def _bound(team: Tenant, seconds: int) -> None:

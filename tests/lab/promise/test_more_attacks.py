@@ -7,7 +7,7 @@ import pytest
 
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
-from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused
+from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused, refused_change
 from tests.lab.workloads import GPU, KUEUE, Tenant, container, controller, job, pod, pod_spec, stays, wait_for
 
 pytestmark = pytest.mark.lab
@@ -101,7 +101,7 @@ def test_kueue_s_finalizer_is_refused_on_the_pod_of_a_job(products: Tenant) -> N
     wait_for("it runs", lambda: products.running("kept") == 1)
     name = products.pods_of("kept")[0]["metadata"]["name"]
     change = {"metadata": {"finalizers": ["batch.kubernetes.io/job-tracking", "kueue.x-k8s.io/managed"]}}
-    assert KEEPS in refusal(lambda: as_member(products, "PATCH", "v1", f"pods/{name}", change))
+    assert KEEPS in refused_change(products, "v1", f"pods/{name}", change)
 
 
 def _budget(**spec: Any) -> dict[str, Any]:
@@ -129,14 +129,14 @@ def test_an_init_container_becomes_no_sidecar(running_set: Tenant) -> None:
     """Kueue compares the requests of a changed template: 8 GPUs on nodes, 4 counted."""
     first = {**container(gpus=4), "name": "first", "restartPolicy": "Always"}
     change = {"spec": {"template": {"spec": {"initContainers": [first]}}}}
-    words = refusal(lambda: as_member(running_set, "PATCH", "apps/v1", "statefulsets/tried", change))
+    words = refused_change(running_set, "apps/v1", "statefulsets/tried", change)
     assert "a StatefulSet is counted as it was made" in words
 
 
 def test_the_ordinals_of_a_stateful_set_stay(running_set: Tenant) -> None:
     """With others it starts new pods while the old ones end: 24 GPUs on nodes, 8 counted."""
     change = {"spec": {"ordinals": {"start": 10}}}
-    words = refusal(lambda: as_member(running_set, "PATCH", "apps/v1", "statefulsets/tried", change))
+    words = refused_change(running_set, "apps/v1", "statefulsets/tried", change)
     assert "a StatefulSet is counted as it was made" in words
 
 
@@ -145,7 +145,7 @@ def test_a_member_does_not_suspend_a_running_job(products: Tenant) -> None:
     products.submit(job("paused", "products", pod_spec(gpus=1)))
     wait_for("it runs", lambda: products.running("paused") == 1)
     change = {"spec": {"suspend": True}}
-    words = refusal(lambda: as_member(products, "PATCH", "batch/v1", "jobs/paused", change))
+    words = refused_change(products, "batch/v1", "jobs/paused", change)
     assert "to stop it, delete it and submit it anew" in words
 
 
@@ -240,7 +240,7 @@ def test_sidecars_are_counted(products: Tenant) -> None:
     ],
 )
 def test_no_right_to_what_controllers_write(products: Tenant, place: str, body: dict[str, Any]) -> None:
-    assert "forbidden" in refusal(lambda: as_member(products, "PATCH", "v1", place, body))
+    assert "forbidden" in refused_change(products, "v1", place, body)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_no_spelling_of_a_toleration_opens_gpu_nodes(products: Tenant, toleratio
     assert "GPU nodes are for GPU pods" in refused(products, pod("tried", "products", spec))
     made = products.submit(pod("plain", "products", pod_spec(cpu="100m")))
     change = {"spec": {"tolerations": [*made["spec"]["tolerations"], toleration]}}
-    assert "GPU nodes are for GPU pods" in refusal(lambda: as_member(products, "PATCH", "v1", "pods/plain", change))
+    assert "GPU nodes are for GPU pods" in refused_change(products, "v1", "pods/plain", change)
 
 
 def test_a_collection_is_not_deleted_without_its_pods(products: Tenant) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlcluster.kube.errors import ApiError
 from mlcluster.lab.toolchain import find_tool
+from tests.lab.attacks import refusal, request_as
 from tests.lab.promise.conftest import Cluster
 from tests.lab.workloads import GPU, KUEUE, Tenant, job, pod_spec, wait_for
 
@@ -23,14 +23,11 @@ MEMBERS = [("ann", ["ml-leads"]), ("ben", ["ml-research"])]
 
 def read(cluster: Cluster, path: str, user: str, groups: list[str]) -> dict[str, Any]:
     """GET as a member."""
-    headers = [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
-    return cluster.kube.request("GET", path, headers=headers)
+    return request_as(cluster.kube, (user, groups), "GET", path)
 
 
 def refused(cluster: Cluster, path: str, user: str, groups: list[str]) -> None:
-    with pytest.raises(ApiError) as caught:
-        read(cluster, path, user, groups)
-    assert caught.value.status == 403, caught.value.message
+    assert "forbidden" in refusal(lambda: read(cluster, path, user, groups))
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
+from tests.lab.attacks import User, refusal, request_as
 from tests.lab.promise.conftest import Cluster
 from tests.lab.workloads import wait_for
 
@@ -17,26 +17,11 @@ ADMIN = ("ann", ["ml-leads", "system:authenticated"])
 EDITOR = ("ben", ["ml-research", "system:authenticated"])
 RBAC = "rbac.authorization.k8s.io"
 ROLES = f"/apis/{RBAC}/v1/namespaces/research"
-MERGE = "application/merge-patch+json"
 
 
-def ask(
-    cluster: Cluster, who: tuple[str, list[str]], method: str, path: str, body: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """One request as a member."""
-    user, groups = who
-    headers = [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
-    kind = MERGE if method == "PATCH" else "application/json"
-    return cluster.kube.request(method, path, body, content_type=kind, headers=headers)
-
-
-def refused(
-    cluster: Cluster, who: tuple[str, list[str]], method: str, path: str, body: dict[str, Any] | None = None
-) -> str:
-    with pytest.raises(ApiError) as caught:
-        ask(cluster, who, method, path, body)
-    assert caught.value.status in {403, 422}, caught.value.message
-    return caught.value.message
+def refused(cluster: Cluster, who: User, method: str, path: str, body: dict[str, Any] | None = None) -> str:
+    """Return why the API server rejected a request."""
+    return refusal(lambda: request_as(cluster.kube, who, method, path, body))
 
 
 def binding(role: str, *subjects: tuple[str, str]) -> dict[str, Any]:
@@ -119,13 +104,13 @@ BEYOND: dict[str, tuple[str, str, dict[str, Any] | None]] = {
 @pytest.mark.parametrize("who", [ADMIN, EDITOR], ids=["admin", "editor"])
 @pytest.mark.parametrize(("method", "path", "body"), BEYOND.values(), ids=BEYOND)
 def test_rights_end_at_the_namespace(
-    cluster: Cluster, who: tuple[str, list[str]], method: str, path: str, body: dict[str, Any] | None
+    cluster: Cluster, who: User, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     assert "forbidden" in refused(cluster, who, method, path, body)
 
 
 @pytest.mark.parametrize("who", [ADMIN, EDITOR], ids=["admin", "editor"])
-def test_members_impersonate_no_other_user(cluster: Cluster, who: tuple[str, list[str]]) -> None:
+def test_members_impersonate_no_other_user(cluster: Cluster, who: User) -> None:
     """The built-in roles let members act as service accounts of their own namespace, and no others."""
     user, groups = who
     for resource, namespace in (
@@ -195,7 +180,7 @@ def test_an_admin_does_not_let_all_users_in(cluster: Cluster, kind: str, name: s
         cluster, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", ("User", "colleague"), (kind, name))
     )
     assert "this would let all users of the cluster into the team's namespace" in message
-    ask(cluster, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", ("User", "colleague")))
+    request_as(cluster.kube, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", ("User", "colleague")))
     more = {"subjects": binding("edit", (kind, name))["subjects"]}
     message = refused(cluster, ADMIN, "PATCH", f"{ROLES}/rolebindings/let-in", more)
     assert "this would let all users of the cluster into the team's namespace" in message
@@ -204,7 +189,7 @@ def test_an_admin_does_not_let_all_users_in(cluster: Cluster, kind: str, name: s
 def test_an_admin_lets_colleagues_and_its_service_accounts_in(cluster: Cluster) -> None:
     subjects = [("User", "colleague"), ("Group", "guests"), ("ServiceAccount", "pipeline")]
     own = ("Group", "system:serviceaccounts:research")
-    ask(cluster, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", *subjects, own))
+    request_as(cluster.kube, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", *subjects, own))
     may = partial(cluster.kube.can, "create", "batch", "jobs", as_user="colleague")
     wait_for("the API server knows of the binding", lambda: may("research"))
     assert not may("students")
@@ -212,6 +197,6 @@ def test_an_admin_lets_colleagues_and_its_service_accounts_in(cluster: Cluster) 
 
 def test_a_service_account_of_a_team_has_no_rights_of_its_own(cluster: Cluster) -> None:
     account = ("system:serviceaccount:research:default", ["system:serviceaccounts", "system:authenticated"])
-    ask(cluster, EDITOR, "POST", "/api/v1/namespaces/research/serviceaccounts/default/token", TOKEN)
+    request_as(cluster.kube, EDITOR, "POST", "/api/v1/namespaces/research/serviceaccounts/default/token", TOKEN)
     for path in ("/api/v1/namespaces/research/secrets", "/api/v1/namespaces/research/pods", "/api/v1/nodes"):
         assert "forbidden" in refused(cluster, account, "GET", path)

@@ -57,6 +57,7 @@ def test_parse_reads_what_spell_writes(path: tuple[str | int, ...]) -> None:
         "parameters: Forbidden: updates to parameters are forbidden.",
         "pod updates may not change fields other than `spec.containers[*].image`",
         "spec.clusterIPs[0]: Invalid value: []: may not change once set",
+        "spec: Cannot transition NodePool between static (replicas set) and dynamic (replicas unset)",
     ],
 )
 def test_the_words_of_a_field_that_cannot_change(message: str) -> None:

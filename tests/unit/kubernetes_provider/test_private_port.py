@@ -120,7 +120,7 @@ def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_a
     def admits(client: Address, own: Address) -> bool:
         del client, own
         if trouble:
-            message = "this system does not tell"
+            message = "this system does not report"
             raise OSError(message)
         return False
 
@@ -132,7 +132,7 @@ def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_a
     server.settimeout(0)
     with pytest.raises(BlockingIOError):
         server.accept()
-    words = "this system does not tell" if trouble else "another user of this machine"
+    words = "this system does not report" if trouble else "another user of this machine"
     assert [words in entry.message for entry in caplog.records] == [True]
 
 

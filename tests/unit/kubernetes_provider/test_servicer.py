@@ -1,14 +1,15 @@
 """The provider behind a real gRPC channel, in front of an API server in memory."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 from google.protobuf import empty_pb2
+from pulumi.runtime.proto import engine_pb2, plugin_pb2, provider_pb2_grpc, status_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
-from pulumi.runtime.proto import provider_pb2_grpc, status_pb2
 
 from mlcluster.kubernetes_provider.faults import Fault, Faults
 from mlcluster.kubernetes_provider.server import serve
@@ -258,6 +259,62 @@ def test_delete_says_what_holds_an_object(engine: Engine, server: FakeApiServer)
     assert live is not None
     live["metadata"]["finalizers"] = ["kueue.x-k8s.io/resource-in-use"]
     assert "finalizers: kueue.x-k8s.io/resource-in-use" in message(lambda: engine.delete(made, config_map(x="1"), 1))
+
+
+@pytest.fixture
+def warnings(engine: Engine, tmp_path: Path) -> Iterator[list[tuple[str, str]]]:
+    """(URN, message) of each warning that the engine receives."""
+    received: list[tuple[str, str]] = []
+
+    def log(request: Any, _context: Any) -> Any:
+        assert request.severity == engine_pb2.WARNING
+        received.append((request.urn, request.message))
+        return empty_pb2.Empty()
+
+    handler = grpc.unary_unary_rpc_method_handler(
+        log, engine_pb2.LogRequest.FromString, empty_pb2.Empty.SerializeToString
+    )
+    listening = grpc.server(ThreadPoolExecutor(max_workers=1))
+    listening.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("pulumirpc.Engine", {"Log": handler}),))
+    address = f"unix:{tmp_path}/engine"
+    listening.add_insecure_port(address)
+    listening.start()
+    engine.stub.Attach(plugin_pb2.PluginAttach(address=address))
+    yield received
+    listening.stop(None).wait()
+
+
+def test_a_deletion_that_a_finalizer_blocks_is_a_warning_while_it_waits(
+    engine: Engine, server: FakeApiServer, warnings: list[tuple[str, str]]
+) -> None:
+    """The engine's user sees the reason long before the deletion fails, and only once."""
+    made = engine.create(config_map(x="1"))
+    live = server.get("ConfigMap", "a", "default")
+    assert live is not None
+    live["metadata"]["finalizers"] = ["example.test/never"]
+    live["status"] = {
+        "conditions": [
+            {"type": "NamespaceContentRemaining", "status": "True", "message": "pods. has 1 resource instances"},
+            {"type": "NamespaceDeletionContentFailure", "status": "False", "message": "all content deleted"},
+        ]
+    }
+    assert "still being deleted" in message(lambda: engine.delete(made, config_map(x="1")))
+    ((urn, warning),) = warnings
+    assert urn == URN
+    assert warning.startswith("ConfigMap default/a is still being deleted")
+    assert warning.endswith("finalizers: example.test/never. pods. has 1 resource instances")
+
+
+def test_a_deletion_that_only_takes_time_is_no_warning(
+    engine: Engine, server: FakeApiServer, warnings: list[tuple[str, str]]
+) -> None:
+    """The garbage collector deletes the dependents first: pods may use their grace period."""
+    made = engine.create(config_map(x="1"))
+    live = server.get("ConfigMap", "a", "default")
+    assert live is not None
+    live["metadata"]["finalizers"] = ["foregroundDeletion"]
+    assert "still being deleted" in message(lambda: engine.delete(made, config_map(x="1")))
+    assert not warnings
 
 
 def job() -> Object:

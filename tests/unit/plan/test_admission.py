@@ -42,6 +42,7 @@ EXPECTED: dict[str, tuple[str, set[str], set[str]]] = {
     "mlcluster-finalizers": ("leave it out", {"*"}, {"CREATE", "UPDATE"}),
     "mlcluster-copied-finalizers": ("in a template too", {"pods", "statefulsets"}, {"CREATE", "UPDATE"}),
     "mlcluster-pod-affinity": ("leave namespaces and", {"pods", "deployments"}, {"CREATE", "UPDATE"}),
+    "mlcluster-pod-networks": ("its own namespace only", {"pods", "deployments"}, {"CREATE", "UPDATE"}),
     "mlcluster-disruption-budgets": ("must stay drainable", {"poddisruptionbudgets"}, {"CREATE", "UPDATE"}),
     "mlcluster-device-access": ("requests for GPUs decide", {"pods", "deployments"}, {"CREATE", "UPDATE"}),
     "mlcluster-pod-size": ("see docs/submit.md", {"pods", "deployments"}, {"CREATE", "UPDATE"}),

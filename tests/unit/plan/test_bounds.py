@@ -30,6 +30,9 @@ def test_disk_bounds_no_pool_of_the_examples_and_the_plan_says_what_does(path: P
     for pool, written in zip(plan.pools, document["pools"], strict=True):
         assert pool.first_bound != DISK
         assert (written["firstBound"], written["defaultContainers"]) == (pool.first_bound, pool.default_containers)
+        if pool.system_only:
+            assert not re.search(rf"Bounds ([^:]*, )?{pool.name}(, [^:]*)?:", text), "no container of a team runs there"
+            continue
         count = pool.default_containers[pool.first_bound]
         short = SHORT.get(pool.first_bound, pool.first_bound.removeprefix("nvidia.com/"))
         told = (

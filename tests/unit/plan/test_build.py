@@ -67,7 +67,8 @@ def camel(document: Any) -> None:
         opaque = {
             "manifest", "values", "inputs", "labels", "selector", "allocatable", "overhead", "usable", "nominal",
             "borrowing", "lending", "remainder", "nodeSelector", "tolerations", "requests", "shares", "defaultRequests",
-            "defaultContainers", "limits",
+            "defaultContainers", "limits", "reserved", "controllers", "nodeShare", "daemonSets", "guaranteed",
+            "unassigned", "node",
         }  # fmt: skip
         for key, part in document.items():
             assert CAMEL.fullmatch(key), key

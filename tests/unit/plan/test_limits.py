@@ -66,10 +66,10 @@ def test_the_text_of_the_plan_groups_teams_with_the_same_limits() -> None:
     teams = [RESEARCH, {"name": "guests"}, {"name": "web", "limits": {"loadBalancers": 1, "storage": "1Ti"}}]
     lines = [line for line in plan_text(planned(teams=teams), color=False, width=400).splitlines() if "Limits" in line]
     assert [line.split(":")[0].split(None, 1)[1] for line in lines] == ["research, guests", "web"]
-    assert "0 load balancers" in lines[0]
+    assert "load balancers 0" in lines[0]
     assert "pods end within 600 s" in lines[0]
-    assert "1 load balancers" in lines[1]
-    assert "1Ti of storage" in lines[1]
+    assert "load balancers 1" in lines[1]
+    assert "storage 1Ti" in lines[1]
 
 
 def test_kinds_of_jobs_that_components_bring_are_limited() -> None:

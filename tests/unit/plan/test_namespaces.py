@@ -45,7 +45,7 @@ def test_a_namespace_comes_after_every_policy_and_its_binding() -> None:
     plan = planned(teams=[RESEARCH])
     policies = {entry.id for entry in plan.objects if entry.id.startswith("ValidatingAdmissionPolicy")}
     namespace = next(entry for entry in plan.objects if entry.id == "Namespace/research")
-    assert len(policies) == 46
+    assert len(policies) == 48
     assert set(namespace.needs) == policies
 
 

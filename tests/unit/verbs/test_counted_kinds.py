@@ -58,5 +58,17 @@ def test_up_waits_until_it_counts() -> None:
     assert answers.looks == [[kind]]
 
 
-def test_a_cluster_without_kinds_of_jobs_is_not_asked() -> None:
-    wait_until_counted(plan_with(), cast("Kube", None), Silent())
+def test_a_cluster_without_kinds_of_jobs_or_without_teams_is_not_asked() -> None:
+    for plan in (plan_with(), planned(components={"jobSet": {}})):
+        wait_until_counted(plan, cast("Kube", None), Silent())
+
+
+def test_kinds_of_other_components_count_too() -> None:
+    """They are those of the roles of members; Kubernetes' own kinds, which have limits too, are not waited for."""
+    groups = ["ray.io", "serving.kserve.io", "networking.k8s.io", "apps"]
+    plan = plan_with(kubeRay={}, certManager={}, kserve={})
+    (told,) = uncounted_kinds(plan, cast("Kube", Answers(groups, ["count/rayjobs.ray.io"])))
+    assert "rayclusters.ray.io" in told
+    assert "inferenceservices.serving.kserve.io" in told
+    for counted in ("rayjobs", "ingresses", "deployments"):
+        assert counted not in told

@@ -56,6 +56,27 @@ def test_pools_with_names_that_begin_alike_are_told_apart() -> None:
     assert keys(found) == ["pool/train-big"]
 
 
+def test_a_pool_of_karpenter_goes_with_its_node_pool() -> None:
+    """Karpenter drains and ends all nodes of a NodePool that is deleted, also when it comes back at once."""
+    assert keys(changes(replace=["NodePool/train"], same=["ResourceFlavor/train"])) == ["pool/train"]
+    assert keys(changes(delete=["NodePool/train", "ResourceFlavor/train"])) == ["pool/train"]
+    assert keys(changes(update=["NodePool/train"])) == []
+
+
+def test_what_runs_on_the_nodes_of_a_node_pool_is_told() -> None:
+    server = FakeApiServer()
+    for node, pool in (("one", "train"), ("two", "other")):
+        put(server, "v1", "Node", node, labels={"karpenter.sh/nodepool": pool})
+    for name, node, phase in (("a", "one", "Running"), ("b", "two", "Running"), ("c", "one", "Succeeded")):
+        put(server, "v1", "Pod", name, namespace="research", spec={"nodeName": node}, status={"phase": phase})
+    daemon = put(server, "v1", "Pod", "d", namespace="kube-system", spec={"nodeName": "one"})
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "d", "controller": True}]
+    server.put(daemon)
+    with server.kube() as kube:
+        both = changes(delete=["NodePool/train", "ResourceFlavor/train"])
+        assert destructions(kube, [both]) == [Destruction("pool", "train", ("1 pods (a)",))]
+
+
 def test_volumes() -> None:
     found = changes(delete=["PersistentVolume/data", "PersistentVolumeClaim/a/data"])
     assert keys(found) == ["volume/a/data", "volume/data"]

@@ -4,7 +4,7 @@ from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.chargeback import POOL_RATE, USD_RATE
 from mlcluster.plan.observe.dashboards.parts import Panel, Query, dashboard
 from mlcluster.plan.observe.promql import GPU_REQUEST, NODE_POOL, once
-from mlcluster.plan.observe.records import ALLOCATED, BUSY, COUNTED, PRESENT, USED
+from mlcluster.plan.observe.records import ALLOCATED, BUSY, COUNTED, NVLINK_RECOVERIES, PRESENT, USED
 
 
 def cluster_dashboard() -> Manifest:
@@ -71,7 +71,7 @@ def _health() -> tuple[Panel, ...]:
         ("single-bit ECC", f"sum(increase({COUNTED['DCGM_FI_DEV_ECC_SBE_VOL_TOTAL']}[1h]))"),
         ("remapped rows", f"sum(increase({COUNTED['DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS']}[1h]))"),
     )
-    recovered = "max by (node, gpu, gpu_uuid) (increase(DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL[1h]))"
+    recovered = f"max by (node, gpu) (increase({NVLINK_RECOVERIES}[1h]))"
     heat, power = COUNTED["DCGM_FI_DEV_THERMAL_VIOLATION"], COUNTED["DCGM_FI_DEV_POWER_VIOLATION"]
     not_ready = 'count(kube_node_status_condition{condition="Ready",status="true"} == 0)'
     return (

@@ -160,6 +160,42 @@ def test_multus_is_everywhere_and_its_helpers_where_they_are_needed() -> None:
     assert landing(plan) == {"kube-multus-ds": {"fast", "less", "plain"}, "whereabouts": {"fast", "less"}}
 
 
+def test_a_reconciler_takes_leaked_addresses_back() -> None:
+    """Upstream v0.9.4, doc/crds/reconciler-deployment.yaml: one replica, because there is no leader election."""
+    kept = {**PLAIN, "taints": [{"key": "dedicated", "value": "system", "effect": "NoSchedule"}]}
+    plan = plan_of(FAST, kept, rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
+    found = manifests(plan, "Deployment")["kube-system/whereabouts-reconciler"]["spec"]
+    assert (found["replicas"], found["strategy"]) == (1, {"type": "Recreate"})
+    spec = found["template"]["spec"]
+    (container,) = spec["containers"]
+    assert container["command"] == ["/ip-reconciler"]
+    assert {entry["name"] for entry in container["env"]} == {"WHEREABOUTS_NAMESPACE"}
+    (mounted,), (volume,) = container["volumeMounts"], spec["volumes"]
+    assert (mounted["name"], mounted["mountPath"]) == (volume["name"], "/cron-schedule")
+    assert volume["configMap"]["items"] == [{"key": "cron-expression", "path": "config"}]
+    config = manifests(plan, "ConfigMap")["kube-system/whereabouts-config"]["data"]
+    assert config == {"cron-expression": "*/15 * * * *"}
+    (pod,) = [pod for pod in plan.pods if pod.name == "whereabouts-reconciler"]
+    assert [dict(one) for one in pod.tolerations] == spec["tolerations"]
+    assert {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
+    assert pod.requests == {"cpu": 100, "memory": 50, "pods": 1}
+    (rules,) = [role["rules"] for name, role in manifests(plan, "ClusterRole").items() if name == "whereabouts"]
+    verbs = {
+        (group, one): set(rule["verbs"]) for rule in rules for group in rule["apiGroups"] for one in rule["resources"]
+    }
+    assert {"list", "update", "delete"} <= verbs["whereabouts.cni.cncf.io", "ippools"]
+    assert {"list", "delete"} <= verbs["whereabouts.cni.cncf.io", "overlappingrangeipreservations"]
+    assert {"get", "list"} <= verbs["", "pods"]
+    assert spec["serviceAccountName"] == "whereabouts"
+
+
+def test_the_daemon_set_of_addresses_has_no_schedule() -> None:
+    """Its control loop does not read one any more (v0.9.4, cmd/controlloop)."""
+    plan = plan_of(rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
+    spec = manifests(plan, "DaemonSet")["kube-system/whereabouts"]["spec"]["template"]["spec"]
+    assert {volume["name"] for volume in spec["volumes"]} == {"cnibin", "cni-net-dir"}
+
+
 def test_a_network_of_virtual_functions_brings_its_cni_plugin() -> None:
     network = {"name": "vf", "type": "sriov", "resource": "nvidia.com/vf"}
     plan = plan_of(rdmaDevicePlugin={}, multus={"startupTaint": False, "networks": [network]})
@@ -323,7 +359,7 @@ def test_the_operator_is_the_one_owner() -> None:
 def test_the_operator_runs_nothing_that_nobody_asked_for() -> None:
     plan = plan_of(PLAIN, networkOperator={}, teams=[])
     policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]["spec"]
-    assert set(policy) == {"global", "nodeAffinity", "tolerations"}
+    assert set(policy) == {"global", "nodeAffinity", "tolerations", "deploymentTolerations"}
 
 
 def test_addresses_of_nv_ipam_come_in_blocks() -> None:
@@ -359,10 +395,25 @@ def test_pools_of_addresses_wait_for_their_definition() -> None:
     plan = operated()
     objects = {entry.id: entry for entry in plan.objects}
     policy = objects["NicClusterPolicy/nic-cluster-policy"]
-    assert policy.manifest["metadata"]["annotations"]["pulumi.com/waitFor"] == "jsonpath={.status.state}=ready"
+    assert "annotations" not in policy.manifest["metadata"], "it is never ready while no node of a fabric is up"
     assert policy.id in objects["IPPool/nvidia-network-operator/rail0"].needs
-    bare = manifests(plan_of(PLAIN, networkOperator={}, teams=[]), "NicClusterPolicy")["nic-cluster-policy"]
-    assert "annotations" not in bare["metadata"]
+    (waited_for,) = plan.defining_objects
+    assert waited_for.id == policy.id
+    assert waited_for.definitions == ("ippools.nv-ipam.nvidia.com",)
+    bare = plan_of(PLAIN, networkOperator={}, teams=[])
+    assert bare.defining_objects == ()
+
+
+@needs_reference
+def test_the_deployments_of_the_operator_get_onto_the_system_pool() -> None:
+    kept = {**PLAIN, "taints": [{"key": "dedicated", "value": "system", "effect": "NoSchedule"}]}
+    rail: Data = {**RAIL, "ipam": {"type": "nv-ipam", "range": "10.60.0.0/16"}}
+    plan = plan_of(FAST, kept, networkOperator={}, multus={"startupTaint": False, "networks": [rail]})
+    policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]
+    assert errors_of(policy) == []
+    assert {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"} in policy["spec"]["deploymentTolerations"]
+    resources = {entry["name"]: entry["requests"] for entry in policy["spec"]["nvIpam"]["containerResources"]}
+    assert resources["nv-ipam-controller"] == {"cpu": "100m", "memory": "300Mi"}
 
 
 @needs_reference
@@ -388,8 +439,15 @@ def test_the_images_of_the_operands_come_from_the_mirror() -> None:
 
 def test_every_node_that_is_labelled_runs_discovery() -> None:
     plan = operated()
-    workers = [pod for pod in plan.pods if pod.name == "node-feature-discovery-worker"]
+    workers = [pod for pod in plan.pods if pod.name == "network-operator-node-feature-discovery-worker"]
     assert [pool.name for pod in workers for pool in plan.pools if lands_on(pod, pool)] == ["fast", "plain"]
+
+
+def test_the_controller_of_nv_ipam_is_counted_where_a_network_has_its_addresses() -> None:
+    (pod,) = (pod for pod in operated().pods if pod.name == "nv-ipam-controller")
+    assert (pod.kind, pod.replicas, dict(pod.requests)) == ("Deployment", 2, {"cpu": 100, "memory": 300, "pods": 1})
+    bare = plan_of(PLAIN, networkOperator={}, teams=[])
+    assert "nv-ipam-controller" not in {pod.name for pod in bare.pods}
 
 
 def test_one_feature_discovery_beside_the_gpu_operator() -> None:

@@ -87,12 +87,11 @@ def test_it_tolerates_the_taints_of_its_pools_and_no_others() -> None:
     found = plugins(SYSTEM, TAINTED, SLICED)
     keys = {name: [one["key"] for one in release.values["tolerations"]] for name, release in found.items()}
     assert keys["nvidia-device-plugin"] == [
-        "CriticalAddonsOnly",
         "nvidia.com/gpu",
         "dedicated",
         "example.com/checking",
     ]
-    assert keys["nvidia-device-plugin-slices-4"] == ["CriticalAddonsOnly", "nvidia.com/gpu"]
+    assert keys["nvidia-device-plugin-slices-4"] == ["nvidia.com/gpu"]
 
 
 def test_slices_keep_the_name_that_quotas_count() -> None:

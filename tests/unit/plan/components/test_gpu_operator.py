@@ -267,7 +267,7 @@ def pods_on(plan: Plan, pool_name: str) -> set[str]:
 def test_operands_land_where_they_are_needed() -> None:
     plan = plan_of(TRAIN, ROCKET, TOGETHER)
     everywhere = {
-        "node-feature-discovery-worker",
+        "gpu-operator-node-feature-discovery-worker",
         "gpu-feature-discovery",
         "nvidia-dcgm-exporter",
         "nvidia-operator-validator",
@@ -278,14 +278,14 @@ def test_operands_land_where_they_are_needed() -> None:
         "nvidia-device-plugin-daemonset",
         "nvidia-device-plugin-mps-control-daemon",
     }
-    assert pods_on(plan, "system") == {"node-feature-discovery-worker"}
+    assert pods_on(plan, "system") == {"gpu-operator-node-feature-discovery-worker"}
 
 
 def test_what_pods_request_is_said_with_its_source() -> None:
     pods = [pod for pod in plan_of(TRAIN).pods if pod.owner == "Release/gpu-operator"]
     requests = {pod.name: dict(pod.requests) for pod in pods}
     assert requests["gpu-operator"] == {"cpu": 200, "memory": 100, "pods": 1}
-    assert requests["node-feature-discovery-worker"] == {"cpu": 5, "memory": 64, "pods": 1}
+    assert requests["gpu-operator-node-feature-discovery-worker"] == {"cpu": 5, "memory": 64, "pods": 1}
     assert requests["nvidia-dcgm-exporter"] == {"pods": 1}
     assert {pod.evidence for pod in pods} == {"declared"}
     assert all("v26.7.0" in pod.source or "0.19.0" in pod.source for pod in pods)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mlcluster.catalog.leaves import leaves_of
+from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.plan.model import Plan, PlanRelease
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
 
@@ -55,6 +56,8 @@ def test_mpi_operator_is_objects_of_ours_or_a_process() -> None:
     spec = manifests(ours, "Deployment")[deployment]["spec"]["template"]["spec"]
     assert spec["tolerations"] == [dict(entry) for entry in pod.tolerations]
     assert spec["priorityClassName"] == pod.priority_class
+    (container,) = manifests(ours, "Deployment")["mpi-operator/mpi-operator"]["spec"]["template"]["spec"]["containers"]
+    assert set(RATE_FLAGS) <= set(container["args"]), "as fast as on the lab"
     process = planned(SYSTEM, target=LOCAL, components={"mpiOperator": {}})
     assert components(process)["mpi-operator"] == "process"
     assert not manifests(process, "Deployment")

@@ -108,7 +108,7 @@ def chosen(manifest: Manifest, every: tuple[Pool, ...]) -> set[str]:
 
 
 def daemon_sets(plan: Plan) -> dict[str, Manifest]:
-    owners = {pod.owner for pod in plan.pods}
+    owners = {pod.owner for pod in plan.pods if pod.kind == "DaemonSet"}
     return {entry.id: entry.manifest for entry in plan.objects if entry.id in owners}
 
 

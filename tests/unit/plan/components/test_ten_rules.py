@@ -17,7 +17,7 @@ from mlcluster.plan import build
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.ownership import OPERATOR, ownership
 from mlcluster.plan.components.stand_ins import BUILT_IN
-from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.model import DefiningObject, Plan, PlanRelease
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
@@ -205,24 +205,19 @@ def test_8_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
     assert pins.cluster_autoscaler.startswith(f"v{minor}.")
 
 
-def waited_for(plan: Plan) -> set[str]:
-    """Objects that say when they are ready."""
-    wait = "pulumi.com/waitFor"
-    return {entry.id for entry in plan.objects if wait in entry.manifest["metadata"].get("annotations", {})}
-
-
 @every_spec
 def test_9_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
     """Whoever brings a kind that an object of ours has, says what to ask before the object is made."""
     plan = plan_of(path)
-    releases, before = {release.id: release for release in plan.releases}, needed(plan)
+    bringers: dict[str, PlanRelease | DefiningObject] = {release.id: release for release in plan.releases}
+    bringers |= {one.id: one for one in plan.defining_objects}
+    before = needed(plan)
     for entry in plan.objects:
         group = entry.manifest["apiVersion"].rpartition("/")[0]
-        behind = [releases[need] for need in before[entry.id] if need in releases]
+        behind = [bringers[need] for need in before[entry.id] if need in bringers]
         if group not in BUILT_IN and any(release.realisation == "helm" for release in behind):
             asked = {name.partition(".")[2] for release in behind for name in release.definitions}
-            # nv-ipam's definitions come with an object that is waited for until it is ready.
-            assert group in asked or waited_for(plan) & before[entry.id], entry.id
+            assert group in asked, entry.id
 
 
 @every_spec

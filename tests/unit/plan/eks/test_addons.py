@@ -144,6 +144,12 @@ def test_every_pod_finds_a_node(pools: list[Data]) -> None:
     assert list(component_pods_schedule(plan)) == []
 
 
+def test_controllers_of_add_ons_have_two_replicas() -> None:
+    counts = {pod.owner: pod.replicas for pod in addon_pods(eks_context(rest=SHARED)) if pod.kind == "Deployment"}
+    drivers = {f"Addon/aws-{name}-csi-driver": 2 for name in ("ebs", "efs", "fsx")}
+    assert counts == {"Addon/coredns": 2, **drivers}
+
+
 def test_what_the_daemon_sets_ask_of_every_node() -> None:
     on_every_node = [pod for pod in addon_pods(eks_context()) if pod.kind == "DaemonSet"]
     assert {pod.owner: dict(pod.requests) for pod in on_every_node} == {

@@ -369,6 +369,8 @@ def test_the_release() -> None:
 def test_no_controller_waits_for_a_node_that_never_comes(nodes: int, replicas: int) -> None:
     here = eks_context({**SYSTEM, "minSize": nodes, "maxSize": nodes}, TRAIN, autoscaler="karpenter")
     assert karpenter_releases(here)[1].values["replicas"] == replicas
+    (pod,) = karpenter_pods(here)
+    assert (pod.replicas, pod.apart) == (replicas, True), "the chart never puts two of them on one node"
 
 
 @pytest.mark.parametrize(("repairs", "on"), [((True, True), True), ((True, False), False)])

@@ -13,6 +13,7 @@ from mlcluster.plan import build
 from mlcluster.plan.components.assembly import component_parts
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
+from mlcluster.plan.components.system_nodes import pods_on, system_selector
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.parts import EksParts, eks_parts, eks_pods
 from mlcluster.plan.eks.storage.retention import with_kept_parents
@@ -83,7 +84,8 @@ def test_there_are_examples() -> None:
 def test_the_plan_holds_all_of_it(example: Example) -> None:
     assert example.plan.resources == example.parts.resources
     assert {entry.id for entry in example.parts.objects} <= {entry.id for entry in example.plan.objects}
-    assert all(pod in example.plan.pods for pod in eks_pods(example.context))
+    selector = system_selector(example.plan.pools, on_existing=False)
+    assert all(pod in example.plan.pods for pod in pods_on(selector, eks_pods(example.context)))
 
 
 def test_ids_are_unique_and_sorted(example: Example) -> None:

@@ -94,7 +94,14 @@ def test_a_cluster_without_gpus_has_no_rules_about_them() -> None:
 def test_the_gpu_operator_is_watched_where_it_is() -> None:
     with_it = {alert.name for alert in alerts(groups(Watched()))}
     without = {alert.name for alert in alerts(groups(Watched(components=frozenset())))}
-    assert with_it - without == {"GpuOperatorNotReconciled", "GpuOperatorSeesNoGpus"}
+    assert with_it - without == {"GpuOperatorNotReconciled", "GpuOperatorSeesNoGpus", "GpuUnhealthy"}
+
+
+def test_counters_are_counted_whichever_pod_has_the_gpu() -> None:
+    """A series of the exporter ends with its pod, and another begins: `increase` sees nothing between the two."""
+    for rule in RULES:
+        for name in re.findall(r"(?:increase|rate)\((\w+)", rule.expr):
+            assert not name.startswith("DCGM_"), rule.name
 
 
 def facts(name: str) -> dict[str, list[str]]:

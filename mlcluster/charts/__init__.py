@@ -1,0 +1,1 @@
+"""Charts as files: which archive belongs to a release, and what Helm renders of it."""

@@ -1,0 +1,67 @@
+"""Archives of charts in a directory, as `helm pull` names them: NAME-VERSION.tgz."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import semver
+
+_NAME = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*?)-(?P<version>v?[0-9]+\.[0-9]+.*)\.tgz")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """One archive; `version` is as its file name has it."""
+
+    path: Path
+    name: str
+    version: str
+
+
+def archives(directory: Path) -> list[Archive]:
+    """Return the archives of a directory, by name and file name."""
+    found = [
+        Archive(path, match["name"], match["version"])
+        for path in sorted(directory.glob("*.tgz"))
+        if (match := _NAME.fullmatch(path.name))
+    ]
+    return sorted(found, key=lambda one: one.name)
+
+
+def exact(known: Iterable[Archive], chart: str, version: str) -> Archive | None:
+    """Return the archive of a chart at a version, with or without a leading v; None where there is none.
+
+    Args:
+        chart: name of the chart, or its OCI reference.
+    """
+    name = chart_name(chart)
+    return next((one for one in known if one.name == name and plain(one.version) == plain(version)), None)
+
+
+def nearest(known: Iterable[Archive], chart: str, version: str) -> Archive | None:
+    """Return the archive of a chart whose version is nearest to `version`: the same minor before the same major.
+
+    Returns:
+        None where there is no archive of the chart.
+    """
+    name = chart_name(chart)
+    mine = [one for one in known if one.name == name]
+    return min(mine, key=lambda one: _distance(one.version, version), default=None)
+
+
+def chart_name(chart: str) -> str:
+    """Return the name of a chart: the last part of an OCI reference."""
+    return chart.rpartition("/")[2]
+
+
+def plain(version: str) -> str:
+    """Return a version without its leading v."""
+    return version.removeprefix("v")
+
+
+def _distance(one: str, other: str) -> tuple[int, int, int]:
+    first, second = (semver.Version.parse(plain(text), optional_minor_and_patch=True) for text in (one, other))
+    parts = ((first.major, second.major), (first.minor, second.minor), (first.patch, second.patch))
+    major, minor, patch = (abs(a - b) for a, b in parts)
+    return major, minor, patch

@@ -1,0 +1,86 @@
+"""Pods of a plan's charts, rendered from archives in a directory: `mlcluster plan --chart-dir`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from mlcluster.charts.archives import Archive, archives, chart_name, exact
+from mlcluster.charts.rendering import KUBERNETES, Renderer
+from mlcluster.errors import MlclusterError
+from mlcluster.plan.chart_facts import chart_facts
+from mlcluster.plan.model import Plan, PlanPod, PlanRelease
+from mlcluster.plan.rendered_pods import Rendered, rendered_pods
+from mlcluster.progress import Progress
+
+_DOING = "rendering charts"
+
+
+def pods_of_charts(plan: Plan, directory: Path, helm: Path | None, progress: Progress) -> Rendered:
+    """Return the pods of every release that has some, by the id of the release.
+
+    Args:
+        plan: with declared pods; its values are what the charts are rendered with.
+        directory: holds an archive of each chart in the version of the release.
+        helm: None where there is none.
+        progress: is told of each chart.
+
+    Raises:
+        MlclusterError: there is no Helm, an archive is missing, or Helm refuses a chart.
+    """
+    wanted = _with_pods(plan)
+    found = _found(wanted, directory)
+    if helm is None and wanted:
+        happened = "Helm is neither on PATH nor in the toolchain of the lab"
+        raise MlclusterError(_DOING, happened, "Install Helm 3, or run `mlcluster lab build`.")
+    renderer = Renderer(helm or Path(), plan.cluster.kubernetes_version or KUBERNETES)
+    made: dict[str, tuple[PlanPod, ...]] = {}
+    with progress.task(_DOING) as task:
+        for number, release in enumerate(wanted):
+            task.update(release.name, done=number, total=len(wanted))
+            archive = found[release.id].path
+            facts = chart_facts(renderer.objects(release, archive), release.namespace)
+            source = f"helm template of {archive.name}, with the values of the release"
+            made[release.id] = rendered_pods(plan, release, facts.workloads, source)
+    return made
+
+
+def _with_pods(plan: Plan) -> list[PlanRelease]:
+    owners = {pod.owner for pod in plan.pods}
+    return [one for one in plan.releases if one.id in owners and one.realisation in {"helm", "simulated"}]
+
+
+def _found(wanted: Iterable[PlanRelease], directory: Path) -> dict[str, Archive]:
+    """Return the archive of each release.
+
+    Raises:
+        MlclusterError: the directory is none, or archives are missing in it.
+    """
+    if not directory.is_dir():
+        raise MlclusterError(_DOING, f"{directory} is not a directory", "Set --chart-dir to a directory of archives.")
+    there = archives(directory)
+    found, missing = dict[str, Archive](), list[PlanRelease]()
+    for release in wanted:
+        archive = exact(there, release.chart, release.version)
+        if archive is None:
+            missing.append(release)
+        else:
+            found[release.id] = archive
+    if missing:
+        raise _missing(missing, there, directory)
+    return found
+
+
+def _missing(missing: Iterable[PlanRelease], there: list[Archive], directory: Path) -> MlclusterError:
+    lines, commands = list[str](), list[str]()
+    for chart, release in {chart_name(release.chart): release for release in missing}.items():
+        others = [one.version for one in there if one.name == chart]
+        known = f" (it has {', '.join(others)})" if others else ""
+        lines.append(f"{chart}-{release.version}.tgz{known}")
+        commands.append(f"{pull_command(release.chart, release.version, release.repository)} -d {directory}")
+    count = f"{len(lines)} archives are" if len(lines) > 1 else "1 archive is"
+    happened = f"{count} missing in {directory}: {', '.join(lines)}"
+    return MlclusterError(_DOING, happened, "Run:\n  " + "\n  ".join(commands))
+
+
+def pull_command(chart: str, version: str, repository: str) -> str:
+    """Return the command that downloads the archive of a chart."""
+    return f"helm pull {chart} --version {version}{f' --repo {repository}' if repository else ''}"

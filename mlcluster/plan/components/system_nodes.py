@@ -1,0 +1,84 @@
+"""Where controllers run when the spec keeps pools for them (`systemOnly`): on the nodes of these pools alone.
+
+A controller is told by its toleration `CriticalAddonsOnly` for every effect: each of ours has it, in the values of its
+chart or in the manifest that we write, and no daemon set has. Beside such tolerations goes the node selector.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mlcluster.plan import names
+from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Pool
+from mlcluster.plan.tolerations import CRITICAL
+
+Selector = Mapping[str, str]
+
+_BESIDE = {"tolerations": "nodeSelector", "default_tolerations": "default_ns"}
+"""How charts call the tolerations of a pod -> how they call its node selector; the second pair is Volcano's."""
+
+
+def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, str]:
+    """Return the labels that the nodes of all system pools have; nothing where the spec keeps no pool.
+
+    Args:
+        on_existing: the nodes have only the labels by which the spec selects them.
+    """
+    kept = [pool for pool in pools if pool.system_only]
+    if not kept:
+        return {}
+    if on_existing:
+        shared = set(kept[0].selector.items()).intersection(*(pool.selector.items() for pool in kept))
+        return dict(sorted(shared))
+    return {names.SYSTEM_ONLY: "true"}
+
+
+def pods_on(selector: Selector, pods: Iterable[PlanPod]) -> tuple[PlanPod, ...]:
+    """Return the pods, those of controllers with the selector."""
+    return tuple(
+        replace(pod, node_selector={**pod.node_selector, **selector}) if selector and _is_controller(pod) else pod
+        for pod in pods
+    )
+
+
+def release_on(selector: Selector, release: PlanRelease) -> PlanRelease:
+    """Return the release with the selector in its values, for each of its controllers."""
+    return replace(release, values=_placed(release.values, selector)) if selector else release
+
+
+def object_on(selector: Selector, entry: PlanObject) -> PlanObject:
+    """Return the object with the selector in the pods of a controller that it makes."""
+    return replace(entry, manifest=_placed(entry.manifest, selector)) if selector else entry
+
+
+def sets_on(selector: Selector, sets: Mapping[str, str]) -> dict[str, str]:
+    """Return the paths of values that mlcluster sets, with those of the selector: path -> why.
+
+    Args:
+        sets: of the chart, in the catalogue.
+    """
+    if not selector:
+        return dict(sets)
+    beside = {
+        path.removesuffix(tolerations) + node_selector: "The nodes of the systemOnly pools."
+        for path in sets
+        for tolerations, node_selector in _BESIDE.items()
+        if path.rpartition(".")[2] == tolerations
+    }
+    return {**sets, **beside}
+
+
+def _is_controller(pod: PlanPod) -> bool:
+    return pod.kind != "DaemonSet" and CRITICAL in pod.tolerations
+
+
+def _placed(value: Any, selector: Selector) -> Any:
+    if isinstance(value, list):
+        return [_placed(part, selector) for part in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _placed(part, selector) for key, part in value.items()}
+    for tolerations, node_selector in _BESIDE.items():
+        if isinstance(value.get(tolerations), list) and CRITICAL in value[tolerations]:
+            made[node_selector] = {**value.get(node_selector, {}), **selector}
+    return made

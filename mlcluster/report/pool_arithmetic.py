@@ -1,0 +1,66 @@
+"""The arithmetic of each pool as a table: from what its nodes offer to what is guaranteed and left."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from mlcluster.plan.arithmetic import PoolArithmetic, arithmetic
+from mlcluster.plan.model import Plan
+from mlcluster.plan.quantities import MEMORY_RESOURCES
+
+COLUMNS = (
+    "POOL",
+    "NODES",
+    "OF",
+    "ALLOCATABLE",
+    "- DAEMON SETS",
+    "- CONTROLLERS",
+    "- RESERVED",
+    "= GUARANTEED",
+    "+ UNASSIGNED",
+    "A TEAM'S NODE",
+)
+NUMBERS = frozenset(COLUMNS) - {"POOL", "OF"}
+_ALWAYS = ("cpu", "memory")
+_LEFT_OUT = frozenset({"ephemeral-storage", "pods"})
+"""The document has them; here a line is shown only where controllers or daemon sets take all of one."""
+
+
+def arithmetic_rows(plan: Plan) -> list[Sequence[str | Text]]:
+    """Return the rows for the columns of `COLUMNS`: for each pool CPU, memory, and each kind of device."""
+    return [row for terms in arithmetic(plan) for row in _rows(terms)]
+
+
+def _rows(terms: PoolArithmetic) -> list[Sequence[str | Text]]:
+    devices = [name for name in terms.allocatable if name not in {*_ALWAYS, *_LEFT_OUT}]
+    spent = [name for name in terms.allocatable if name in _LEFT_OUT and not _left(terms, name)]
+    rows: list[Sequence[str | Text]] = []
+    for name in (*_ALWAYS, *devices, *spent):
+        first = not rows
+        rows.append(
+            (
+                Text(terms.pool if first else "", "cyan"),
+                str(terms.nodes) if first else "",
+                name.removeprefix("nvidia.com/").removeprefix("vpc.amazonaws.com/"),
+                *(
+                    _spelled(name, part[name])
+                    for part in (
+                        terms.allocatable, terms.daemon_sets, terms.controllers, terms.reserved, terms.guaranteed,
+                        terms.unassigned,
+                    )
+                ),
+                _spelled(name, terms.node[name]) if name in terms.node else "-",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _spelled(resource: str, value: int) -> str:
+    """Return an amount, of memory with a decimal, so that the terms of a line add up as they are read."""
+    if resource in MEMORY_RESOURCES:
+        return f"{value / 1024:,.1f} GiB" if value else "0"
+    return f"{value / 1000:,.2f}" if resource == "cpu" and value else str(value)
+
+
+def _left(terms: PoolArithmetic, name: str) -> bool:
+    return bool(terms.guaranteed[name] or terms.unassigned[name])

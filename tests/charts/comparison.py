@@ -1,0 +1,161 @@
+"""Compares what a chart renders with what the plan and the catalogue say of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from mlcluster.catalog.leaves import Leaves
+from mlcluster.catalog.signs import Signs
+from mlcluster.plan.chart_facts import ChartFacts
+from mlcluster.plan.components.mirror import mirrored_release
+from mlcluster.plan.eks.karpenter import DEFINITIONS as KARPENTER
+from mlcluster.plan.model import Plan, PlanPod, PlanRelease
+from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.rendered_pods import accepts, rendered_pods, workload_name
+from mlcluster.plan.run_time_pods import made_at_run_time
+from tests.charts.sets import ValueSet
+
+MIRROR = "mirror.example.com"
+
+KARPENTER_CRDS = frozenset({*KARPENTER, "nodeoverlays.karpenter.sh", "capacitybuffers.autoscaling.x-k8s.io"})
+"""The chart karpenter-crd makes them from templates before the chart karpenter, whose crds folder has them too."""
+
+OF_OTHER_CHARTS = frozenset({"inferenceservices.serving.kserve.io"})
+"""Signs of KServe: its CRDs come with the chart kserve-crd."""
+
+NOT_PULLED: Mapping[str, frozenset[str]] = {
+    # For virtual machines and confidential containers (sandboxWorkloads.enabled, which no plan sets).
+    "gpu-operator": frozenset(
+        {
+            "nvcr.io/nvidia/cloud-native/k8s-cc-manager",
+            "nvcr.io/nvidia/cloud-native/k8s-driver-manager",
+            "nvcr.io/nvidia/cloud-native/nvidia-sandbox-device-plugin",
+            "nvcr.io/nvidia/cloud-native/vgpu-device-manager",
+            "nvcr.io/nvidia/kubevirt-gpu-device-plugin",
+        }
+    ),
+    "kserve-resources": frozenset({"kserve/art-explainer"}),  # for InferenceServices with an explainer
+    "kube-prometheus-stack": frozenset({"quay.io/thanos/thanos"}),  # for a ThanosRuler, which no plan has
+}
+"""Chart -> repositories that its objects name and that nothing of a plan pulls."""
+
+Shape = tuple[object, ...]
+
+
+def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[str]:
+    """Return what differs between the workloads of a chart and the plan's pods of its release."""
+    theirs = _shapes(plan, rendered_pods(plan, release, facts.workloads, ""))
+    mine = [pod for pod in plan.pods if pod.owner == release.id]
+    ours, later = _shapes(plan, mine), {workload_name(pod) for pod in mine if made_at_run_time(pod)}
+    extra = [name for name in ours if name not in theirs and name not in later]
+    told = [f"{name}: the plan has its pods, the chart has no such workload" for name in extra]
+    for name, shape in theirs.items():
+        if name not in ours:
+            told.append(f"{name}: the chart has it, the plan has no pods of it: {shape}")
+        elif ours[name] != shape:
+            told.append(f"{name}: the chart has {shape}, the plan {ours[name]}")
+    return [*told, *_elsewhere(plan, release, facts)]
+
+
+def _elsewhere(plan: Plan, release: PlanRelease, facts: ChartFacts) -> Iterator[str]:
+    """Yield the pools that a workload's required node affinity refuses, which no field of a PlanPod says."""
+    for workload in facts.workloads:
+        pods = [pod for pod in plan.pods if pod.owner == release.id and workload_name(pod) == workload.name]
+        for pool in plan.pools:
+            if not accepts(workload, pool) and any(lands_on(pod, pool) for pod in pods):
+                yield f"{workload.name}: its node affinity refuses pool {pool.name}, where the plan counts it"
+
+
+def _shapes(plan: Plan, pods: Iterable[PlanPod]) -> dict[str, Shape]:
+    """Return the workloads by name; pods of one daemon set are put together by the pools that they land on."""
+    grouped: dict[str, list[PlanPod]] = {}
+    for pod in pods:
+        grouped.setdefault(workload_name(pod), []).append(pod)
+    return {name: _shape(plan, group) for name, group in grouped.items()}
+
+
+def _shape(plan: Plan, pods: list[PlanPod]) -> Shape:
+    first = pods[0]
+    landing = sorted({pool.name for pool in plan.pools for pod in pods if lands_on(pod, pool)})
+    tolerations = sorted(sorted(one.items()) for one in first.tolerations)
+    selector = {} if first.kind == "DaemonSet" else dict(first.node_selector)
+    requests = {name: amount for name, amount in sorted(first.requests.items()) if amount}
+    counted = (first.replicas, "apart" if first.apart else "together")
+    return (first.kind, first.namespace, requests, *counted, first.priority_class, landing, tolerations, selector)
+
+
+def leaves_mismatches(leaves: Leaves, chart: str, facts: Iterable[ChartFacts]) -> list[str]:
+    """Return what the catalogue's `leaves` does not say of what is there after the chart is uninstalled.
+
+    A CRD of a template is deleted with the chart; where the catalogue names one of them, it names all. So it is with
+    webhook configurations.
+    """
+    facts = tuple(facts)
+    rendered = {name for one in facts for name in one.definitions}
+    kept = {name for one in facts for name in one.kept} - _deleted_with_another(chart)
+    webhooks = {name for one in facts for name in one.webhooks}
+    services = {name for one in facts for name in one.api_services}
+    residue = {name for one in facts for name in one.hook_residue}
+    named = set(leaves.definitions)
+    wanted = rendered if named & (rendered - kept) else kept
+    return [
+        *_missing("CRD", named, wanted),
+        *(f"CRD {name}: the catalogue says it stays, the chart has no such" for name in sorted(named - rendered)),
+        *_missing("webhook", set(leaves.webhooks), webhooks if leaves.webhooks else set()),
+        *_missing("API service", set(leaves.api_services), services),
+        *(
+            f"{name}: a hook that Helm does not delete is not in leaves"
+            for name in sorted(residue)
+            if name.rpartition("/")[2] not in leaves.webhooks
+        ),
+    ]
+
+
+def signs_mismatches(signs: Signs, chart: str, facts: Iterable[ChartFacts], workloads: Iterable[str] = ()) -> list[str]:
+    """Return the kinds of detection signatures of which none matches what the chart makes.
+
+    Args:
+        workloads: names of more workloads than the facts have.
+    """
+    facts = tuple(facts)
+    names = [*workloads, *(one.name for each in facts for one in each.workloads if not one.hooks)]
+    made = {
+        "workloads": (names, signs.workloads),
+        "webhooks": ([name for one in facts for name in one.webhooks], signs.webhooks),
+        "apiServices": ([name for one in facts for name in one.api_services], signs.api_services),
+    }
+    told = [
+        f"{what}: none of {', '.join(sorted(set(found)))} matches {', '.join(patterns)}"
+        for what, (found, patterns) in made.items()
+        if patterns and not any(fnmatchcase(name, pattern) for name in found for pattern in patterns)
+    ]
+    images = {repository(image) for one in facts for image in one.images}
+    if not any(image.endswith(end) for image in images for end in signs.images):
+        told.append(f"images: none of {', '.join(sorted(images))} ends like {', '.join(signs.images)}")
+    if not any(chart == name for name in signs.charts):
+        told.append(f"charts: {chart} is not among {', '.join(signs.charts)}")
+    missing = set(signs.definitions) - {name for one in facts for name in one.definitions} - OF_OTHER_CHARTS
+    return [*told, *(f"definitions: the chart has no {name}" for name in sorted(missing))]
+
+
+def mirrored(one: ValueSet) -> ValueSet:
+    """Return the same release in a plan whose spec names a mirror for every image."""
+    release = mirrored_release(one.release, MIRROR)
+    return replace(one, release=release)
+
+
+def repository(image: str) -> str:
+    """Return an image without its tag and digest."""
+    bare = image.partition("@")[0]
+    head, slash, last = bare.rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"
+
+
+def _deleted_with_another(chart: str) -> frozenset[str]:
+    """Return CRDs of a chart's crds folder that another release has made before, and so deletes."""
+    return KARPENTER_CRDS if chart == "karpenter" else frozenset()
+
+
+def _missing(what: str, ours: set[str], theirs: set[str]) -> Iterator[str]:
+    """Yield what the chart has and the catalogue leaves out; what only other versions of the chart have may stand."""
+    yield from (f"{what} {name}: the chart has it, leaves in the catalogue has not" for name in sorted(theirs - ours))

@@ -1,0 +1,183 @@
+"""Random specs with components, and the work that asks for every guarantee of theirs at once and whole."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mlcluster.plan.model import Amounts, Plan, Pool
+from mlcluster.plan.quantities import canonical, fraction
+from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.teams import Amount
+from tests.specs import Data
+
+CPU_NODES: tuple[Data, ...] = (
+    {"instanceType": "m7i.large"},
+    {"instanceType": "c7i.large"},
+    {"instanceType": "m7i.xlarge"},
+    {"instanceType": "m7i.2xlarge"},
+    {"instanceType": "r7i.large"},
+    {"instanceType": "c7i.4xlarge"},
+)
+GPU_NODES: tuple[tuple[Data, int, int], ...] = (
+    ({"instanceType": "g6.xlarge"}, 1, 1),
+    ({"instanceType": "g6.12xlarge"}, 4, 1),
+    ({"instanceType": "g5.12xlarge", "gpu": {"timeSlicing": {"replicas": 4}}}, 4, 4),
+    ({"instanceType": "g6.12xlarge", "gpu": {"mps": {"replicas": 2}}}, 4, 2),
+    ({"instanceType": "p4d.24xlarge", "gpu": {"mig": "all-2g.10gb"}}, 8, 3),
+    ({"instanceType": "p4d.24xlarge", "gpu": {"mig": "all-balanced"}}, 8, 0),
+    ({"instanceType": "p5.48xlarge", "network": {"rdma": {"rdma/hca": 8}}}, 8, 1),
+    ({"instanceType": "g6.12xlarge", "gpu": {"taint": False}}, 4, 1),
+)
+"""What a node is, how many GPUs it has, and how many slices each (0: of several sizes, which no number names)."""
+COMPONENTS: tuple[Data, ...] = (
+    {"monitoring": {}},
+    {"gpuOperator": {}},
+    {"monitoring": {}, "prometheusAdapter": {}, "keda": {}},
+    {"certManager": {}},
+    {"kserve": {}},
+    {"nodeProblemDetector": {}, "nodeReadiness": {}},
+    {"volcano": {}},
+)
+LOCAL: Data = {"kind": "local"}
+EKS: Data = {"kind": "eks", "region": "us-west-2", "autoscaler": "none", "endpoint": {"public": False}}
+RESERVED: Data = {"cpu": "150m", "memory": "300Mi", "pods": 2}
+
+
+def random_spec(seed: int) -> Data:
+    """Return a spec in which the teams are guaranteed much of every pool; it may be one that `validate` refuses."""
+    chance = random.Random(seed)  # noqa: S311 -- a spec, no secret
+    name = f"s{seed}"
+    pools = [_cpu_pool(chance, f"{name}-cpu{number}") for number in range(chance.randint(1, 2))]
+    pools[0]["maxSize"] += 1
+    sliced = [_gpu_pool(chance, f"{name}-gpu{number}") for number in range(chance.randint(1, 2))]
+    if chance.random() < 0.3:
+        pools.append({"name": f"{name}-system", "instanceType": "m7i.2xlarge", "maxSize": 2, "systemOnly": True})
+    target = EKS if chance.random() < 0.3 else LOCAL
+    topology = target is LOCAL and chance.random() < 0.5
+    sizes = {pool["name"]: (pool["maxSize"], 0, 0) for pool in pools if not pool.get("systemOnly")}
+    for pool, gpus, slices in sliced:
+        pools.append({**pool, **({"topology": "auto"} if topology else {})})
+        sizes[pool["name"]] = (pool["maxSize"], gpus, slices)
+    if target is EKS:  # without an autoscaler a pool has the nodes that it has
+        pools = [{**pool, "minSize": pool["maxSize"], "network": {}} for pool in pools]
+    components: Data = {"gpuOperator": {}} if target is EKS else {}
+    for part in chance.sample(COMPONENTS, chance.randint(1, 4)):
+        components |= part
+    return {
+        "apiVersion": "mlcluster/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": name},
+        "target": target,
+        "nodePools": pools,
+        "components": components,
+        "teams": _teams(chance, name, sizes),
+    }
+
+
+def _cpu_pool(chance: random.Random, name: str) -> Data:
+    pool: Data = {"name": name, **chance.choice(CPU_NODES), "maxSize": chance.randint(1, 3)}
+    if chance.random() < 0.3:
+        pool["reserved"] = RESERVED
+    if chance.random() < 0.3:
+        pool["taints"] = [{"key": "dedicated", "value": "work", "effect": "NoSchedule"}]
+    return pool
+
+
+def _gpu_pool(chance: random.Random, name: str) -> tuple[Data, int, int]:
+    node, gpus, slices = chance.choice(GPU_NODES)
+    return {"name": name, **node, "maxSize": chance.randint(1, 3)}, gpus, slices
+
+
+def _teams(chance: random.Random, name: str, sizes: dict[str, tuple[int, int, int]]) -> list[Data]:
+    """Two or three teams that share each pool in one unit, mostly to its last piece."""
+    teams: list[Data] = [{"name": f"{name}-t{number}", "guarantee": {}} for number in range(chance.randint(2, 3))]
+    for pool, (nodes, gpus, slices) in sizes.items():
+        units = {"nodes": nodes, **({"gpus": nodes * gpus} if gpus else {})}
+        if slices > 1:
+            units["slices"] = nodes * gpus * slices
+        unit = chance.choice(sorted(units))
+        left = units[unit] if chance.random() < 0.8 else max(1, units[unit] // 2)
+        for team in teams:
+            part = left if team is teams[-1] else chance.randint(0, left)
+            if part:
+                team["guarantee"][pool] = {unit: part}
+            left -= part
+    return teams
+
+
+@dataclass(frozen=True)
+class Work:
+    """Pods of one shape that a team runs on one pool.
+
+    Attributes:
+        requests: quantities of one pod.
+    """
+
+    team: str
+    pool: Pool
+    count: int
+    requests: dict[str, str]
+
+
+def guaranteed_work(spec: ClusterSpec, plan: Plan) -> Iterator[Work]:
+    """Yield what together is every guarantee: a pod for each node, GPU or slice, with its share of all else."""
+    pools = {pool.name: pool for pool in plan.pools}
+    for team in spec.teams:
+        for name, amount in team.guarantee.items():
+            yield from _pieces(team.name, pools[name], amount)
+
+
+def _pieces(team: str, pool: Pool, amount: Amount) -> Iterator[Work]:
+    device = pool.accelerator
+    if device is None:
+        yield Work(team, pool, amount.nodes or 0, _requests(pool.node_share))
+    elif device.sharing == "whole" and amount.nodes is not None:
+        yield Work(team, pool, amount.nodes, _requests(pool.node_share))
+    elif device.sharing == "whole":
+        yield Work(team, pool, amount.gpus or 0, _requests(fraction(pool.node_share, 1, device.gpus)))
+    else:
+        yield from _slices(team, pool, amount)
+
+
+def _slices(team: str, pool: Pool, amount: Amount) -> Iterator[Work]:
+    """Of shared GPUs a pod requests one slice: the device plugin refuses more of a time slice."""
+    device = pool.accelerator
+    assert device is not None
+    piece = fraction(pool.node_share, 1, device.slices)
+    for resource, on_node in device.shares.items():
+        counts = (
+            (amount.nodes, on_node, 1),
+            (amount.gpus, on_node, device.gpus),
+            (amount.slices, on_node, device.slices),
+        )
+        count = next(given * whole // parts for given, whole, parts in counts if given is not None)
+        if count:
+            plain = {name: value for name, value in piece.items() if name not in device.shares}
+            yield Work(team, pool, count, _requests({**plain, resource: 1}))
+
+
+def _requests(amounts: Amounts) -> dict[str, str]:
+    return {name: canonical(name, amount) for name, amount in amounts.items() if name != "pods"}
+
+
+def job(work: Work, number: int) -> dict[str, Any]:
+    """Return the Job of this work: all pods at once, on the pool that the guarantee names."""
+    container = {
+        "name": "main",
+        "image": "example.test/none",
+        "resources": {"requests": work.requests, "limits": work.requests},
+    }
+    spec: dict[str, Any] = {
+        "containers": [container],
+        "restartPolicy": "Never",
+        "nodeSelector": dict(work.pool.selector),
+    }
+    if work.pool.accelerator is not None:
+        spec["tolerations"] = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": f"whole-{number}", "namespace": work.team},
+        "spec": {"parallelism": work.count, "completions": work.count, "template": {"spec": spec}},
+    }

@@ -1,0 +1,91 @@
+"""Every chart, rendered with every set of values of the examples and golden specs, against plan and catalogue.
+
+`tests/charts/facts.json` is the table of what is rendered; `python -m tests.charts.table` makes it anew.
+"""
+
+import pytest
+
+from mlcluster.catalog.components import ComponentPin, pins
+from mlcluster.catalog.leaves import leaves_of
+from mlcluster.catalog.signs import Signs, all_signs
+from mlcluster.charts.archives import exact
+from mlcluster.lab.toolchain import Toolchain
+from tests.charts import comparison, sources, table
+from tests.charts.rendered import Rendered, rendered_charts
+from tests.charts.sets import chart_names
+
+pytestmark = pytest.mark.lab
+
+if not sources.at_hand():
+    pytest.skip(sources.ABSENT, allow_module_level=True)
+
+CHARTS = chart_names()
+
+
+@pytest.fixture(scope="module")
+def charts(toolchain: Toolchain) -> dict[str, list[Rendered]]:
+    """Every rendered set of values, by chart."""
+    return rendered_charts(toolchain.path("helm"))
+
+
+def pin_of(chart: str) -> ComponentPin:
+    return next(pin for pin in pins().values() if pin.chart.rpartition("/")[2] == chart)
+
+
+def signs_of(chart: str) -> Signs | None:
+    return all_signs().get(pin_of(chart).name)
+
+
+@pytest.fixture(params=CHARTS)
+def chart(request: pytest.FixtureRequest, charts: dict[str, list[Rendered]]) -> str:
+    """Each chart of the catalogue; skipped where this machine has no archive of it."""
+    name: str = request.param
+    if name not in charts:
+        pytest.skip(f"{name}: {sources.ABSENT}")
+    return name
+
+
+def test_the_archive_has_the_version_of_the_pin(chart: str) -> None:
+    pinned = pin_of(chart).version
+    if exact(sources.at_hand(), chart, pinned) is None:
+        there = ", ".join(sorted(one.version for one in sources.at_hand() if one.name == chart))
+        pytest.skip(f"{chart} is pinned at {pinned}, and this machine has {there}: the nearest is compared with")
+
+
+def test_pods_of_the_plan_are_those_of_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
+    found = [
+        f"{one.of.spec}: {text}"
+        for one in charts[chart]
+        if one.of.release.realisation in {"helm", "simulated"}
+        for text in comparison.pod_mismatches(one.of.plan, one.of.release, one.facts)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_definitions_that_are_waited_for_are_in_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
+    for one in charts[chart]:
+        assert not set(one.of.release.definitions) - set(one.facts.definitions), one.of.spec
+
+
+def test_what_the_chart_leaves_is_in_the_catalogue(chart: str, charts: dict[str, list[Rendered]]) -> None:
+    assert (
+        comparison.leaves_mismatches(leaves_of(pin_of(chart).name), chart, [one.facts for one in charts[chart]]) == []
+    )
+
+
+def test_detection_signatures_match_what_the_chart_makes(chart: str, charts: dict[str, list[Rendered]]) -> None:
+    signs = signs_of(chart)
+    if signs is not None:
+        assert comparison.signs_mismatches(signs, chart, [one.facts for one in charts[chart]]) == []
+
+
+def test_every_image_comes_from_the_mirror(chart: str, toolchain: Toolchain, charts: dict[str, list[Rendered]]) -> None:
+    mirrored = comparison.mirrored(charts[chart][0].of)
+    facts = rendered_charts(toolchain.path("helm"), (mirrored,))[chart][0].facts
+    elsewhere = [image for image in facts.images if not image.startswith(f"{comparison.MIRROR}/")]
+    known = comparison.NOT_PULLED.get(chart, frozenset())
+    assert [image for image in elsewhere if comparison.repository(image) not in known] == []
+
+
+def test_the_table_is_what_is_rendered(charts: dict[str, list[Rendered]]) -> None:
+    assert table.load() == table.made(charts), "run `python -m tests.charts.table` and read the difference"
