@@ -200,6 +200,7 @@ EVERY_COMPONENT: Data = {
         ]
     },
     "jobSet": {},
+    "leaderWorkerSet": {},
     "trainer": {},
     "mpiOperator": {},
     "kubeRay": {},

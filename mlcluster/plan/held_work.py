@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.counting import ELASTIC_JOB, requested
 from mlcluster.plan.job_kinds import JobKind
+from mlcluster.plan.kueue_marks import PARENT
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.policy import (
     CONTROLLERS,
@@ -58,7 +59,7 @@ def held_work_policies(resources: list[str], users: Mapping[str, str]) -> list[P
 
 
 def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
-    """Kueue's webhook has suspended it by now; if it did not, for whatever reason, nothing would count it."""
+    """Kueue's webhook has suspended or marked it by now; if it did not, for whatever reason, nothing would count it."""
     # An owner that somebody else names is refused by the policy on owners, which says so.
     forged = (
         "(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller)"
@@ -66,7 +67,7 @@ def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Poli
     )
     validations = [
         (
-            f"{job_kinds.suspended('object')} || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)} || {forged}",
+            f"{_held(kinds)} || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)} || {forged}",
             "the queue did not hold this back, so nobody would count it: is Kueue there, and set up for it?",
         )
     ]
@@ -90,6 +91,19 @@ def _comes_in_held(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Poli
     )
 
 
+def _held(kinds: tuple[JobKind, ...]) -> str:
+    """CEL: the object is suspended, or each of its templates has the mark by which Kueue gates the pods."""
+    gated = tuple(kind for kind in kinds if kind.gated)
+    if not gated:
+        return job_kinds.suspended("object")
+    marked = f"has(t.metadata) && has(t.metadata.annotations) && '{PARENT}' in t.metadata.annotations"
+    named = ", ".join(repr(kind.kind) for kind in gated)
+    return (
+        f"(object.kind in [{named}] ? ({job_kinds.templates(gated)}).all(t, {marked})"
+        f" : {job_kinds.suspended('object')})"
+    )
+
+
 def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Policy:
     """Return the policy by which a kind, and the Jobs that its controller makes of it, stay as Kueue counted them.
 
@@ -103,7 +117,7 @@ def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Polic
         variables={"part": _owned_by(kinds)},
         validations=[
             (
-                f"object.kind == 'Job' || ({_unchanged(old, new)})",
+                f"object.kind == 'Job' || ({_unchanged(kinds, old, new)})",
                 "what the queue has counted does not change: delete it and submit it anew",
             ),
             (
@@ -130,13 +144,13 @@ def _as_submitted(kinds: tuple[JobKind, ...], users: Mapping[str, str]) -> Polic
     )
 
 
-def _unchanged(old: str, new: str) -> str:
-    """CEL: two specs differ at most in the fields that suspend and resume."""
-    outside = "['suspend', 'runPolicy']"
-    same = (
-        f"{new}.all(k, k in {outside} || (k in {old} && {new}[k] == {old}[k]))"
-        f" && {old}.all(k, k in {outside} || k in {new})"
-    )
+def _unchanged(kinds: tuple[JobKind, ...], old: str, new: str) -> str:
+    """CEL: two specs differ at most in the fields that suspend and resume, and in the number of gated groups."""
+    outside = "k in ['suspend', 'runPolicy']"
+    if any(kind.gated for kind in kinds):  # each group is a Workload of its own, and its pods wait for that one
+        grows = " || ".join(f"(object.kind == '{kind.kind}' && k == 'replicas')" for kind in kinds if kind.gated)
+        outside = f"{outside} || {grows}"
+    same = f"{new}.all(k, {outside} || (k in {old} && {new}[k] == {old}[k])) && {old}.all(k, {outside} || k in {new})"
     same_run = (
         "(!has({0}.runPolicy) || {0}.runPolicy.all(k, k == 'suspend' ||"
         " (has({1}.runPolicy) && k in {1}.runPolicy && {0}.runPolicy[k] == {1}.runPolicy[k])))"

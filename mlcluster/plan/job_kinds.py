@@ -27,6 +27,7 @@ class JobKind:
         framework: Kueue's name for it.
         templates: CEL, the list of pod templates; {0} is the object's spec; "[]" where another object of the kinds has
             them.
+        gated: Kueue holds its pods by their scheduling gates, a group at a time, and the object has no `suspend`.
     """
 
     component: str
@@ -36,6 +37,7 @@ class JobKind:
     kind: str
     resource: str
     templates: str
+    gated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,19 @@ KINDS = (
         "rayclusters",
         RAY_TEMPLATES,
     ),
+    JobKind(
+        "lws",
+        "leaderworkerset.x-k8s.io/leaderworkerset",
+        "leaderworkerset.x-k8s.io",
+        "v1",
+        "LeaderWorkerSet",
+        "leaderworkersets",
+        (
+            "(has({0}.leaderWorkerTemplate.leaderTemplate) ? [{0}.leaderWorkerTemplate.leaderTemplate] : [])"
+            " + [{0}.leaderWorkerTemplate.workerTemplate]"
+        ),
+        gated=True,
+    ),
 )
 
 USERS: Mapping[str, str] = {
@@ -105,6 +120,7 @@ USERS: Mapping[str, str] = {
     "kuberay-operator": "system:serviceaccount:kuberay:kuberay-operator",
     "kserve": "system:serviceaccount:kserve:kserve-controller-manager",
     "keda": "system:serviceaccount:keda:keda-operator",
+    "lws": "system:serviceaccount:lws-system:lws-controller-manager",
 }
 """Whom each controller is known as to the API server, where its chart is installed under our names."""
 
@@ -115,6 +131,7 @@ _MAKERS = (
     *(Acting(kind.component, kind.group, kind.kind) for kind in KINDS),
     Acting("kserve", "serving.kserve.io", "InferenceService"),
     Acting("keda", "keda.sh", "ScaledJob"),
+    Acting("lws", "", "Pod"),  # the StatefulSet of a group's workers belongs to the pod of its leader
 )
 
 
@@ -128,6 +145,7 @@ def controllers(spec: ClusterSpec, components: Iterable[str]) -> dict[str, str]:
         "kubeflow-trainer": spec.components.trainer,
         "mpi-operator": spec.components.mpi_operator,
         "kuberay-operator": spec.components.kube_ray,
+        "lws": spec.components.leader_worker_set,
     }
     users = {name: USERS[name] for name in components if name in USERS}
     for name, settings in said.items():
@@ -170,7 +188,7 @@ def acts_for_owner(components: Mapping[str, str], subject: str = "object", *, on
     """
     chosen = set(only) or {maker.component for maker in _MAKERS}
     makers = [
-        f"['{components[maker.component]}', '{maker.group}/', '{maker.kind}']"
+        f"['{components[maker.component]}', '{f'{maker.group}/' if maker.group else 'v1'}', '{maker.kind}']"
         for maker in _MAKERS
         if maker.component in components and maker.component in chosen
     ]

@@ -14,6 +14,9 @@ from mlcluster.plan.policy import CONTROLLERS, WORKLOAD_RULES, Policy
 
 DOMAIN = "kueue.x-k8s.io/"
 PARENT = f"{DOMAIN}pod-suspending-parent"
+GROUPS = "leaderworkerset.sigs.k8s.io/"
+"""By these labels Kueue finds the group of a LeaderWorkerSet to which a pod belongs, and counts the pod with it."""
+
 MEMBERS_MAY_SET = (
     names.QUEUE_NAME,
     names.WORKLOAD_PRIORITY,
@@ -44,6 +47,9 @@ _WEBHOOK_SETS = (
     ("Deployment", f"{DOMAIN}managed", "true"),
     ("Deployment", PARENT, "deployment"),
     ("StatefulSet", PARENT, "statefulset"),
+    ("LeaderWorkerSet", PARENT, "leaderworkerset.x-k8s.io/leaderworkerset"),
+    ("LeaderWorkerSet", f"{DOMAIN}pod-group-serving", "true"),
+    ("LeaderWorkerSet", f"{DOMAIN}pod-index-offset", "1"),
 )
 """(kind, key, value): Kueue's webhooks add it to the request of a member before the policy sees the request."""
 
@@ -69,16 +75,30 @@ def kueue_marks(users: Mapping[str, str]) -> Policy:
                 f"({CONTROLLERS} && object.kind != 'Job') || {job_kinds.acts_for_owner(users, only=job_kinds.COUNTED)}"
             ),
         },
-        validations=[_in_requests(), _in_pods()],
+        validations=[_in_requests(kinds), _in_pods(kinds)],
         match_conditions=NOT_KUEUE,
     )
 
 
-def _in_requests() -> tuple[str, str]:
-    of_webhook = " || ".join(
-        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')" for kind, key, value in _WEBHOOK_SETS
+def _reserved(kinds: Iterable[JobKind]) -> tuple[str, str]:
+    """Return CEL for a key `k` that a member may not set freely, and what the message adds about it."""
+    marks = f"k.contains('{DOMAIN}')"
+    if all(kind.kind != "LeaderWorkerSet" for kind in kinds):
+        return marks, ""
+    return (
+        f"({marks} || k.startsWith('{GROUPS}'))",
+        f"; those of {GROUPS}* are set by the controller of LeaderWorkerSets",
     )
-    free = f"!k.contains('{DOMAIN}') || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
+
+
+def _in_requests(kinds: tuple[JobKind, ...]) -> tuple[str, str]:
+    of_webhook = " || ".join(
+        f"(object.kind == '{kind}' && k == '{key}' && m[k] == '{value}')"
+        for kind, key, value in _WEBHOOK_SETS
+        if kind in {"Pod", "Deployment", "StatefulSet", *(one.kind for one in kinds)}
+    )
+    reserved, of_others = _reserved(kinds)
+    free = f"!{reserved} || k in [{', '.join(repr(key) for key in MEMBERS_MAY_SET)}] || {of_webhook}"
     return (
         (
             "(object.kind == 'Pod' && request.operation == 'UPDATE') || variables.byController"
@@ -86,13 +106,14 @@ def _in_requests() -> tuple[str, str]:
         ),
         (
             f"only Kueue sets labels and annotations {DOMAIN}*, except those that describe a request"
-            " (queue-name, priority-class, podset-*-topology): leave the others out"
+            f" (queue-name, priority-class, podset-*-topology): leave the others out{of_others}"
         ),
     )
 
 
-def _in_pods() -> tuple[str, str]:
-    may_change = f"!k.contains('{DOMAIN}') || k == '{names.WORKLOAD_PRIORITY}'"
+def _in_pods(kinds: tuple[JobKind, ...]) -> tuple[str, str]:
+    reserved, of_others = _reserved(kinds)
+    may_change = f"!{reserved} || k == '{names.WORKLOAD_PRIORITY}'"
     return (
         (
             "object.kind != 'Pod' || request.operation != 'UPDATE' || ("
@@ -100,7 +121,7 @@ def _in_pods() -> tuple[str, str]:
             f" && variables.oldMarks.all(m, m.all(k, {may_change}"
             " || variables.marks.exists(o, k in o && o[k] == m[k]))))"
         ),
-        f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there",
+        f"only Kueue writes the labels and annotations {DOMAIN}* of a pod that is there{of_others}",
     )
 
 

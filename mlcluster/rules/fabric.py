@@ -83,7 +83,7 @@ def programs_of_nodes(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def _brought_by_nobody(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[tuple[tuple[str, ...], str]]:
-    if network.type == "ib-sriov" or (network.type == "ipoib" and not operator_runs(spec)):
+    if network.type == "ipoib" and not operator_runs(spec):
         yield ("type",), network.type
     if network.ipam is not None and network.ipam.type == "dhcp":
         yield ("ipam", "type"), "dhcp"

@@ -40,6 +40,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"^[0-9a-fA-F:.]+/[0-9]{1,3}$": ("an address range in CIDR form", "10.0.0.0/8"),
     r"^[0-9a-fA-F:.]+$": ("an address", "10.60.0.1"),
     r"^[0-9a-f]{4}$": ("a PCI ID: four lower-case hexadecimal digits", '"15b3"'),
+    r"^0x[0-9a-f]{1,4}$": ("a partition key of InfiniBand: 0x and up to four hexadecimal digits", '"0x8001"'),
     r"^[a-z0-9_-]+$": ("the name of a kernel driver", "mlx5_core"),
     r"^[A-Za-z0-9_.:@#,-]{1,64}$": ("the name of a network interface", "eth1"),
     r"^(file|s3|gs|azblob|https?)://.+": ("the URL of a state backend", "s3://atlas-state"),

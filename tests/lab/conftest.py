@@ -34,7 +34,11 @@ GROUPS = Groups(
     parts={
         "interruptions": ("promise/test_interruptions.py",),
         "the example": ("promise/", "test_documentation.py"),  # README takes the cluster down at the end
-        "job kinds": ("test_job_kinds_policy.py", "test_jobs.py"),  # the last test of test_jobs.py takes it down
+        "job kinds": (
+            "test_job_kinds_policy.py",
+            "test_leader_worker_sets.py",
+            "test_jobs.py",
+        ),  # the last test of test_jobs.py takes it down
         "queues": ("test_queue_rules.py", "test_volcano_team.py"),
         "Kueue alone": ("test_existing.py", "test_official_provider.py", "test_existing_discovery.py"),
         "bare": (

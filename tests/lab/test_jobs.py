@@ -27,7 +27,7 @@ pytestmark = pytest.mark.lab
 
 TEAM = "research"
 CONTROLLERS = ("jobset", "kubeflow-trainer", "mpi-operator", "kuberay-operator")
-COMPONENTS: dict[str, Any] = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}}
+COMPONENTS: dict[str, Any] = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}, "leaderWorkerSet": {}}
 GUARANTEE = {"train": {"nodes": 2}, "system": {"nodes": 1}}
 SPEC: dict[str, Any] = {
     "apiVersion": "mlcluster/v1alpha1",
@@ -249,7 +249,7 @@ def test_one_that_the_spec_drops_goes_but_not_while_it_is_in_use(cluster: Cluste
     job, before = mpi_job("kept"), cluster.pids()
     cluster.team.submit(job)
     wait_for("its pods", lambda: len(cluster.running("kept")) == 3)
-    cluster.write(jobSet={}, trainer={})
+    cluster.write(jobSet={}, trainer={}, leaderWorkerSet={})
     refused = cluster.run("up", str(cluster.spec), "--yes", refused=True)
     assert "removing mpi-operator: there are still mpijobs/research/kept" in refused
     assert cluster.pids() == before

@@ -39,7 +39,7 @@ CLASS_ID = object_id("GatewayClass", CLASS)
 PRIORITY = "system-cluster-critical"
 
 _PREFIX = "gateway.envoyproxy.io"
-_REFERENCE = {"group": _PREFIX, "kind": "EnvoyProxy", "name": CLASS, "namespace": pin(NAME).namespace}
+_REFERENCE = {"group": _PREFIX, "kind": "EnvoyProxy", "name": CLASS}
 _PROXY_LABELS = {"app.kubernetes.io/component": "proxy", "app.kubernetes.io/managed-by": NAME}
 _OWNERS = (f"{_PREFIX}/owning-gateway-namespace", f"{_PREFIX}/owning-gateway-name")
 _AWS = "service.beta.kubernetes.io/aws-load-balancer"
@@ -64,14 +64,16 @@ def contribute(context: ComponentContext) -> Contribution:
         "certgen": {"job": {"tolerations": tolerations}, "rbac": {"annotations": _UNTIL_DONE}},
     }
     release = chart_release(context, NAME, values, definitions=DEFINITIONS)
-    proxies = _proxies(context)
+    present = realisation(context, NAME) == "present"
+    proxies = () if present else (_proxies(context, pin(NAME).namespace),)
+    reference = {"parametersRef": {**_REFERENCE, "namespace": pin(NAME).namespace}} if proxies else {}
     of_gateways = make(
         context.cluster,
         API,
         "GatewayClass",
         CLASS,
-        {"spec": {"controllerName": CONTROLLER, "parametersRef": _REFERENCE}},
-        needs=(release.id, proxies.id),
+        {"spec": {"controllerName": CONTROLLER, **reference}},
+        needs=(release.id, *(entry.id for entry in proxies)),
         spec_path=context.spec_path(NAME),
     )
     workloads: tuple[tuple[Literal["Deployment", "Job"], str, dict[str, str]], ...] = (
@@ -92,8 +94,18 @@ def contribute(context: ComponentContext) -> Contribution:
         )
         for kind, name, requests in workloads
     )
-    present = realisation(context, NAME) == "present"
-    return Contribution(releases=(release,), objects=(proxies, of_gateways), pods=() if present else pods)
+    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else pods)
+
+
+def own_proxies(context: ComponentContext, namespace: str) -> tuple[tuple[PlanObject, ...], Manifest]:
+    """Return what a Gateway needs beside its class: the EnvoyProxy in its namespace, and the field that refers to it.
+
+    Nothing where mlcluster installs Envoy Gateway. The namespace of an existing installation may have any name, so its
+    class refers to no EnvoyProxy.
+    """
+    if realisation(context, NAME) != "present":
+        return (), {}
+    return (_proxies(context, namespace),), {"infrastructure": {"parametersRef": _REFERENCE}}
 
 
 def proxy_pod(context: ComponentContext, namespace: str, gateway: str, spec_path: str) -> PlanPod:
@@ -121,8 +133,8 @@ def _proxies_of(namespace: str, gateway: str) -> str:
     return f"envoy-{whole.replace('/', '-')[:_LONGEST].removesuffix('-')}-{digest}"
 
 
-def _proxies(context: ComponentContext) -> PlanObject:
-    """Return the EnvoyProxy of every gateway of the class."""
+def _proxies(context: ComponentContext, namespace: str) -> PlanObject:
+    """Return the EnvoyProxy, in the namespace of what refers to it."""
     registry = context.spec.components.registry
     container: Manifest = {"resources": {"requests": PROXY_REQUESTS, "limits": {"memory": "1Gi"}}}
     if registry:
@@ -143,7 +155,7 @@ def _proxies(context: ComponentContext) -> PlanObject:
         "EnvoyProxy",
         CLASS,
         {"spec": {"provider": {"type": "Kubernetes", "kubernetes": kubernetes}}},
-        namespace=pin(NAME).namespace,
+        namespace=namespace,
         needs=(release_id(NAME),),
         spec_path=context.spec_path(NAME),
     )

@@ -93,7 +93,7 @@ def _multus_parts(kind: str) -> Wanted:
             (
                 f"components.multus.networks[{index}]"
                 for index, network in enumerate(networks(spec))
-                if kind in {network.type, network.ipam.type if network.ipam else ""}
+                if kind in {network.type.removeprefix("ib-"), network.ipam.type if network.ipam else ""}
             ),
             "",
         )
@@ -150,6 +150,7 @@ _CONTROLLERS = (
     "kubeflow-trainer",
     "mpi-operator",
     "kuberay-operator",
+    "lws",
     "volcano",
     "kserve",
 )
@@ -185,6 +186,7 @@ COMPONENTS: Mapping[str, Entry] = {
     "kubeflow-trainer": Entry("trainer", "trainer", _asked("trainer"), requires=lambda _: ("jobset",)),
     "mpi-operator": Entry("mpi_operator", "mpi_operator", _asked("mpi_operator")),
     "kuberay-operator": Entry("kuberay", "kube_ray", _asked("kube_ray")),
+    "lws": Entry("leader_worker_set", "leader_worker_set", _asked("leader_worker_set")),
     "volcano": Entry("volcano", "volcano", _asked("volcano")),
     "keda": Entry("keda", "keda", _asked("keda"), after=("kube-prometheus-stack",)),
     "prometheus-adapter": Entry(

@@ -16,10 +16,12 @@ def ingress_objects(
     """Return the Gateway, and before it the Certificate where an issuer makes one."""
     path = f"{context.spec_path('kserve')}.ingress"
     certificate = _certificate(context, ingress, name, namespace, f"{path}.tls")
-    body = {"spec": {"gatewayClassName": gateway.CLASS, "listeners": [_listener(ingress.tls, name)]}}
-    needs = (gateway.CLASS_ID, release_id(gateway.NAME), *(entry.id for entry in certificate))
+    proxies, reference = gateway.own_proxies(context, namespace)
+    body = {"spec": {"gatewayClassName": gateway.CLASS, "listeners": [_listener(ingress.tls, name)], **reference}}
+    before = (*certificate, *proxies)
+    needs = (gateway.CLASS_ID, release_id(gateway.NAME), *(entry.id for entry in before))
     made = make(context.cluster, gateway.API, "Gateway", name, body, namespace=namespace, needs=needs, spec_path=path)
-    return (*certificate, made)
+    return (*before, made)
 
 
 def _listener(tls: ServingTls | None, name: str) -> Manifest:

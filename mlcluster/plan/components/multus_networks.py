@@ -61,7 +61,9 @@ def configuration(network: SecondaryNetwork) -> Manifest:
     if network.vlan is not None:
         config["vlan"] = network.vlan
     if network.type == "ib-sriov":
-        config["link_state"] = "enable"
+        config["link_state"] = network.link_state or "enable"
+    if network.p_key is not None:
+        config["pkey"] = network.p_key
     return {**config, "ipam": ipam(network)}
 
 

@@ -1,7 +1,8 @@
-"""The SR-IOV network device plugin and the CNI plugin that goes with it: virtual functions of the network cards.
+"""The SR-IOV network device plugin and the CNI plugins that go with it: virtual functions of the network cards.
 
-Facts: k8snetworkplumbingwg/sriov-network-device-plugin, deployments/ and docs/; sriov-cni, images/. The virtual
-functions themselves must be there when the plugin starts: who builds the nodes makes them.
+Facts: k8snetworkplumbingwg/sriov-network-device-plugin, deployments/ and docs/; sriov-cni and ib-sriov-cni, images/.
+The virtual functions themselves must be there when the plugin starts, those of InfiniBand with a GUID: who builds the
+nodes makes them.
 """
 
 import json
@@ -28,7 +29,9 @@ from mlcluster.spec.secondary import networks, operator_runs, pools_of
 NAME = "sriov-network-device-plugin"
 ACCOUNT = "sriov-device-plugin"
 CONFIG_MAP = "sriovdp-config"
-CNI = "sriov-cni"
+CNI = {"sriov": "sriov-cni", "ib-sriov": "ib-sriov-cni"}
+"""Type of a network -> the image, and the daemon set, with its CNI plugin."""
+
 REQUESTS = {"cpu": "50m", "memory": "40Mi"}
 CNI_REQUESTS = {"cpu": "10m", "memory": "20Mi"}
 """It copies one file and sleeps; upstream asks for 100m and 50Mi."""
@@ -59,10 +62,13 @@ def configuration(context: ComponentContext) -> str:
     """The plugin's configuration, the same for every node, as JSON: a resource without devices there offers none."""
     settings = context.spec.components.sriov_device_plugin
     resources = dict.fromkeys(name for pool in context.spec.node_pools for name in pool.network.sriov)
-    return json.dumps({"resourceList": [_resource(settings, name) for name in resources]}, indent=2)
+    on_infiniband = {network.resource for network in networks(context.spec) if network.type == "ib-sriov"}
+    entries = [_resource(settings, name, infiniband=name in on_infiniband) for name in resources]
+    return json.dumps({"resourceList": entries}, indent=2)
 
 
-def _resource(settings: SriovDevicePlugin | None, name: str) -> Manifest:
+def _resource(settings: SriovDevicePlugin | None, name: str, *, infiniband: bool) -> Manifest:
+    """Return the entry of a resource; that of an InfiniBand network offers no virtual function on Ethernet."""
     given = (settings.resources.get(name) if settings is not None else None) or SriovSelectors()
     prefix, _, short = name.rpartition("/")
     lists: dict[str, list[Any]] = {
@@ -70,7 +76,7 @@ def _resource(settings: SriovDevicePlugin | None, name: str) -> Manifest:
         "devices": given.devices,
         "drivers": given.drivers,
         "pfNames": given.pf_names,
-        "linkTypes": given.link_types,
+        "linkTypes": given.link_types or (["infiniband"] if infiniband else []),
     }
     selectors: Manifest = {key: list(values) for key, values in lists.items() if values}
     return {
@@ -107,22 +113,27 @@ def _pod(context: ComponentContext) -> Manifest:
 
 
 def _cni(context: ComponentContext) -> list[Made]:
-    """The CNI plugin on the nodes of the networks of type sriov: it moves a virtual function into the pod."""
-    named = {
-        pool.name
-        for network in networks(context.spec)
-        if network.type == "sriov"
-        for pool in pools_of(context.spec, network)
-    }
-    pools: list[Pool] = [pool for pool in context.pools if pool.name in named]
-    if not pools:
-        return []
+    """Return the CNI plugins, each on the nodes of the networks of its type: it moves a virtual function into a pod."""
+    made = []
+    for kind, name in CNI.items():
+        named = {
+            pool.name
+            for network in networks(context.spec)
+            if network.type == kind
+            for pool in pools_of(context.spec, network)
+        }
+        pools: list[Pool] = [pool for pool in context.pools if pool.name in named]
+        if pools:
+            made.append(daemon_set(context, NAME, name, pools, _cni_pod(context, name)))
+    return made
+
+
+def _cni_pod(context: ComponentContext, name: str) -> Manifest:
     container: Manifest = {
-        "name": CNI,
-        "image": image(context, NAME, CNI, own=False),
+        "name": name,
+        "image": image(context, NAME, name, own=False),
         "securityContext": PRIVILEGED,
         "resources": {"requests": CNI_REQUESTS, "limits": {"memory": "50Mi"}},
         "volumeMounts": [mount("cnibin", "/host/opt/cni/bin")],
     }
-    pod = {"hostNetwork": True, "containers": [container], "volumes": [from_host("cnibin", CNI_BINARIES)]}
-    return [daemon_set(context, NAME, CNI, pools, pod)]
+    return {"hostNetwork": True, "containers": [container], "volumes": [from_host("cnibin", CNI_BINARIES)]}

@@ -9,6 +9,7 @@ from mlcluster.plan.observe.chargeback import chargeback
 from mlcluster.plan.observe.facts import facts_group
 from mlcluster.plan.observe.records import gpu_records, queue_records
 from mlcluster.plan.observe.rule import Group
+from mlcluster.plan.observe.team_quota import team_quota
 
 API = "monitoring.coreos.com/v1"
 
@@ -37,6 +38,7 @@ def groups(of: Watched) -> tuple[Group, ...]:
         facts_group(of.pools, of.teams),
         *(about_gpus if gpus else ()),
         queue_records(),
+        team_quota(),
         work_alerts.nodes_and_pods(),
         work_alerts.queues(),
     )

@@ -122,6 +122,7 @@ def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
         ("trainer", parts.trainer),
         ("mpiOperator", parts.mpi_operator),
         ("kubeRay", parts.kube_ray),
+        ("leaderWorkerSet", parts.leader_worker_set),
     ):
         if settings is None or settings.service_account is None:
             continue

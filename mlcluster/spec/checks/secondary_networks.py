@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Generator, Iterator
 from ipaddress import IPv4Network, IPv6Network
 
+from mlcluster.spec.checks.infiniband import infiniband_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
@@ -34,6 +35,7 @@ def secondary_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _places(here, spec, network)
         yield from _stands_on(here, spec, network)
         yield from _words(here, network)
+        yield from infiniband_problems(here, spec, network)
         if network.ipam is not None:
             yield from _addresses((*here, "ipam"), spec, network, network.ipam)
         for namespace in namespaces_of(spec, network):

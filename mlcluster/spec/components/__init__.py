@@ -17,7 +17,7 @@ from mlcluster.spec.components.network import (
     Whereabouts,
 )
 from mlcluster.spec.components.observe import Monitoring
-from mlcluster.spec.components.queues import JobSet, KubeRay, Kueue, MpiOperator, Trainer, Volcano
+from mlcluster.spec.components.queues import JobSet, KubeRay, Kueue, LeaderWorkerSet, MpiOperator, Trainer, Volcano
 from mlcluster.spec.components.scale import Keda, PrometheusAdapter
 from mlcluster.spec.components.serving import CertManager, Gateway, KServe
 
@@ -47,6 +47,7 @@ class Components(SpecModel):
     trainer: Trainer | None = None
     mpi_operator: MpiOperator | None = None
     kube_ray: KubeRay | None = None
+    leader_worker_set: LeaderWorkerSet | None = None
     volcano: Volcano | None = None
     keda: Keda | None = None
     prometheus_adapter: PrometheusAdapter | None = None

@@ -97,6 +97,10 @@ class SecondaryNetwork(SpecModel):
     """What a pod on this network asks for too, as nodePools[].network has it, e.g. rdma/hca."""
     vlan: Annotated[int, Field(ge=0, le=4094)] | None = None
     """sriov: VLAN of the virtual function."""
+    p_key: Annotated[str, Field(pattern=r"^0x[0-9a-f]{1,4}$")] | None = None
+    """ib-sriov: partition of the InfiniBand fabric; an agent of the subnet manager, e.g. ib-kubernetes, reads it."""
+    link_state: Literal["auto", "enable", "disable"] | None = None
+    """ib-sriov: link state of the virtual function; default: enable."""
     ipam: NetworkIpam | None = None
     """Default: no addresses."""
 

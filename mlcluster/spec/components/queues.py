@@ -71,5 +71,9 @@ class KubeRay(JobController):
     """KubeRay: RayJob and RayCluster."""
 
 
+class LeaderWorkerSet(JobController):
+    """LeaderWorkerSet: groups of one leader and its workers, for models that need several nodes."""
+
+
 class Volcano(ChartComponent):
     """Volcano: the scheduler of the teams that choose it."""

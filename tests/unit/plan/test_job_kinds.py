@@ -8,7 +8,7 @@ from tests.specs import EXISTING, SYSTEM, TRAIN, Data, manifests, planned
 from tests.unit.plan.test_admission import expressions, unbalanced
 
 pytestmark = pytest.mark.unit
-ALL: Data = {"trainer": {}, "mpiOperator": {}, "kubeRay": {}, "kserve": {}, "keda": {}}
+ALL: Data = {"trainer": {}, "mpiOperator": {}, "kubeRay": {}, "kserve": {}, "keda": {}, "leaderWorkerSet": {}}
 NEW = {"mlcluster-held-work", "mlcluster-as-submitted", "mlcluster-stays-together", "mlcluster-job-templates"}
 
 
@@ -27,6 +27,54 @@ def test_every_kind_is_held_kept_and_looked_into(policies: dict[str, Manifest]) 
     kinds = {"jobsets", "trainjobs", "mpijobs", "rayjobs", "rayclusters"}
     for name in (*NEW, "mlcluster-gate-removal", "mlcluster-owner-references"):
         assert kinds <= matched(policies[name]), name
+
+
+def test_a_set_of_gated_pods_comes_in_with_kueues_mark(policies: dict[str, Manifest]) -> None:
+    """Kueue gates the pods of a LeaderWorkerSet, one Workload for each group, and the set has no field `suspend`."""
+    of_sets = {name for name, policy in policies.items() if "leaderworkersets" in matched(policy)}
+    assert of_sets >= NEW | {"mlcluster-pod-size", "mlcluster-kueue-marks"}
+    (held,) = [cel for cel in expressions(policies["mlcluster-held-work"]) if "pod-suspending-parent" in cel]
+    assert held.startswith("(object.kind in ['LeaderWorkerSet'] ? ")
+
+
+def test_a_set_grows_by_whole_groups_and_by_nothing_else(policies: dict[str, Manifest]) -> None:
+    kept = " ".join(expressions(policies["mlcluster-as-submitted"]))
+    assert "object.kind == 'LeaderWorkerSet' && k == 'replicas'" in kept
+
+
+def test_both_templates_of_a_set_are_looked_into(policies: dict[str, Manifest]) -> None:
+    templates = " ".join(expressions(policies["mlcluster-job-templates"]))
+    for part in ("leaderTemplate", "workerTemplate"):
+        assert f"leaderWorkerTemplate.{part}" in templates
+
+
+def test_the_controller_of_sets_makes_stateful_sets_for_the_set_and_for_its_leaders(
+    policies: dict[str, Manifest],
+) -> None:
+    """The StatefulSet of a group's workers belongs to the leader's pod, whose API group has no name."""
+    owners = " ".join(expressions(policies["mlcluster-owner-references"]))
+    user = job_kinds.USERS["lws"]
+    assert f"['{user}', 'leaderworkerset.x-k8s.io/', 'LeaderWorkerSet']" in owners
+    assert f"['{user}', 'v1', 'Pod']" in owners
+
+
+def test_no_pod_joins_a_group_by_a_label(policies: dict[str, Manifest]) -> None:
+    """leaderworkerset_reconciler.go of Kueue 0.18.3, getPods: by the label of the set alone."""
+    marks = list(expressions(policies["mlcluster-kueue-marks"]))
+    assert sum("k.startsWith('leaderworkerset.sigs.k8s.io/')" in cel for cel in marks) == 2
+    without = manifests(planned(SYSTEM, TRAIN, target=EXISTING), "ValidatingAdmissionPolicy")["mlcluster-kueue-marks"]
+    assert not [cel for cel in expressions(without) if "leaderworkerset" in cel]
+
+
+def test_marks_of_kueues_webhook_on_a_set_pass(policies: dict[str, Manifest]) -> None:
+    """jobs/leaderworkerset/leaderworkerset_webhook.go of Kueue 0.18.3, podTemplateSpecDefault."""
+    marks = " ".join(expressions(policies["mlcluster-kueue-marks"]))
+    for key, value in (
+        ("pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"),
+        ("pod-group-serving", "true"),
+        ("pod-index-offset", "1"),
+    ):
+        assert f"(object.kind == 'LeaderWorkerSet' && k == 'kueue.x-k8s.io/{key}' && m[k] == '{value}')" in marks
 
 
 @pytest.mark.parametrize("name", sorted(NEW))

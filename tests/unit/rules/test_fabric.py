@@ -54,7 +54,7 @@ def test_programs_that_nobody_brings() -> None:
     ipoib = {"name": "ib", "type": "ipoib", "master": "ib0"}
     asked = {**RAIL, "ipam": {"type": "dhcp"}}
     found = places("NET008", spec_of(multus=multus(RAIL, device, ipoib, asked)))
-    assert found == ["multus.networks.1.type", "multus.networks.2.type", "multus.networks.3.ipam.type"]
+    assert found == ["multus.networks.2.type", "multus.networks.3.ipam.type"]
     assert places("NET008", spec_of(networkOperator={}, multus=multus(ipoib))) == []
     assert places("NET008", spec_of(target=LOCAL, multus=multus(ipoib))) == []
 

@@ -2,6 +2,7 @@
 
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
+from mlcluster.plan.observe.dashboards.shares import shares_table
 from mlcluster.plan.observe.promql import GPU_QUOTA, LEADER
 from mlcluster.plan.observe.records import WAIT_P50, WAIT_P95
 
@@ -10,8 +11,10 @@ _CHOSEN = f'cluster_queue=~"$queue",{LEADER}'
 
 def queues_dashboard() -> Manifest:
     """For those who ask why a job waits."""
+    # The queue of a team is called as the team is.
+    panels = (*_workloads(), shares_table('team=~"$queue"', gpus=False), *_quota())
     choice = Choice("queue", "cluster_queue", "kueue_cluster_queue_info")
-    return dashboard("mlcluster-queues", "mlcluster / Queues", (*_workloads(), *_quota()), (choice,))
+    return dashboard("mlcluster-queues", "mlcluster / Queues", panels, (choice,))
 
 
 def _workloads() -> tuple[Panel, ...]:

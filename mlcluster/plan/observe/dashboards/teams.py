@@ -3,16 +3,19 @@
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.chargeback import GPU_HOURS, USD, USED_HOURS, over
 from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
+from mlcluster.plan.observe.dashboards.shares import shares_over_time, shares_table
 from mlcluster.plan.observe.promql import TEAM
 from mlcluster.plan.observe.records import ALLOCATED, IDLE_COUNT, QUOTA, RESERVED, USED
 
-_CHOSEN = '{team=~"$team"}'
+_TEAM = 'team=~"$team"'
+_CHOSEN = f"{{{_TEAM}}}"
 _PRICES = "Prices of the plan, on demand, without discounts; pools without a price are left out."
 
 
 def teams_dashboard() -> Manifest:
     """For teams and those who pay."""
-    panels = (*_bill(), *_over_time())
+    shares = (shares_table(_TEAM, gpus=True), *shares_over_time(_TEAM))
+    panels = (*_bill(), *shares, *_over_time())
     return dashboard("mlcluster-teams", "mlcluster / Teams", panels, (Choice("team", "team", TEAM),))
 
 

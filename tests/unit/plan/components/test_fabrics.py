@@ -8,6 +8,7 @@ import pytest
 from mlcluster.plan.components.multus_definition import DEFINITION
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.overhead import lands_on
+from mlcluster.spec.problems import SpecInvalidError
 from mlcluster.spec.secondary import gated_pools, is_gated, networks, pools_of
 from stacks.registration import in_order, platform_entries
 from tests.specs import EXISTING, Data, checked, cluster, manifests, planned
@@ -127,6 +128,10 @@ def test_networks_are_made_for_those_who_may_join() -> None:
     [
         ({"type": "sriov", "resource": "nvidia.com/vf", "vlan": 7}, {"type": "sriov", "vlan": 7, "ipam": {}}),
         ({"type": "ib-sriov", "resource": "nvidia.com/vf"}, {"type": "ib-sriov", "link_state": "enable", "ipam": {}}),
+        (
+            {"type": "ib-sriov", "resource": "nvidia.com/vf", "pKey": "0x8001", "linkState": "auto"},
+            {"type": "ib-sriov", "link_state": "auto", "pkey": "0x8001", "ipam": {}},
+        ),
         ({"type": "host-device", "resource": "nvidia.com/vf"}, {"type": "host-device", "ipam": {}}),
         ({"type": "ipoib", "master": "ib0"}, {"type": "ipoib", "master": "ib0", "ipam": {}}),
         (
@@ -196,6 +201,55 @@ def test_a_network_of_virtual_functions_brings_its_cni_plugin() -> None:
     plan = plan_of(rdmaDevicePlugin={}, multus={"startupTaint": False, "networks": [network]})
     assert landing(plan)["sriov-cni"] == {"fast"}
     assert landing(plan)["sriov-network-device-plugin"] == {"fast"}
+
+
+def test_a_network_of_virtual_functions_on_infiniband_brings_its_own_plugin_and_its_own_devices() -> None:
+    network = {"name": "ib", "type": "ib-sriov", "resource": "nvidia.com/vf"}
+    plan = plan_of(rdmaDevicePlugin={}, multus={"networks": [network]})
+    assert landing(plan)["ib-sriov-cni"] == {"fast"}
+    assert landing(plan)["sriov-network-device-plugin"] == {"fast"}
+    assert "sriov-cni" not in landing(plan)
+    (entry,) = configs(plan, "sriovdp-config")["resourceList"]
+    assert entry["selectors"] == {"vendors": ["15b3"], "linkTypes": ["infiniband"], "isRdma": True}
+    texts = [data for found in manifests(plan, "ConfigMap").values() for data in found["data"].values()]
+    assert any('need "/opt/cni/bin/ib-sriov"' in text for text in texts)
+
+
+def test_networks_of_ethernet_take_every_virtual_function() -> None:
+    network = {"name": "vf", "type": "sriov", "resource": "nvidia.com/vf"}
+    (entry,) = configs(plan_of(rdmaDevicePlugin={}, multus={"networks": [network]}), "sriovdp-config")["resourceList"]
+    assert "linkTypes" not in entry["selectors"]
+
+
+_IB: Data = {"name": "ib", "type": "ib-sriov", "resource": "nvidia.com/vf"}
+
+
+@pytest.mark.parametrize(
+    ("components", "words"),
+    [
+        ({"multus": {"networks": [{**RAIL, "pKey": "0x8001"}]}}, "pKey"),
+        ({"multus": {"networks": [{**RAIL, "linkState": "auto"}]}}, "linkState"),
+        ({"multus": {"networks": [{**_IB, "pKey": "8001"}]}}, "pKey"),
+        ({"multus": {"networks": [{**_IB, "ipam": {"type": "dhcp"}}]}}, "dhcp"),
+        ({"multus": {"networks": [{**_IB, "resource": "rdma/hca"}]}}, "virtual function"),
+        ({"multus": {"networks": [_IB, {**_IB, "name": "vf", "type": "sriov"}]}}, "InfiniBand"),
+        (
+            {
+                "multus": {"networks": [_IB]},
+                "sriovDevicePlugin": {"resources": {"nvidia.com/vf": {"linkTypes": ["ether"]}}},
+            },
+            "is on InfiniBand",
+        ),
+        (
+            {"multus": {"networks": [_IB]}, "sriovDevicePlugin": {"resources": {"nvidia.com/vf": {"rdma": False}}}},
+            "rdma",
+        ),
+    ],
+)
+def test_infiniband_that_cannot_be_is_refused(components: Data, words: str) -> None:
+    with pytest.raises(SpecInvalidError) as caught:
+        plan_of(rdmaDevicePlugin={}, **components)
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("which", [{}, {"pools": ["plain"]}, {"resource": "rdma/storage"}])

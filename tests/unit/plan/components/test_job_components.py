@@ -63,7 +63,20 @@ def test_mpi_operator_is_objects_of_ours_or_a_process() -> None:
     assert not manifests(process, "Deployment")
 
 
-@pytest.mark.parametrize("key", ["jobSet", "trainer", "mpiOperator", "kubeRay", "volcano", "kserve"])
+def test_sets_of_leaders_and_workers_are_in_the_queue() -> None:
+    plan = planned(SYSTEM, target=EXISTING, components={"leaderWorkerSet": {}})
+    found = release(plan, "lws")
+    assert found.values["image"]["manager"]["tag"] == f"v{found.version}"
+    assert found.id in release(plan, "kueue").needs
+    configuration = release(plan, "kueue").values["managerConfig"]["controllerManagerConfigYaml"]
+    assert "leaderworkerset.x-k8s.io/leaderworkerset" in configuration
+    (pod,) = [pod for pod in plan.pods if pod.owner == "Release/lws"]
+    assert (pod.name, pod.replicas) == ("lws-controller-manager", 2)
+    assert found.values["replicaCount"] == 2
+    assert "lws-system/lws-controller-manager" in manifests(plan, "PodDisruptionBudget")
+
+
+@pytest.mark.parametrize("key", ["jobSet", "trainer", "mpiOperator", "kubeRay", "volcano", "kserve", "leaderWorkerSet"])
 @pytest.mark.parametrize("target", [LOCAL, EXISTING], ids=["local", "existing"])
 def test_members_may_write_the_kinds_but_not_their_status(key: str, target: Data) -> None:
     roles = manifests(planned(SYSTEM, target=target, components={key: {}}), "ClusterRole")
@@ -107,7 +120,13 @@ def test_definitions_of_kserve_come_before_its_controller() -> None:
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    [("jobSet", "jobset"), ("trainer", "kubeflow-trainer"), ("certManager", "cert-manager"), ("kserve", "kserve")],
+    [
+        ("jobSet", "jobset"),
+        ("trainer", "kubeflow-trainer"),
+        ("certManager", "cert-manager"),
+        ("kserve", "kserve"),
+        ("leaderWorkerSet", "lws"),
+    ],
 )
 def test_webhooks_are_asked_before_anything_needs_them(key: str, name: str) -> None:
     (answer,) = release(planned(SYSTEM, target=EXISTING, components={key: {}}), name).answers

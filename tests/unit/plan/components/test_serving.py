@@ -84,6 +84,22 @@ def test_without_a_gateway_there_are_no_proxies() -> None:
     assert {pod.name for pod in plan.pods if pod.name.startswith("envoy-") and pod.kind != "Job"} == {"envoy-gateway"}
 
 
+def test_proxies_of_an_existing_installation_are_set_up_beside_the_gateway() -> None:
+    """Its namespace may have any name, and a Gateway refers to an EnvoyProxy of its own namespace."""
+    plan = serving(gateway={"install": False})
+    (where,) = manifests(plan, "EnvoyProxy")
+    assert where == "kserve/mlcluster"
+    (of_gateways,) = manifests(plan, "GatewayClass").values()
+    assert "parametersRef" not in of_gateways["spec"]
+    infrastructure = manifests(plan, "Gateway")["kserve/kserve-ingress-gateway"]["spec"]["infrastructure"]
+    assert infrastructure == {
+        "parametersRef": {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": "mlcluster"}
+    }
+    assert any(pod.name.startswith("envoy-kserve-") for pod in plan.pods)
+    alone = planned(TAINTED, target=EXISTING, components={"gateway": {"install": False}})
+    assert not manifests(alone, "EnvoyProxy")
+
+
 def test_a_mirror_holds_the_image_of_the_proxies() -> None:
     plan = serving(registry="registry.example.com/mirror")
     image = proxies(plan)["envoyDeployment"]["container"]["image"]
@@ -228,6 +244,16 @@ def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None
     assert {entry.manifest["kind"] for entry in made} == {"EnvoyProxy", "Gateway", "GatewayClass"}
     for entry in made:
         assert errors_of(entry.manifest, schemas) == [], entry.id
+
+
+@with_archives
+def test_the_example_of_a_model_on_two_nodes_is_what_the_crd_takes() -> None:
+    path = ROOT / "examples" / "serving" / "leader-worker-set.yaml"
+    groups, service = yaml.safe_load_all(path.read_text("utf-8"))
+    assert errors_of(groups, schemas_of("lws", pin("lws").version)) == []
+    leader = groups["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    assert service["spec"]["selector"].items() <= leader["metadata"]["labels"].items()
+    assert service["metadata"]["name"] != groups["metadata"]["name"]
 
 
 def inference_services() -> list[tuple[str, Manifest]]:

@@ -72,3 +72,13 @@ def test_the_files_are_json() -> None:
 
 def test_without_gpus_only_queues_are_left() -> None:
     assert set(dashboards(gpus=False)) == {"mlcluster-queues"}
+
+
+@pytest.mark.parametrize("name", ["mlcluster-teams", "mlcluster-queues"])
+def test_a_team_sees_what_becomes_of_its_quota(name: str) -> None:
+    """In one table, with a row for each pool, resource and share."""
+    (table,) = [panel for panel in ALL[name]["panels"] if panel["title"].endswith("of each team now")]
+    (query,) = [target["expr"] for target in table["targets"]]
+    for word in ("guaranteed", "used", "borrowed", "lent", "free"):
+        assert f'"share", "{word}"' in query
+    assert {"team", "pool", "resource"} <= labels(query)
