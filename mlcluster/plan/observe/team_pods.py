@@ -23,7 +23,7 @@ RESERVED = (
     r"(ALERTS|DCGM|apiserver|container|gpu_operator|kube|kubelet|kubernetes|kueue|mlcluster|node|problem|scrape)(_.*)?"
     r"|up|.*:.*"
 )
-"""Names of metrics that rules and dashboards read, those of kube-prometheus-stack too; a pod of a team could forge them.
+"""Names of metrics that rules and dashboards read, also those of kube-prometheus-stack: a team could forge them.
 
 A name with a colon is that of a recording rule, which no exporter uses.
 """
