@@ -54,7 +54,10 @@ def team_monitor(namespaces: Iterable[str]) -> Manifest:
         "selector": {},
         "sampleLimit": SAMPLES,
         "bodySizeLimit": BODY,
-        "podMetricsEndpoints": [{"port": PORT, "interval": "30s", "metricRelabelings": [reserved]}],
+        "podMetricsEndpoints": [
+            # A redirect of a pod would let Prometheus connect to what the team itself cannot reach.
+            {"port": PORT, "interval": "30s", "followRedirects": False, "metricRelabelings": [reserved]}
+        ],
     }
 
 

@@ -207,6 +207,12 @@ def test_pods_of_a_team_cannot_forge_the_metrics_of_rules_and_dashboards(metric:
     assert team_monitor()["sampleLimit"]
 
 
+def test_a_pod_of_a_team_cannot_send_prometheus_elsewhere() -> None:
+    """Prometheus follows redirects by default, and its namespace has no NetworkPolicy."""
+    (endpoint,) = team_monitor()["podMetricsEndpoints"]
+    assert endpoint["followRedirects"] is False
+
+
 def test_a_pod_of_a_team_cannot_fill_the_memory_of_prometheus_with_one_scrape() -> None:
     """Without a limit Prometheus keeps the whole answer, unpacked, before it counts samples."""
     assert team_monitor()["bodySizeLimit"] == "10MB"
