@@ -1,12 +1,17 @@
 """Archives of charts in a directory, as `helm pull` names them: NAME-VERSION.tgz."""
 
 import re
+import tarfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import semver
+import yaml
 
+_METADATA = re.compile(r"[^/]+/Chart\.yaml")
+_METADATA_BYTES = 1 << 20
 _NAME = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*?)-(?P<version>v?[0-9]+\.[0-9]+.*)\.tgz")
 
 
@@ -24,9 +29,22 @@ def archives(directory: Path) -> list[Archive]:
     found = [
         Archive(path, match["name"], match["version"])
         for path in sorted(directory.glob("*.tgz"))
-        if (match := _NAME.fullmatch(path.name))
+        if (match := _NAME.fullmatch(path.name)) and path.is_file()
     ]
     return sorted(found, key=lambda one: one.name)
+
+
+def packed_chart(archive: Archive) -> tuple[str, str] | None:
+    """Return name and version of the chart in an archive, from its Chart.yaml; None where that cannot be read."""
+    try:
+        with tarfile.open(archive.path, "r:gz") as tar:
+            for member in tar:
+                if _METADATA.fullmatch(member.name) and member.isfile() and member.size <= _METADATA_BYTES:
+                    found = yaml.load(tar.extractfile(member) or b"", yaml.CSafeLoader)
+                    return str(found["name"]), str(found["version"])
+    except (OSError, EOFError, zlib.error, tarfile.TarError, yaml.YAMLError, KeyError, TypeError):
+        return None
+    return None
 
 
 def exact(known: Iterable[Archive], chart: str, version: str) -> Archive | None:

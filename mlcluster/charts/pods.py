@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from mlcluster.charts.archives import Archive, archives, chart_name, exact
+import yaml
+
+from mlcluster.charts.archives import Archive, archives, chart_name, exact, packed_chart, plain
 from mlcluster.charts.rendering import KUBERNETES, Renderer
 from mlcluster.errors import MlclusterError
 from mlcluster.plan.chart_facts import chart_facts
@@ -24,7 +26,7 @@ def pods_of_charts(plan: Plan, directory: Path, helm: Path | None, progress: Pro
         progress: is told of each chart.
 
     Raises:
-        MlclusterError: there is no Helm, an archive is missing, or Helm refuses a chart.
+        MlclusterError: there is no Helm, an archive is missing or holds another chart, or Helm refuses a chart.
     """
     wanted = _with_pods(plan)
     found = _found(wanted, directory)
@@ -36,11 +38,41 @@ def pods_of_charts(plan: Plan, directory: Path, helm: Path | None, progress: Pro
     with progress.task(_DOING) as task:
         for number, release in enumerate(wanted):
             task.update(release.name, done=number, total=len(wanted))
-            archive = found[release.id].path
-            facts = chart_facts(renderer.objects(release, archive), release.namespace)
-            source = f"helm template of {archive.name}, with the values of the release"
-            made[release.id] = rendered_pods(plan, release, facts.workloads, source)
+            made[release.id] = _pods(plan, release, found[release.id], renderer)
     return made
+
+
+def _pods(plan: Plan, release: PlanRelease, archive: Archive, renderer: Renderer) -> tuple[PlanPod, ...]:
+    """Return the pods of one release.
+
+    Raises:
+        MlclusterError: the archive holds another chart, Helm refuses it, or it renders what no API server accepts.
+    """
+    _require_chart(release, archive)
+    name = archive.path.name
+    source = f"helm template of {name}, with the values of the release"
+    try:
+        facts = chart_facts(renderer.objects(release, archive.path), release.namespace)
+        return rendered_pods(plan, release, facts.workloads, source)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, yaml.YAMLError) as error:
+        # The schema of a chart's objects is the API server's; an archive can hold anything.
+        happened = f"the rendered chart has an object without the fields of its kind ({type(error).__name__}: {error})"
+        hint = "Check the archive and the values of the component in the spec."
+        raise MlclusterError(f"reading the chart {name} of {release.id}", happened, hint) from error
+
+
+def _require_chart(release: PlanRelease, archive: Archive) -> None:
+    """Check what is in the archive; where that cannot be read, Helm names the reason.
+
+    Raises:
+        MlclusterError: it is another chart, or another version.
+    """
+    packed = packed_chart(archive)
+    if packed is None or (packed[0], plain(packed[1])) == (chart_name(release.chart), plain(release.version)):
+        return
+    happened = f"{archive.path} holds the chart {packed[0]} {packed[1]}"
+    command = pull_command(release.chart, release.version, release.repository)
+    raise MlclusterError(_DOING, happened, f"Remove it, and run:\n  {command} -d {archive.path.parent}")
 
 
 def _with_pods(plan: Plan) -> list[PlanRelease]:

@@ -98,9 +98,19 @@ def _run(argv: Sequence[str | Path], doing: str, scratch: str) -> str:
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": scratch, "TMPDIR": scratch, "KUBECONFIG": os.devnull}
     try:
         answer = subprocess.run(
-            argv, capture_output=True, text=True, env=environment, cwd=scratch, timeout=_SECONDS, check=False
+            argv,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=environment,
+            cwd=scratch,
+            timeout=_SECONDS,
+            check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        hint = "Check the archive: the template of a chart can be endless."
+        raise MlclusterError(doing, f"Helm did not end within {_SECONDS} seconds", hint) from error
+    except OSError as error:
         raise MlclusterError(doing, str(error), "Run `mlcluster doctor` to check Helm.") from error
     if answer.returncode != 0:
         happened = answer.stderr.strip()[-600:] or f"Helm ended with exit code {answer.returncode}"

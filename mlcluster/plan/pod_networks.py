@@ -1,9 +1,13 @@
-"""The admission policy that keeps pods of a team out of the secondary networks of other namespaces.
+"""The admission policy that keeps pods of a team out of the secondary networks and the addresses of other namespaces.
 
 Multus reads annotations of the pod (multus-cni v4.3.0, pkg/k8sclient/k8sclient.go): `parsePodNetworkAnnotation` takes
 JSON if the text has one of the characters `[{"`, else names with commas between them, as `namespace/name@interface`.
 The thick plugin of mlcluster sets `namespaceIsolation`; the thin one of the Network Operator does not, and neither
 checks the namespace of a default network, which is Multus's own unless the annotation names one.
+
+Multus writes the addresses of a pod into another annotation, through `pods/status`, which members cannot write. The
+reconciler of Whereabouts (v0.9.4, pkg/reconciler/iploop.go) frees each allocated address that its pod does not have
+there: a member who edits it would keep an address that the next pod, of any team, gets too.
 """
 
 from collections.abc import Mapping
@@ -14,6 +18,7 @@ from mlcluster.plan.policy import WORKLOAD_RULES, Policy
 
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 DEFAULT_NETWORK = "v1.multus-cni.io/default-network"
+STATUS = "k8s.v1.cni.cncf.io/network-status"
 
 _OWN = "request.namespace"
 _PLAIN = r"r'^[\t\n\r -\[\]-~]*$'"
@@ -48,6 +53,8 @@ def pod_networks(users: Mapping[str, str]) -> Policy:
             "networksBefore": _annotations("before", NETWORKS),
             "defaults": _annotations("templates", DEFAULT_NETWORK),
             "defaultsBefore": _annotations("before", DEFAULT_NETWORK),
+            "statuses": _annotations("templates", STATUS),
+            "statusesBefore": _annotations("before", STATUS),
         },
         validations=[
             (
@@ -60,6 +67,10 @@ def pod_networks(users: Mapping[str, str]) -> Policy:
             (
                 "variables.defaults.all(n, n in variables.defaultsBefore)",
                 f"the default network of a pod is the cluster's: leave {DEFAULT_NETWORK} out",
+            ),
+            (
+                "oldObject == null || object.kind != 'Pod' || variables.statuses == variables.statusesBefore",
+                f"Multus writes the addresses of a pod: leave {STATUS} as it is",
             ),
         ],
         match_conditions={},

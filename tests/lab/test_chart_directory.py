@@ -45,13 +45,13 @@ spec:
 """
 
 
-def archive(directory: Path, name: str, version: str, values: str) -> Path:
-    """A chart of one Deployment, packed as `helm pull` would leave it."""
+def archive(directory: Path, name: str, version: str, values: str, template: str = DEPLOYMENT) -> Path:
+    """A chart of one template, packed as `helm pull` would leave it."""
     chart = directory / "trees" / name
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: {name}\nversion: {version}\n")
     (chart / "values.yaml").write_text(values)
-    (chart / "templates" / "one.yaml").write_text(DEPLOYMENT)
+    (chart / "templates" / "one.yaml").write_text(template)
     packed = directory / f"{name}-{version}.tgz"
     with tarfile.open(packed, "w:gz") as tar:
         tar.add(chart, arcname=name)
@@ -80,6 +80,33 @@ def test_a_chart_that_helm_refuses(tmp_path: Path, toolchain: Toolchain) -> None
         pods_of_charts(build(SPEC), tmp_path, toolchain.path("helm"), Silent())
     assert "of Release/keda" in error.value.doing
     assert "replicas are wanted" in error.value.happened
+
+
+def test_an_archive_with_another_chart(tmp_path: Path, toolchain: Toolchain) -> None:
+    charts_of_plan(tmp_path, "replicas: 3")
+    archive(tmp_path, "jobset", "0.12.0", "replicas: 3").replace(tmp_path / "keda-2.20.2.tgz")
+    with pytest.raises(MlclusterError) as error:
+        pods_of_charts(build(SPEC), tmp_path, toolchain.path("helm"), Silent())
+    assert error.value.happened == f"{tmp_path / 'keda-2.20.2.tgz'} holds the chart jobset 0.12.0"
+    assert "helm pull keda --version 2.20.2" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "kind: Deployment\nmetadata: {name: x}\nspec: 5\n",
+        "kind: Deployment\nmetadata: {name: x}\nspec: {}\n",
+        DEPLOYMENT.replace("300m", "lots"),
+        "kind: CustomResourceDefinition\nspec: {}\n",
+        "kind: List\n",
+    ],
+)
+def test_a_chart_of_what_no_api_server_accepts(tmp_path: Path, toolchain: Toolchain, template: str) -> None:
+    for release in build(SPEC).releases:
+        archive(tmp_path, release.chart.rpartition("/")[2], release.version, "replicas: 1", template)
+    with pytest.raises(MlclusterError) as error:
+        pods_of_charts(build(SPEC), tmp_path, toolchain.path("helm"), Silent())
+    assert error.value.doing == "reading the chart keda-2.20.2.tgz of Release/keda"
 
 
 def planned(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

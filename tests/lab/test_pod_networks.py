@@ -22,6 +22,7 @@ POLICY = "mlcluster-pod-networks"
 POLICIES = "ValidatingAdmissionPolicy"
 API, CRD = "admissionregistration.k8s.io/v1", "CustomResourceDefinition"
 KEY, DEFAULT = "k8s.v1.cni.cncf.io/networks", "v1.multus-cni.io/default-network"
+STATUS = "k8s.v1.cni.cncf.io/network-status"
 WORDS = "its own namespace only"
 SPEC = pod_spec(cpu="1")
 
@@ -195,6 +196,22 @@ def test_a_pod_does_not_change_its_networks_later(kube: Kube) -> None:
     try:
         change = {"metadata": {"annotations": {KEY: f"{OTHER}/rdma"}}}
         assert WORDS in refusal(lambda: kube.patch("v1", "Pod", "networked", change, OWN))
+        kube.patch("v1", "Pod", "networked", {"metadata": {"annotations": {"example.com/x": "y"}}}, OWN)
+    finally:
+        kube.delete("v1", "Pod", "networked", OWN)
+
+
+@pytest.mark.parametrize("forged", ["[]", '[{"name": "rdma", "ips": ["10.60.0.9"]}]', None])
+def test_a_member_does_not_change_the_addresses_that_multus_wrote(kube: Kube, forged: str | None) -> None:
+    """The reconciler of Whereabouts v0.9.4 frees an address that this annotation of its pod does not have."""
+    kube.create(made_pod("rdma"))
+    try:
+        path = f"/api/v1/namespaces/{OWN}/pods/networked"
+        written = {"metadata": {"annotations": {STATUS: '[{"name": "rdma", "ips": ["10.60.0.5"]}]'}}}
+        # Multus v4.3.0 writes it with UpdateStatus (setPodNetworkStatus of network-attachment-definition-client).
+        kube.request("PATCH", f"{path}/status", written, content_type="application/merge-patch+json")
+        change = {"metadata": {"annotations": {STATUS: forged}}}
+        assert "Multus writes" in refusal(lambda: kube.patch("v1", "Pod", "networked", change, OWN))
         kube.patch("v1", "Pod", "networked", {"metadata": {"annotations": {"example.com/x": "y"}}}, OWN)
     finally:
         kube.delete("v1", "Pod", "networked", OWN)

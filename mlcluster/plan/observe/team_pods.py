@@ -14,10 +14,19 @@ from mlcluster.spec.cluster import ClusterSpec
 
 PORT = "metrics"
 SAMPLES = 20_000
-"""Series of one pod; Prometheus drops a scrape with more, so that one pod cannot fill its memory."""
+"""Series of one container; Prometheus drops a scrape with more."""
 
-RESERVED = r"(ALERTS|DCGM|container|gpu_operator|kube|kubelet|kueue|mlcluster|node|problem)(_.*|:.*)?"
-"""Names of metrics that rules and dashboards read; a pod of a team could forge them."""
+BODY = "10MB"
+"""Size of one scrape, unpacked: Prometheus reads it whole before it counts series, and sets no limit by default."""
+
+RESERVED = (
+    r"(ALERTS|DCGM|apiserver|container|gpu_operator|kube|kubelet|kubernetes|kueue|mlcluster|node|problem|scrape)(_.*)?"
+    r"|up|.*:.*"
+)
+"""Names of metrics that rules and dashboards read, also those of kube-prometheus-stack: a team could forge them.
+
+A name with a colon is that of a recording rule, which no exporter uses.
+"""
 
 _SERVICE = re.compile(r"[a-z0-9-]+\.(?P<namespace>[a-z0-9-]+)\.svc(\..*)?")
 
@@ -44,7 +53,11 @@ def team_monitor(namespaces: Iterable[str]) -> Manifest:
         "namespaceSelector": {"matchNames": sorted(namespaces)},
         "selector": {},
         "sampleLimit": SAMPLES,
-        "podMetricsEndpoints": [{"port": PORT, "interval": "30s", "metricRelabelings": [reserved]}],
+        "bodySizeLimit": BODY,
+        "podMetricsEndpoints": [
+            # A redirect of a pod would let Prometheus connect to what the team itself cannot reach.
+            {"port": PORT, "interval": "30s", "followRedirects": False, "metricRelabelings": [reserved]}
+        ],
     }
 
 

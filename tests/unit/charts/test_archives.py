@@ -1,10 +1,13 @@
 """Which archive belongs to a release."""
 
+import io
+import os
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from mlcluster.charts.archives import archives, exact, nearest
+from mlcluster.charts.archives import Archive, archives, exact, nearest, packed_chart
 
 pytestmark = pytest.mark.unit
 
@@ -62,3 +65,46 @@ def test_a_release_has_the_archive_of_its_version(directory: Path, chart: str, v
 def test_tests_compare_with_the_nearest_version(directory: Path, chart: str, version: str, file: str | None) -> None:
     found = nearest(archives(directory), chart, version)
     assert (found.path.name if found else None) == file
+
+
+def test_what_is_no_file_is_no_archive(tmp_path: Path) -> None:
+    """Helm would wait for ever at a pipe."""
+    os.mkfifo(tmp_path / "keda-2.20.2.tgz")
+    (tmp_path / "kueue-0.18.3.tgz").mkdir()
+    (tmp_path / "jobset-0.12.0.tgz").symlink_to(tmp_path / "nowhere")
+    assert archives(tmp_path) == []
+
+
+def packed(directory: Path, member: str, text: bytes) -> Archive:
+    path = directory / "keda-2.20.2.tgz"
+    with tarfile.open(path, "w:gz") as tar:
+        entry = tarfile.TarInfo(member)
+        entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text))
+    return Archive(path, "keda", "2.20.2")
+
+
+def test_the_chart_in_an_archive_is_read_from_its_metadata(tmp_path: Path) -> None:
+    found = packed_chart(packed(tmp_path, "jobset/Chart.yaml", b"{apiVersion: v2, name: jobset, version: 0.12.0}"))
+    assert found == ("jobset", "0.12.0")
+
+
+@pytest.mark.parametrize(
+    ("member", "text"),
+    [
+        ("keda/charts/other/Chart.yaml", b"{name: other, version: 1.0.0}"),
+        ("keda/Chart.yaml", b"[]"),
+        ("keda/Chart.yaml", b"name: keda"),
+        ("keda/Chart.yaml", b"{"),
+        ("keda/Chart.yaml", b"\xff\xfe\x00"),
+    ],
+)
+def test_an_archive_without_readable_metadata(tmp_path: Path, member: str, text: bytes) -> None:
+    assert packed_chart(packed(tmp_path, member, text)) is None
+
+
+@pytest.mark.parametrize("size", [0, 20, 100])
+def test_an_archive_that_is_cut_off(tmp_path: Path, size: int) -> None:
+    whole = packed(tmp_path, "keda/Chart.yaml", b"name: keda\nversion: 2.20.2\n" + os.urandom(500))
+    whole.path.write_bytes(whole.path.read_bytes()[:size])
+    assert packed_chart(whole) is None

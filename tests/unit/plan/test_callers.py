@@ -180,8 +180,20 @@ def test_prometheus_scrapes_the_ports_that_the_policies_open() -> None:
     assert [endpoint["port"] for endpoint in spec["podMetricsEndpoints"]] == ["metrics"]
 
 
+STACK = (
+    "apiserver_request:burnrate1h",  # KubeAPIErrorBudgetBurn
+    "namespace_cpu:kube_pod_container_resource_requests:sum",  # KubeCPUOvercommit
+    "cluster:node_cpu:sum_rate5m",
+    ":node_memory_MemAvailable_bytes:sum",
+    "kubernetes_build_info",  # KubeVersionMismatch
+    "up",  # TargetDown
+)
+"""What alerts of kube-prometheus-stack 88.5.3 read without asking who exports it."""
+
+
 @pytest.mark.parametrize(
-    "metric", sorted({*KUBE_STATE_METRICS, *KUEUE, *GPU_OPERATOR, *FIELDS, *COUNTED.values(), "up_to_date", "loss"})
+    "metric",
+    sorted({*KUBE_STATE_METRICS, *KUEUE, *GPU_OPERATOR, *FIELDS, *COUNTED.values(), *STACK, "up_to_date", "loss"}),
 )
 def test_pods_of_a_team_cannot_forge_the_metrics_of_rules_and_dashboards(metric: str) -> None:
     (endpoint,) = team_monitor()["podMetricsEndpoints"]
@@ -193,6 +205,17 @@ def test_pods_of_a_team_cannot_forge_the_metrics_of_rules_and_dashboards(metric:
     assert any(dropped) == (metric not in {"up_to_date", "loss"})
     assert not endpoint.get("honorLabels")
     assert team_monitor()["sampleLimit"]
+
+
+def test_a_pod_of_a_team_cannot_send_prometheus_elsewhere() -> None:
+    """Prometheus follows redirects by default, and its namespace has no NetworkPolicy."""
+    (endpoint,) = team_monitor()["podMetricsEndpoints"]
+    assert endpoint["followRedirects"] is False
+
+
+def test_a_pod_of_a_team_cannot_fill_the_memory_of_prometheus_with_one_scrape() -> None:
+    """Without a limit Prometheus keeps the whole answer, unpacked, before it counts samples."""
+    assert team_monitor()["bodySizeLimit"] == "10MB"
 
 
 def team_monitor() -> Manifest:
