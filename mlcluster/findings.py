@@ -131,6 +131,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("SCH003", _W, "Too few nodes for controllers at the start"),
         FindingKind("SCH004", _W, "Controllers without room when a node is lost"),
         FindingKind("SRV001", _W, "Models served without TLS"),
+        FindingKind("SRV002", _E, "Models of two teams under one host name"),
         FindingKind("STA001", _E, "State in local files of a CI machine"),
         FindingKind("STO001", _I, "Storage that down keeps"),
         FindingKind("UPG001", _E, "Upgrade that is blocked"),

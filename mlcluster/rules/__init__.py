@@ -55,6 +55,7 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     fabric.gated_system_pool,
     sharing.shares_made_elsewhere,
     serving.models_without_tls,
+    serving.host_names_of_two_teams,
 )
 """Rules that look at what was asked for, too."""
 

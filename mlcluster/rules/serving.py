@@ -18,3 +18,25 @@ def models_without_tls(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         message = f"a load balancer serves the models under {ingress.domain} over plain HTTP"
         where = ("components", "kserve", "ingress")
         yield found("SRV001", where, message, "set tls: {issuer: NAME}, or tls: {secretName: NAME}")
+
+
+def host_names_of_two_teams(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """Yield SRV002 where models of two teams can have one host name.
+
+    KServe joins both by a dash, MODEL-NAMESPACE.DOMAIN (domainTemplate of chart kserve-resources v0.20.0), and the
+    Gateway API gives a host to the oldest route. So model `x-a` of team `b` is model `x` of team `a-b`.
+    """
+    kserve = spec.components.kserve
+    if kserve is None or kserve.ingress is None:
+        return
+    for index, team in enumerate(spec.teams):
+        for other in plan.teams:
+            if team.name.endswith(f"-{other.name}"):
+                prefix = team.name.removesuffix(f"-{other.name}")
+                yield found(
+                    "SRV002",
+                    ("teams", index, "name"),
+                    f"a model x of team {team.name} and a model x-{prefix} of team {other.name} have the same host, "
+                    f"x-{team.name}.{kserve.ingress.domain}, and requests go to the older of the two",
+                    f"call the team something that does not end in -{other.name}",
+                )

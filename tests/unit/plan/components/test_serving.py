@@ -204,6 +204,16 @@ def test_tls_or_no_load_balancer_ends_the_warning(components: Data) -> None:
     assert "SRV001" not in {finding.id for finding in findings(build(spec), spec)}
 
 
+def test_two_teams_cannot_have_one_host() -> None:
+    """Model `chat-ml` of team `research` would take the host of model `chat` of team `ml-research`."""
+    teams = [{"name": name, "borrow": "all"} for name in ("research", "ml-research", "mlresearch")]
+    for ingress, expected in (({"ingress": {"domain": "models.example.com"}}, 1), ({}, 0)):
+        spec = checked(cluster(TAINTED, target=EXISTING, components={"kserve": ingress}, teams=teams))
+        told = [finding.message for finding in findings(build(spec), spec) if finding.id == "SRV002"]
+        assert len(told) == expected
+        assert all("x-ml-research.models.example.com" in message for message in told)
+
+
 @pytest.mark.parametrize("tls", [{}, {"issuer": "a", "secretName": "b"}])
 def test_a_certificate_comes_from_one_place(tls: Data) -> None:
     with pytest.raises(SpecInvalidError):
