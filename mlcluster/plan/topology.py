@@ -116,9 +116,9 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
             yield found(
                 "KUE006",
                 (*place(pool.spec_path), "minSize"),
-                f"{needed} nodes of {pool.name} are guaranteed, and only {pool.min_size} are always there. With topology "
-                "(one pool's is every pool's) Kueue admits work only to nodes that are there, and the autoscaler starts "
-                "a node only for work that is admitted",
+                f"{needed} nodes of {pool.name} are guaranteed, and only {pool.min_size} are always there. Where one "
+                "pool has topology, Kueue admits work only to nodes that are there, and the autoscaler starts a node "
+                "only for work that is admitted",
                 f"minSize: {needed} for {pool.name}, or guarantee less of it, or remove topology from all pools",
             )
         missing = [key for key in levels[pool.name] if not _has(spec.target.kind, pool, key)]
