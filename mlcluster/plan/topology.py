@@ -112,14 +112,15 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 "and the autoscaler starts a node for pods, which come after admission",
                 f"set minSize of {pool.name} to the nodes that one gang needs, or remove topology",
             )
-        elif (needed := _guaranteed_nodes(spec, pool)) > pool.min_size and _starts_for_pods(spec, pool):
+        elif _starts_for_pods(spec, pool) and (needed := _guaranteed_nodes(spec, pool)) > (free := _free(spec, pool)):
             yield found(
                 "KUE006",
                 (*place(pool.spec_path), "minSize"),
-                f"{needed} nodes of {pool.name} are guaranteed, and only {pool.min_size} are always there. Where one "
+                f"{needed} nodes of {pool.name} are guaranteed, and only {free} are always there and free. Where one "
                 "pool has topology, Kueue admits work only to nodes that are there, and the autoscaler starts a node "
-                "only for work that is admitted",
-                f"minSize: {needed} for {pool.name}, or guarantee less of it, or remove topology from all pools",
+                "only for work that is admitted. The pods of `warm` count as work that keeps its node",
+                f"minSize: {needed + pool.min_size - free} for {pool.name}, or guarantee less of it, or remove "
+                "topology from all pools",
             )
         missing = [key for key in levels[pool.name] if not _has(spec.target.kind, pool, key)]
         if missing:
@@ -141,6 +142,12 @@ def _guaranteed_nodes(spec: ClusterSpec, pool: Pool) -> int:
         parts += Fraction(sum(amount.gpus or 0 for amount in given), device.gpus)
         parts += Fraction(sum(amount.slices or 0 for amount in given), device.slices)
     return ceil(parts)
+
+
+def _free(spec: ClusterSpec, pool: Pool) -> int:
+    """Return how many nodes Kueue always sees without pods: it counts those of `warm`, whatever their priority."""
+    warm = next(written.warm for written in spec.node_pools if written.name == pool.name)
+    return max(0, pool.min_size - (warm.nodes if warm else 0))
 
 
 def _starts_for_pods(spec: ClusterSpec, pool: Pool) -> bool:

@@ -117,6 +117,12 @@ def test_what_kueue_refuses_to_change_gives_a_flavor_another_name() -> None:
         ({"minSize": 2}, {"guarantee": {"train": {"gpus": 17}}}, "3 nodes"),
         ({"minSize": 2}, {"guarantee": {"train": {"nodes": 2}}}, ""),
         ({"minSize": 8}, {"guarantee": {"train": {"nodes": 8}}}, ""),
+        (
+            {"minSize": 3, "warm": {"nodes": 1}},
+            {"guarantee": {"train": {"nodes": 3}}},
+            "only 2 are always there and free",
+        ),
+        ({"minSize": 3, "warm": {"nodes": 1}}, {"guarantee": {"train": {"nodes": 2}}}, ""),
         ({"minSize": 2}, {"guarantee": {"system": {"nodes": 3}}}, "3 nodes of system"),
         ({"minSize": 2, "topology": "none"}, {"guarantee": {"train": {"nodes": 3}}}, ""),
     ],
