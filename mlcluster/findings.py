@@ -105,6 +105,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("KUE003", _W, "A team of Volcano that borrows"),
         FindingKind("KUE004", _W, "Pools with and without topology"),
         FindingKind("KUE005", _W, "Tiers that displace nothing through Volcano"),
+        FindingKind("KUE006", _E, "Guaranteed nodes that no autoscaler would start"),
         FindingKind("NET001", _I, "Network policies may not be enforced"),
         FindingKind("NET002", _E, "Public endpoint open to everybody"),
         FindingKind("NET003", _E, "Too few addresses for the pools"),

@@ -19,6 +19,12 @@ CPU_NODES: tuple[Data, ...] = (
     {"instanceType": "r7i.large"},
     {"instanceType": "c7i.4xlarge"},
 )
+CPU_SHAPES: tuple[Data, ...] = (
+    {"nodeShape": {"cpu": "8", "memory": "32Gi", "pods": 30}},
+    {"nodeShape": {"cpu": "3900m", "memory": "14Gi", "pods": 16, "ephemeralStorage": "10Gi"}},
+    {"nodeShape": {"cpu": "62", "memory": "250Gi"}},
+)
+"""Nodes of one's own, some with few pods or little disk."""
 GPU_NODES: tuple[tuple[Data, int, int], ...] = (
     ({"instanceType": "g6.xlarge"}, 1, 1),
     ({"instanceType": "g6.12xlarge"}, 4, 1),
@@ -26,8 +32,21 @@ GPU_NODES: tuple[tuple[Data, int, int], ...] = (
     ({"instanceType": "g6.12xlarge", "gpu": {"mps": {"replicas": 2}}}, 4, 2),
     ({"instanceType": "p4d.24xlarge", "gpu": {"mig": "all-2g.10gb"}}, 8, 3),
     ({"instanceType": "p4d.24xlarge", "gpu": {"mig": "all-balanced"}}, 8, 0),
-    ({"instanceType": "p5.48xlarge", "network": {"rdma": {"rdma/hca": 8}}}, 8, 1),
+    ({"instanceType": "p4d.24xlarge", "gpu": {"mig": "all-1g.5gb"}}, 8, 7),
+    ({"instanceType": "p5.48xlarge"}, 8, 1),
     ({"instanceType": "g6.12xlarge", "gpu": {"taint": False}}, 4, 1),
+)
+ON_PREMISES: tuple[tuple[Data, int, int], ...] = (
+    ({"instanceType": "p5.48xlarge", "network": {"rdma": {"rdma/hca": 8}}}, 8, 1),
+)
+ON_EC2: tuple[tuple[Data, int, int], ...] = (
+    ({"instanceType": "p5.48xlarge", "network": {"efa": True}}, 8, 1),
+    ({"instanceType": "p4d.24xlarge", "network": {"efa": True}}, 8, 1),
+)
+_EIGHT: Data = {"model": "h100", "count": 8, "memoryMib": 81_920}
+GPU_SHAPES: tuple[tuple[Data, int, int], ...] = (
+    ({"nodeShape": {"cpu": "62", "memory": "250Gi", "pods": 20, "gpu": _EIGHT}}, 8, 1),
+    ({"nodeShape": {"cpu": "30", "memory": "120Gi", "pods": 24, "ephemeralStorage": "20Gi", "gpu": _EIGHT}}, 8, 1),
 )
 """What a node is, how many GPUs it has, and how many slices each (0: of several sizes, which no number names)."""
 COMPONENTS: tuple[Data, ...] = (
@@ -38,45 +57,60 @@ COMPONENTS: tuple[Data, ...] = (
     {"kserve": {}},
     {"nodeProblemDetector": {}, "nodeReadiness": {}},
     {"volcano": {}},
+    {"trainer": {}, "mpiOperator": {}},
+    {"kubeRay": {}},
+    {"jobSet": {}},
+    {"gateway": {}},
+    {"draDriver": {}},
+    {"multus": {}},
 )
 LOCAL: Data = {"kind": "local"}
+EXISTING: Data = {"kind": "existing"}
 EKS: Data = {"kind": "eks", "region": "us-west-2", "autoscaler": "none", "endpoint": {"public": False}}
+TARGETS: tuple[Data, ...] = (
+    LOCAL,
+    LOCAL,
+    EXISTING,
+    EKS,
+    {**EKS, "autoscaler": "clusterAutoscaler"},
+    {**EKS, "autoscaler": "karpenter"},
+)
 RESERVED: Data = {"cpu": "150m", "memory": "300Mi", "pods": 2}
+ACCELERATOR: Data = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
 
 def random_spec(seed: int) -> Data:
     """Return a spec in which the teams are guaranteed much of every pool; it may be one that `validate` refuses."""
     chance = random.Random(seed)  # noqa: S311 -- a spec, no secret
     name = f"s{seed}"
-    pools = [_cpu_pool(chance, f"{name}-cpu{number}") for number in range(chance.randint(1, 2))]
+    target = chance.choice(TARGETS)
+    pools = [_cpu_pool(chance, target, f"{name}-cpu{number}") for number in range(chance.randint(1, 3))]
     pools[0]["maxSize"] += 1
-    sliced = [_gpu_pool(chance, f"{name}-gpu{number}") for number in range(chance.randint(1, 2))]
-    if chance.random() < 0.3:
-        pools.append({"name": f"{name}-system", "instanceType": "m7i.2xlarge", "maxSize": 2, "systemOnly": True})
-    target = EKS if chance.random() < 0.3 else LOCAL
-    topology = target is LOCAL and chance.random() < 0.5
-    sizes = {pool["name"]: (pool["maxSize"], 0, 0) for pool in pools if not pool.get("systemOnly")}
-    for pool, gpus, slices in sliced:
-        pools.append({**pool, **({"topology": "auto"} if topology else {})})
+    sizes = {pool["name"]: (pool["maxSize"], 0, 0) for pool in pools}
+    if target.get("autoscaler") == "karpenter" or chance.random() < 0.3:
+        pools += [_system_pool(chance, f"{name}-system{number}") for number in range(chance.randint(1, 2))]
+    topology = chance.random() < 0.4
+    for number in range(chance.randint(1, 2)):
+        pool, gpus, slices = _gpu_pool(chance, target, f"{name}-gpu{number}", topology=topology)
+        pools.append(pool)
         sizes[pool["name"]] = (pool["maxSize"], gpus, slices)
-    if target is EKS:  # without an autoscaler a pool has the nodes that it has
-        pools = [{**pool, "minSize": pool["maxSize"], "network": {}} for pool in pools]
-    components: Data = {"gpuOperator": {}} if target is EKS else {}
-    for part in chance.sample(COMPONENTS, chance.randint(1, 4)):
+    components: Data = {"gpuOperator": {}} if target["kind"] == "eks" else {}
+    for part in chance.sample(COMPONENTS, chance.randint(1, 5)):
         components |= part
     return {
         "apiVersion": "mlcluster/v1alpha1",
         "kind": "Cluster",
         "metadata": {"name": name},
         "target": target,
-        "nodePools": pools,
+        "nodePools": [_made_there(chance, target, pool, first=pool is pools[0]) for pool in pools],
         "components": components,
         "teams": _teams(chance, name, sizes),
     }
 
 
-def _cpu_pool(chance: random.Random, name: str) -> Data:
-    pool: Data = {"name": name, **chance.choice(CPU_NODES), "maxSize": chance.randint(1, 3)}
+def _cpu_pool(chance: random.Random, target: Data, name: str) -> Data:
+    nodes = (*CPU_NODES, *CPU_SHAPES) if target is EXISTING else CPU_NODES
+    pool: Data = {"name": name, **chance.choice(nodes), "maxSize": chance.randint(1, 3)}
     if chance.random() < 0.3:
         pool["reserved"] = RESERVED
     if chance.random() < 0.3:
@@ -84,9 +118,44 @@ def _cpu_pool(chance: random.Random, name: str) -> Data:
     return pool
 
 
-def _gpu_pool(chance: random.Random, name: str) -> tuple[Data, int, int]:
-    node, gpus, slices = chance.choice(GPU_NODES)
-    return {"name": name, **node, "maxSize": chance.randint(1, 3)}, gpus, slices
+def _system_pool(chance: random.Random, name: str) -> Data:
+    return {
+        "name": name,
+        "instanceType": chance.choice(("m7i.xlarge", "m7i.2xlarge")),
+        "maxSize": 2,
+        "minSize": 2,
+        "systemOnly": True,
+        "selector": {"example.com/controllers": "only"},
+    }
+
+
+def _gpu_pool(chance: random.Random, target: Data, name: str, *, topology: bool) -> tuple[Data, int, int]:
+    here = ON_EC2 if target["kind"] == "eks" else ON_PREMISES
+    shapes = GPU_SHAPES if target is EXISTING else ()
+    node, gpus, slices = chance.choice((*GPU_NODES, *here, *shapes))
+    pool = {"name": name, **node, "maxSize": chance.randint(1, 3)}
+    if chance.random() < 0.3:
+        pool["reserved"] = RESERVED
+    if topology:
+        pool["topology"] = ["kubernetes.io/hostname"] if target is EXISTING else "auto"
+    return pool, gpus, slices
+
+
+def _made_there(chance: random.Random, target: Data, pool: Data, *, first: bool) -> Data:
+    """Return the pool with what its target asks for: labels and taints of nodes, or how many there are at least."""
+    pool = dict(pool)
+    selector = pool.pop("selector", {})
+    if target is EXISTING:
+        tainted = bool(pool.get("gpu", {}).get("taint", "-gpu" in pool["name"]))
+        if pool.get("gpu") == {"taint": False}:
+            del pool["gpu"]
+        taints = {"taints": [ACCELERATOR]} if tainted else {}
+        return {**pool, **taints, "selector": {**selector, "example.com/pool": pool["name"]}}
+    if target["kind"] == "eks" and not pool.get("systemOnly"):
+        at_once = {"none": True, "karpenter": first, "clusterAutoscaler": False}[target["autoscaler"]]
+        fixed = at_once or "topology" in pool or chance.random() < 0.3
+        return {**pool, "minSize": pool["maxSize"] if fixed else int(first)}
+    return pool
 
 
 def _teams(chance: random.Random, name: str, sizes: dict[str, tuple[int, int, int]]) -> list[Data]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 MEMORY_RESOURCES = frozenset({"memory", "ephemeral-storage", "hugepages-2Mi"})
+_STEPS = {"hugepages-2Mi": 2}
+"""The API server rejects a pod that requests part of a page."""
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("Mi", "Gi", "Ti", "Pi", "Ei")
 _FACTORS = {
@@ -78,8 +80,11 @@ def subtract(whole: Mapping[str, int], part: Mapping[str, int]) -> dict[str, int
 
 
 def fraction(whole: Mapping[str, int], numerator: int, denominator: int) -> dict[str, int]:
-    """`whole` x numerator / denominator, rounded down."""
-    return {name: amount * numerator // denominator for name, amount in whole.items()}
+    """`whole` x numerator / denominator, rounded down to what a pod can request: of huge pages whole ones."""
+    return {
+        name: amount * numerator // denominator // _STEPS.get(name, 1) * _STEPS.get(name, 1)
+        for name, amount in whole.items()
+    }
 
 
 def ordered(names: Iterable[str]) -> list[str]:

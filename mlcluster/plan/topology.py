@@ -8,6 +8,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import ceil
 
 from mlcluster.findings import Finding, found
 from mlcluster.plan import names
@@ -110,6 +112,16 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 "and the autoscaler starts a node for pods, which come after admission",
                 f"set minSize of {pool.name} to the nodes that one gang needs, or remove topology",
             )
+        elif _starts_for_pods(spec, pool) and (needed := _guaranteed_nodes(spec, pool)) > (free := _free(spec, pool)):
+            yield found(
+                "KUE006",
+                (*place(pool.spec_path), "minSize"),
+                f"{needed} nodes of {pool.name} are guaranteed, and only {free} are always there and free. Where one "
+                "pool has topology, Kueue admits work only to nodes that are there, and the autoscaler starts a node "
+                "only for work that is admitted. The pods of `warm` count as work that keeps its node",
+                f"minSize: {needed + pool.min_size - free} for {pool.name}, or guarantee less of it, or remove "
+                "topology from all pools",
+            )
         missing = [key for key in levels[pool.name] if not _has(spec.target.kind, pool, key)]
         if missing:
             yield found(
@@ -118,6 +130,30 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 f"nodes of {pool.name} do not have the label {missing[0]}, so Kueue admits nothing to them",
                 "name labels that every node of the pool has, or put it into the pool's labels",
             )
+
+
+def _guaranteed_nodes(spec: ClusterSpec, pool: Pool) -> int:
+    """Return how many nodes of the pool the teams that Kueue queues need for their guarantees."""
+    given = [team.guarantee[pool.name] for team in spec.teams
+             if team.scheduler == "kueue" and pool.name in team.guarantee]  # fmt: skip
+    device = pool.accelerator
+    parts = Fraction(sum(amount.nodes or 0 for amount in given))
+    if device is not None:
+        parts += Fraction(sum(amount.gpus or 0 for amount in given), device.gpus)
+        parts += Fraction(sum(amount.slices or 0 for amount in given), device.slices)
+    return ceil(parts)
+
+
+def _free(spec: ClusterSpec, pool: Pool) -> int:
+    """Return how many nodes Kueue always sees without pods: it counts those of `warm`, whatever their priority."""
+    warm = next(written.warm for written in spec.node_pools if written.name == pool.name)
+    return max(0, pool.min_size - (warm.nodes if warm else 0))
+
+
+def _starts_for_pods(spec: ClusterSpec, pool: Pool) -> bool:
+    """Whether nodes above the minimum come only when pods wait; those of a capacity block come at its time."""
+    scaled = isinstance(spec.target, EksTarget) and spec.target.autoscaler != "none"
+    return scaled and pool.capacity_type != "capacityBlock"
 
 
 def _may_be_empty(spec: ClusterSpec, pool: Pool) -> bool:

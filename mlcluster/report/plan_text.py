@@ -206,7 +206,10 @@ def _arithmetic(console: Console, plan: Plan) -> None:
     for row in arithmetic_rows(plan):
         table.add_row(*row)
     _print(console, table)
-    shared = "every team may borrow it" if any(cohort.remainder for cohort in plan.cohorts) else "it is kept back"
+    shared = "it is kept back"
+    if any(cohort.remainder for cohort in plan.cohorts):
+        system = any(pool.system_only for pool in plan.pools)
+        shared = f"every team may borrow it{', but nothing of a systemOnly pool' if system else ''}"
     told = (
         "Controllers count wherever the scheduler may put them: all replicas on the pool, and all of them together on "
         f"a team's node, which is what `nodes: 1` guarantees. Unassigned: {shared}"

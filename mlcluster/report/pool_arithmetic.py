@@ -41,7 +41,7 @@ def _rows(terms: PoolArithmetic) -> list[Sequence[str | Text]]:
             (
                 Text(terms.pool if first else "", "cyan"),
                 str(terms.nodes) if first else "",
-                name.removeprefix("nvidia.com/").removeprefix("vpc.amazonaws.com/"),
+                _named(name),
                 *(
                     _spelled(name, part[name])
                     for part in (
@@ -56,10 +56,13 @@ def _rows(terms: PoolArithmetic) -> list[Sequence[str | Text]]:
 
 
 def _spelled(resource: str, value: int) -> str:
-    """Return an amount, of memory with a decimal, so that the terms of a line add up as they are read."""
-    if resource in MEMORY_RESOURCES:
-        return f"{value / 1024:,.1f} GiB" if value else "0"
-    return f"{value / 1000:,.2f}" if resource == "cpu" and value else str(value)
+    """Return an amount without rounding it, so that the terms of a line add up as they are read."""
+    return f"{value / 1000:,.3f}" if resource == "cpu" and value else f"{value:,}"
+
+
+def _named(resource: str) -> str:
+    short = resource.removeprefix("nvidia.com/").removeprefix("vpc.amazonaws.com/")
+    return f"{short} MiB" if resource in MEMORY_RESOURCES else short
 
 
 def _left(terms: PoolArithmetic, name: str) -> bool:

@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     sharing.metrics_of_gpus,
     sharing.early_mig_nodes,
     placement.component_pods_schedule,
+    placement.daemon_sets_fit,
     placement.first_nodes,
     controllers.controllers_fit,
     guarantees.pools_full_of_controllers,

@@ -24,12 +24,14 @@ def guarantees_without_room(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             share = amounts_of(pool, unit)
             missing = [resource for resource in NATIVE if not share.get(resource, 0)]
             if missing and any((amount.nodes, amount.gpus, amount.slices)):
-                terms = "; ".join(_arithmetic(pool, resource) for resource in missing)
+                terms = "; ".join(f"{_arithmetic(pool, resource)}{_parts(pool, unit)}" for resource in missing)
+                taken = any(pool.usable[resource] > pool.node_share[resource] for resource in missing)
+                elsewhere = "another pool with systemOnly: true for controllers, or " if taken else ""
                 yield found(
                     "QTA005",
                     ("teams", index, "guarantee", name),
                     f"no node of {name} is sure to hold {_spelled(unit)} of team {team.name}: {terms}",
-                    f"larger nodes, or another pool with systemOnly: true for controllers, or no guarantee of {name}",
+                    f"larger nodes, or {elsewhere}no guarantee of {name}",
                 )
 
 
@@ -82,6 +84,13 @@ def _spelled(unit: Amount) -> str:
     return "the share of one GPU" if unit.gpus is not None else "the share of one slice"
 
 
+def _parts(pool: Pool, unit: Amount) -> str:
+    """Return into how many parts the share of a node goes, where one is less than the node's."""
+    if pool.accelerator is None or unit.nodes is not None:
+        return ""
+    return f", for {_count(pool.accelerator.gpus, 'GPU') if unit.gpus else _count(pool.accelerator.slices, 'slice')}"
+
+
 def _arithmetic(pool: Pool, resource: str) -> str:
     """Return, for one resource of one node: allocatable - daemon sets and reserved - controllers."""
 
@@ -90,7 +99,8 @@ def _arithmetic(pool: Pool, resource: str) -> str:
 
     taken = subtract(pool.usable, pool.node_share)
     kept = f"{resource} {spelled(pool.allocatable)} - {spelled(pool.overhead)} for daemon sets and reserved"
-    return f"{kept} - {spelled(taken)} or more for controllers = {spelled(pool.node_share)}"
+    more = " or more" if taken[resource] and not pool.node_share[resource] else ""
+    return f"{kept} - {spelled(taken)}{more} for controllers = {spelled(pool.node_share)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.plan.places import place
+from mlcluster.plan.quantities import canonical, subtract
 from mlcluster.plan.quota import for_teams
 from mlcluster.spec.suggestions import listed
 
@@ -22,6 +23,26 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
                 f"the {pod.kind} {_named(pod)} fits no pool: {'; '.join(reasons)} ({pod.evidence}: {pod.source})",
                 f"{_room_for(reasons)}; where other nodes of the cluster take it, allow this with that reason",
             )
+
+
+def daemon_sets_fit(plan: Plan) -> Iterator[Finding]:
+    """SCH001: a pool whose nodes are too small for all daemon sets that come to them, and for what is reserved."""
+    for pool in plan.pools:
+        short = [name for name, amount in pool.overhead.items() if amount > pool.allocatable.get(name, 0)]
+        if not short:
+            continue
+        terms = "; ".join(
+            f"{name} {canonical(name, pool.overhead[name])} of {canonical(name, pool.allocatable.get(name, 0))}"
+            for name in short
+        )
+        also = " and reserved" if any(pool.reserved.get(name) for name in short) else ""
+        yield found(
+            "SCH001",
+            place(pool.spec_path),
+            f"daemon sets of components{also} take more than a node of {pool.name} has: {terms}; "
+            "some of their pods stay Pending on each of its nodes",
+            "larger nodes" + (", or reserve less" if also else ""),
+        )
 
 
 def _room_for(reasons: list[str]) -> str:
@@ -62,7 +83,9 @@ def _refuses(pool: Pool, pod: PlanPod) -> str:
     for taint in pool.taints:
         if taint.effect in HARD_EFFECTS and not any(tolerates(entry, taint) for entry in pod.tolerations):
             return f"has the taint {taint.key}"
-    short = [name for name, amount in pod.requests.items() if amount > pool.usable.get(name, 0)]
+    # What daemon sets take together is compared in `daemon_sets_fit`: usable is less what this one takes itself.
+    room = subtract(pool.allocatable, pool.reserved) if pod.kind == "DaemonSet" else pool.usable
+    short = [name for name, amount in pod.requests.items() if amount > room.get(name, 0)]
     return f"has too little {', '.join(short)}" if short else ""
 
 

@@ -4,7 +4,6 @@ The specs are random (`tests.guaranteed`). Of each that validates, the lab gets 
 its components, its policies, queues and teams. The real scheduler and Kueue do the rest.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,7 @@ from mlcluster.progress import Silent
 from mlcluster.rules import findings
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import Components
-from mlcluster.spec.load import parse
+from mlcluster.spec.problems import SpecInvalidError
 from mlcluster.spec.targets import LocalTarget
 from tests.guaranteed import (
     EVERY_COMPONENT,
@@ -38,7 +37,7 @@ from tests.guaranteed import (
     random_spec,
 )
 from tests.lab.workloads import condition, wait_for
-from tests.specs import SYSTEM, checked, cluster
+from tests.specs import SYSTEM, Data, checked, cluster
 
 pytestmark = pytest.mark.lab
 FEW = 24
@@ -69,11 +68,20 @@ def valid_specs(first: int) -> Iterator[Case]:
     """Yield the specs from a seed on that `validate` accepts without a reason under `allow`, with their plans."""
     seed = first
     while True:
-        spec = parse(json.dumps(random_spec(seed)).encode(), "cluster.yaml").spec
-        plan = build(spec)
-        if not any(finding.blocks for finding in findings(plan, spec) if finding.id != "NET002"):
-            yield seed, spec, plan
+        made = _accepted(random_spec(seed))
+        if made is not None:
+            yield seed, *made
         seed += 1
+
+
+def _accepted(data: Data) -> tuple[ClusterSpec, Plan] | None:
+    try:
+        spec = checked(data)
+    except SpecInvalidError:
+        return None
+    plan = build(spec)
+    blocking = any(finding.blocks for finding in findings(plan, spec) if finding.id != "NET002")
+    return None if blocking else (spec, plan)
 
 
 @pytest.fixture(scope="module")
@@ -219,9 +227,9 @@ def _clear(kube: Kube, plan: Plan, stand_ins: list[Manifest], nodes: list[Manife
 
 
 def test_the_generator_reaches_what_it_should() -> None:
-    """Specs of both targets, with and without topology, slices, system pools; some that are refused."""
+    """Specs of all targets, with and without topology, slices, system pools; some that are refused."""
     few = [plan for (_, _, plan), _ in zip(valid_specs(1), range(FEW), strict=False)]
-    assert {plan.cluster.target for plan in few} == {"local", "eks"}
+    assert {plan.cluster.target for plan in few} == {"local", "eks", "existing"}
     assert any(pool.system_only for plan in few for pool in plan.pools)
     assert any(pool.controllers for plan in few for pool in plan.pools if not pool.system_only)
     sharing = {pool.accelerator.sharing for plan in few for pool in plan.pools if pool.accelerator}
@@ -259,7 +267,7 @@ def test_every_component_on_the_smallest_nodes(kube: Kube) -> None:
     nodes = 0
     while True:
         nodes += 1
-        spec = parse(json.dumps(every_component(nodes)).encode(), "cluster.yaml").spec
+        spec = checked(every_component(nodes))
         plan = build(spec)
         refused = [finding for finding in findings(plan, spec) if finding.blocks]
         assert {finding.id for finding in refused} <= {"SCH002"}

@@ -83,7 +83,7 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
             "nodeSelector": dict(pod.node_selector),
             "tolerations": [dict(one) for one in pod.tolerations],
             "priorityClassName": pod.priority_class,
-            "affinity": _apart(labels) if pod.apart else {},
+            "affinity": {**(_apart(labels) if pod.apart else {}), **_kept_off(pod.not_on)},
         },
     }
     spec: Manifest = {"selector": {"matchLabels": labels}, "template": _present(template)}
@@ -107,6 +107,15 @@ def _apart(labels: dict[str, str]) -> Manifest:
     """No two pods with these labels on one node."""
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _kept_off(pools: Iterable[str]) -> Manifest:
+    """Return the affinity that no node of these pools has; none without pools."""
+    refused = list(pools)
+    if not refused:
+        return {}
+    term = {"matchExpressions": [{"key": names.POOL, "operator": "NotIn", "values": refused}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
 def _present(template: Manifest) -> Manifest:

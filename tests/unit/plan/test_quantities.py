@@ -118,3 +118,8 @@ def test_arithmetic_of_amounts() -> None:
 def test_order_of_resources() -> None:
     names = {"rdma/hca", "pods", "nvidia.com/gpu", "memory", "cpu"}
     assert ordered(names) == ["cpu", "memory", "pods", "nvidia.com/gpu", "rdma/hca"]
+
+
+def test_a_part_of_huge_pages_is_whole_pages() -> None:
+    """An eighth of 1,004 pages of 2 MiB would be 251 MiB; the API server rejects a pod that requests that."""
+    assert fraction({"hugepages-2Mi": 2008, "memory": 2008}, 1, 8) == {"hugepages-2Mi": 250, "memory": 251}

@@ -110,6 +110,32 @@ def test_what_kueue_refuses_to_change_gives_a_flavor_another_name() -> None:
     assert flavor(topology="auto", maxSize=2) == names[1]
 
 
+@pytest.mark.parametrize(
+    ("pool", "team", "needed"),
+    [
+        ({"minSize": 2}, {"guarantee": {"train": {"nodes": 3}}}, "3 nodes"),
+        ({"minSize": 2}, {"guarantee": {"train": {"gpus": 17}}}, "3 nodes"),
+        ({"minSize": 2}, {"guarantee": {"train": {"nodes": 2}}}, ""),
+        ({"minSize": 8}, {"guarantee": {"train": {"nodes": 8}}}, ""),
+        (
+            {"minSize": 3, "warm": {"nodes": 1}},
+            {"guarantee": {"train": {"nodes": 3}}},
+            "only 2 are always there and free",
+        ),
+        ({"minSize": 3, "warm": {"nodes": 1}}, {"guarantee": {"train": {"nodes": 2}}}, ""),
+        ({"minSize": 2}, {"guarantee": {"system": {"nodes": 3}}}, "3 nodes of system"),
+        ({"minSize": 2, "topology": "none"}, {"guarantee": {"train": {"nodes": 3}}}, ""),
+    ],
+)
+def test_guarantees_of_nodes_that_no_autoscaler_would_start(pool: Data, team: Data, needed: str) -> None:
+    """Kueue admits to nodes that are there, and the autoscaler starts nodes for pods that are admitted."""
+    pools = ({**SYSTEM, "minSize": 2}, {**TRAIN, "topology": "auto", **pool})
+    spec = checked(cluster(*pools, target=EKS, teams=[{"name": "a", **team}]))
+    messages = [finding.message for finding in findings(build(spec), spec) if finding.id == "KUE006"]
+    assert bool(messages) == bool(needed)
+    assert all(needed in message for message in messages)
+
+
 def test_a_pool_from_zero_stays_without_and_that_is_told() -> None:
     pools = ({**SYSTEM, "minSize": 2}, {**TRAIN, "minSize": 2, "topology": "auto"}, {**SYSTEM, "name": "burst"})
     spec = checked(cluster(*pools, target=EKS))

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from mlcluster.plan.model import Plan
 from mlcluster.rules import findings
+from mlcluster.spec.cluster import ClusterSpec
 from tests.specs import SHARED, SYSTEM, TRAIN, Data, checked, cluster, planned
 
 pytestmark = pytest.mark.unit
@@ -22,6 +24,23 @@ def test_a_node_that_controllers_can_fill_is_no_guarantee() -> None:
     message = _found(SMALL, components=COMPONENTS, teams=[team])["QTA005"]
     assert "no node of small is sure to hold the share of one node of team a" in message
     assert "cpu 1 - 50m for daemon sets and reserved - 950m or more for controllers = 0" in message
+
+
+def test_a_share_of_one_gpu_is_told_apart_from_that_of_the_node() -> None:
+    """Four pods are left of a node with eight GPUs: none for each."""
+    shape: Data = {"cpu": "64", "memory": "256Gi", "pods": 4, "gpu": {"model": "h100", "count": 8, "memoryMib": 81920}}
+    pools: tuple[Data, ...] = (SYSTEM, {"name": "gpu", "nodeShape": shape, "maxSize": 2})
+    (found,) = [
+        finding
+        for finding in findings(*_plan_and_spec(*pools, teams=[{"name": "a", "guarantee": {"gpu": {"gpus": 1}}}]))
+        if finding.id == "QTA005"
+    ]
+    assert "pods 4 - 0 for daemon sets and reserved - 0 for controllers = 4, for 8 GPUs" in found.message
+    assert "systemOnly" not in found.hint
+
+
+def _plan_and_spec(*pools: Data, **rest: Any) -> tuple[Plan, ClusterSpec]:
+    return planned(*pools, **rest), checked(cluster(*pools, **rest))
 
 
 def test_a_system_pool_makes_the_guarantee_real() -> None:

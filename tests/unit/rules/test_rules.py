@@ -235,6 +235,21 @@ class TestSCH001:
         assert "tiny has too little cpu, memory" in finding.message
         assert finding.hint.startswith("larger nodes, or ask for less")
 
+    def test_daemon_sets_that_together_are_more_than_a_node(self) -> None:
+        """Each of them fits nodes of the other pool, but their pods come to every node."""
+        nano = {"name": "nano", "instanceType": "t3.nano", "maxSize": 2}
+        (finding,) = of_kind("SCH001", {**SYSTEM, "minSize": 2}, nano, target=EKS)
+        assert finding.place == ("nodePools", 1)
+        assert "daemon sets of components take more than a node of nano has: memory" in finding.message
+
+    def test_daemon_sets_that_fill_a_node_fit_it(self) -> None:
+        """What they take themselves is not taken from the room for them."""
+        shape = {"cpu": "500m", "memory": "1Gi", "pods": 1}
+        full = {"name": "full", "nodeShape": shape, "maxSize": 1}
+        problems = {"components": {"nodeProblemDetector": {}}, "target": EXISTING}
+        assert not of_kind("SCH001", SYSTEM, full, **problems)
+        assert of_kind("SCH001", SYSTEM, {**full, "reserved": {"cpu": "490m"}}, **problems)
+
     def test_a_node_without_taints_or_with_a_soft_one(self) -> None:
         soft = [{"key": "busy", "effect": "PreferNoSchedule"}]
         assert not of_kind("SCH001", {**SYSTEM, "taints": soft}, TRAIN, target=EXISTING)
