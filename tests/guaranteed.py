@@ -137,7 +137,8 @@ def _gpu_pool(chance: random.Random, target: Data, name: str, *, topology: bool)
     if chance.random() < 0.3:
         pool["reserved"] = RESERVED
     if topology:
-        pool["topology"] = ["kubernetes.io/hostname"] if target is EXISTING else "auto"
+        # The lab's nodes have no labels of AWS, which `auto` means on eks.
+        pool["topology"] = "auto" if target is LOCAL else ["kubernetes.io/hostname"]
     return pool, gpus, slices
 
 
