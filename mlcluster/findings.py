@@ -106,6 +106,7 @@ REGISTRY: dict[str, FindingKind] = {
         FindingKind("KUE004", _W, "Pools with and without topology"),
         FindingKind("KUE005", _W, "Tiers that displace nothing through Volcano"),
         FindingKind("KUE006", _E, "Guaranteed nodes that no autoscaler would start"),
+        FindingKind("KUE007", _E, "A guarantee with topology beside quota without"),
         FindingKind("NET001", _I, "Network policies may not be enforced"),
         FindingKind("NET002", _E, "Public endpoint open to everybody"),
         FindingKind("NET003", _E, "Too few addresses for the pools"),

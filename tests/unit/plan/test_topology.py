@@ -142,3 +142,18 @@ def test_a_pool_from_zero_stays_without_and_that_is_told() -> None:
     plan = build(spec)
     assert "topologyName" not in manifests(plan, "ResourceFlavor")["burst"]["spec"]
     assert {finding.id for finding in findings(plan, spec) if finding.id.startswith("KUE")} == {"KUE004"}
+
+
+@pytest.mark.parametrize(
+    ("team", "refused"),
+    [
+        ({"guarantee": {"train": {"nodes": 1}}, "borrow": "all"}, True),
+        ({"guarantee": {"train": {"nodes": 1}, "burst": {"nodes": 1}}}, True),
+        ({"guarantee": {"train": {"nodes": 1}}, "borrow": {"system": "all"}}, False),
+        ({"guarantee": {"burst": {"nodes": 1}}, "borrow": {"train": "all"}}, False),
+    ],
+)
+def test_a_guarantee_with_topology_needs_queues_with_nothing_else(team: dict[str, Any], refused: bool) -> None:
+    pools = ({**SYSTEM, "minSize": 2}, {**TRAIN, "minSize": 2, "topology": "auto"}, {**SYSTEM, "name": "burst"})
+    spec = checked(cluster(*pools, target=EKS, teams=[{"name": "a", **team}]))
+    assert ("KUE007" in {finding.id for finding in findings(build(spec), spec)}) is refused
