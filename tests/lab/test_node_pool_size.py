@@ -59,8 +59,9 @@ def kube(lab: Lab) -> Iterator[Kube]:
 
 
 def _is_served(kube: Kube) -> bool:
-    listing = kube.request("GET", "/apis/karpenter.sh")
-    return any(entry["groupVersion"] == API for entry in listing["versions"])
+    """Whether the API server has taken the CRD up: until then its group is not there."""
+    groups = kube.request("GET", "/apis")["groups"]
+    return any(version["groupVersion"] == API for group in groups for version in group["versions"])
 
 
 def test_a_pool_between_a_fixed_and_a_variable_size(kube: Kube, lab: Lab, toolchain: Toolchain, tmp_path: Path) -> None:
