@@ -42,6 +42,7 @@ def gpus() -> tuple[Gpu, ...]:
     )
 
 
+@cache
 def gpu(model: str, memory_mib: int | None) -> Gpu | None:
     """The facts of a model with this much memory per device, or None when the catalogue does not know it."""
     return next((known for known in gpus() if known.model == model and known.memory_mib == memory_mib), None)

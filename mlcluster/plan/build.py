@@ -63,7 +63,7 @@ def build(spec: ClusterSpec, rendered: "Rendered | None" = None) -> Plan:
     ]
     queued = [team for written, team in zip(spec.teams, teams, strict=True) if written.scheduler == "kueue"]
     for written, team in zip(spec.teams, teams, strict=True):
-        objects += namespace_objects(cluster, written, team, shared, guards)
+        objects += namespace_objects(cluster, written, team, requests, guards)
         objects += ingress_objects(cluster, team, parts.callers)
         if team in queued:
             objects += queue_readers(cluster, team, queued, members_of(written))

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from mlcluster.plan import names
-from mlcluster.plan.bounds import default_requests
 from mlcluster.plan.limits import closed_limits
-from mlcluster.plan.model import Amounts, Manifest, PlanObject, Pool, TeamPlan
+from mlcluster.plan.model import Amounts, Manifest, PlanObject, TeamPlan
 from mlcluster.plan.network import Caller, caller_policy, network_policy
 from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, cluster_role_ref, make
 from mlcluster.plan.quantities import canonical
@@ -15,11 +14,12 @@ NETWORK_API = "networking.k8s.io/v1"
 
 
 def namespace_objects(
-    cluster: str, spec: Team, team: TeamPlan, pools: tuple[Pool, ...], policies: tuple[str, ...]
+    cluster: str, spec: Team, team: TeamPlan, requests: Amounts, policies: tuple[str, ...]
 ) -> list[PlanObject]:
     """Return the namespace of a team and everything in it except its queue.
 
     Args:
+        requests: of a container that names none.
         policies: ids of the policies and bindings that guard the namespace: created before it, deleted after it.
     """
     label = {names.TEAM: team.name}
@@ -31,7 +31,7 @@ def namespace_objects(
     return [
         _namespace(cluster, spec, team, policies),
         inside("v1", "ResourceQuota", "team", {"spec": {"hard": dict(team.limits)}}, "limits"),
-        inside("v1", "LimitRange", "team", {"spec": _limit_range(default_requests(pools))}),
+        inside("v1", "LimitRange", "team", {"spec": _limit_range(requests)}),
         inside(NETWORK_API, "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"),
         *(
             inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), f"members.{role}")

@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from mlcluster.plan.model import Manifest
@@ -96,6 +97,7 @@ def _block(cidr: str) -> Manifest:
     return {"ipBlock": {"cidr": str(network), **({"except": inside} if inside else {})}}
 
 
+@cache
 def _within(narrow: str, wide: str) -> bool:
     inner, outer = ipaddress.ip_network(narrow, strict=False), ipaddress.ip_network(wide, strict=False)
     return inner.version == outer.version and (

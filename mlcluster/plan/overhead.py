@@ -17,10 +17,10 @@ def with_daemon_sets(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Po
 
 def lands_on(pod: PlanPod, pool: Pool) -> bool:
     """Whether selector, affinity and tolerations let the pod onto the pool's nodes; room is another question."""
-    selected = all(pool.labels.get(key) == value for key, value in pod.node_selector.items())
+    if pool.name in pod.not_on or any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
+        return False
     hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
-    tolerated = all(any(tolerates(toleration, taint) for toleration in pod.tolerations) for taint in hard)
-    return selected and tolerated and pool.name not in pod.not_on
+    return all(any(tolerates(toleration, taint) for toleration in pod.tolerations) for taint in hard)
 
 
 def tolerates(toleration: Mapping[str, str], taint: Taint) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mlcluster.plan.bounds import default_requests
 from mlcluster.plan.eks.access import access_entries, access_objects, administrators, standing
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.quota import team_plans
@@ -110,7 +111,7 @@ def test_groups_are_those_that_the_namespace_binds() -> None:
     data = team("research", edit=[MEMBER])
     context = eks_context(rest={"teams": [data]})
     (plan,) = team_plans(context.spec, context.pools)
-    objects = namespace_objects("atlas", Team.model_validate(data), plan, context.pools, ())
+    objects = namespace_objects("atlas", Team.model_validate(data), plan, default_requests(context.pools), ())
     (binding,) = [entry.manifest for entry in objects if entry.manifest["kind"] == "RoleBinding"]
     (entry,) = access_entries(context).values()
     assert [subject["name"] for subject in binding["subjects"]] == entry["kubernetesGroups"]
