@@ -17,10 +17,18 @@ def with_daemon_sets(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Po
 
 def lands_on(pod: PlanPod, pool: Pool) -> bool:
     """Whether selector, affinity and tolerations let the pod onto the pool's nodes; room is another question."""
-    if pool.name in pod.not_on or any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
-        return False
+    return not refusal(pod, pool)
+
+
+def refusal(pod: PlanPod, pool: Pool) -> str:
+    """Return why a pod may not run on a pool's nodes, as words after the pool's name; "" when it may."""
+    if pool.name in pod.not_on:
+        return "is refused by its node affinity"
+    if any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
+        return "has other labels"
     hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
-    return all(any(tolerates(toleration, taint) for toleration in pod.tolerations) for taint in hard)
+    refused = [taint.key for taint in hard if not any(tolerates(toleration, taint) for toleration in pod.tolerations)]
+    return f"has the taint {refused[0]}" if refused else ""
 
 
 def tolerates(toleration: Mapping[str, str], taint: Taint) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
-from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
+from mlcluster.plan.overhead import HARD_EFFECTS, refusal
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import canonical, subtract
 from mlcluster.plan.quota import for_teams
@@ -75,14 +75,9 @@ def _named(pod: PlanPod) -> str:
 
 
 def _refuses(pool: Pool, pod: PlanPod) -> str:
-    """Why no node of the pool takes the pod; "" when one does."""
-    if pool.name in pod.not_on:
-        return "is refused by its node affinity"
-    if any(pool.labels.get(key) != value for key, value in pod.node_selector.items()):
-        return "has other labels"
-    for taint in pool.taints:
-        if taint.effect in HARD_EFFECTS and not any(tolerates(entry, taint) for entry in pod.tolerations):
-            return f"has the taint {taint.key}"
+    """Why no node of the pool takes the pod, as words after the pool's name; "" when one does."""
+    if kept_out := refusal(pod, pool):
+        return kept_out
     # What daemon sets take together is compared in `daemon_sets_fit`: usable is less what this one takes itself.
     room = subtract(pool.allocatable, pool.reserved) if pod.kind == "DaemonSet" else pool.usable
     short = [name for name, amount in pod.requests.items() if amount > room.get(name, 0)]

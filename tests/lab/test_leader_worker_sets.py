@@ -16,7 +16,7 @@ from mlcluster.kube.errors import ApiError
 from mlcluster.plan import job_kinds
 from tests.charts_at_hand import ABSENT, ARCHIVES, archives, files
 from tests.lab.test_jobs import TEAM, Cluster, thing
-from tests.lab.workloads import KUEUE, Tenant, pod, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, create_as, pod, pod_spec, wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
 
@@ -206,13 +206,13 @@ def test_a_group_runs_when_all_of_it_has_quota(team: Tenant, running: dict[str, 
     owner = owner_of(running, "LeaderWorkerSet", API)
     leaders = stateful_set("llm", {**labels, f"{LABELS}/worker-index": "0"}, owner, templates["leaderTemplate"])
     refused(team, OWNER, leaders)
-    team.kube.create(leaders, as_user=user, as_groups=groups)
+    create_as(team.kube, leaders, user, groups)
     wait_for("the leader", lambda: team.pod("llm-0"))
     leader = owner_of(team.pod("llm-0") or {}, "Pod", "v1")
     rest = {**labels, f"{LABELS}/worker-index": "1"}
     workers = stateful_set("llm-0", rest, leader, templates["workerTemplate"], first=1)
     refused(team, OWNER, workers)
-    team.kube.create(workers, as_user=user, as_groups=groups)
+    create_as(team.kube, workers, user, groups)
     wait_for("both pods", lambda: _running(team) == {"llm-0", "llm-0-1"})
     (workload,) = workloads(team, "llm")
     assert [podset["name"] for podset in workload["spec"]["podSets"]] == ["leader", "worker"]

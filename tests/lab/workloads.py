@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mlcluster.kube.client import Kube
+from mlcluster.kube.errors import ApiError
 
 GPU = "nvidia.com/gpu"
 GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
@@ -135,6 +136,22 @@ def condition(found: dict[str, Any] | None, kind: str) -> dict[str, Any]:
     return next((entry for entry in conditions if entry["type"] == kind), {})
 
 
+def create_as(kube: Kube, manifest: dict[str, Any], user: str, groups: Sequence[str]) -> dict[str, Any]:
+    """Create an object as a user, again while the API server refuses it for a ResourceQuota that changes meanwhile.
+
+    The server counts an object by an update of the quota's status; after three conflicts it refuses the object with
+    `Conflict` and asks for another attempt (k8s.io/apiserver, pkg/admission/plugin/resourcequota/controller.go).
+    """
+    for _ in range(20):
+        try:
+            return kube.create(manifest, as_user=user, as_groups=groups)
+        except ApiError as error:
+            if error.reason != "Conflict" or "resourcequotas" not in error.message:
+                raise
+            time.sleep(0.1)
+    return kube.create(manifest, as_user=user, as_groups=groups)
+
+
 class Tenant:
     """One team's namespace, as its members and the tests see it."""
 
@@ -144,9 +161,7 @@ class Tenant:
 
     def submit(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """Creates an object as a member with the role `edit`."""
-        return self.kube.create(
-            manifest, as_user=f"member-of-{self.namespace}", as_groups=[self.group, "system:authenticated"]
-        )
+        return create_as(self.kube, manifest, f"member-of-{self.namespace}", (self.group, "system:authenticated"))
 
     @property
     def group(self) -> str:

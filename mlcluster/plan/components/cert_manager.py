@@ -1,7 +1,7 @@
 """cert-manager 1.21: certificates for the webhooks of components that do not make their own (values of the chart)."""
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
@@ -60,14 +60,11 @@ def contribute(context: ComponentContext) -> Contribution:
         pods=()
         if realisation(context, NAME) == "present"
         else tuple(
-            deployment_pod(
+            controller_pod(
                 context,
-                release_id(NAME),
+                NAME,
                 name,
                 requests,
-                namespace=pin(NAME).namespace,
-                source=pin(NAME).source,
-                spec_path=context.spec_path(NAME),
                 kind="Job" if name == _HOOK else "Deployment",
                 replicas=replicas,
             )

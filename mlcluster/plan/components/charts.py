@@ -146,5 +146,41 @@ def deployment_pod(  # noqa: PLR0913 -- the shape of a pod
     )
 
 
+def controller_pod(  # noqa: PLR0913 -- the shape of a pod
+    context: ComponentContext,
+    component: str,
+    name: str,
+    requests: Mapping[str, str],
+    *,
+    source: str = "",
+    spec_path: str = "",
+    evidence: Evidence = "declared",
+    priority_class: str = "system-cluster-critical",
+    replicas: int = 1,
+    kind: Literal["Deployment", "Job"] = "Deployment",
+) -> PlanPod:
+    """The pod of a controller, or of a hook job, in the namespace of its component's own chart.
+
+    Args:
+        name: of the Deployment or Job.
+        source: default: that of the catalogue.
+        spec_path: default: the place that brought the component.
+    """
+    found = pin(component)
+    return deployment_pod(
+        context,
+        release_id(component),
+        name,
+        requests,
+        namespace=found.namespace,
+        source=source or found.source,
+        spec_path=spec_path or context.spec_path(component),
+        evidence=evidence,
+        priority_class=priority_class,
+        replicas=replicas,
+        kind=kind,
+    )
+
+
 def _amounts(requests: Mapping[str, str]) -> dict[str, int]:
     return {**{name: parse(name, text) for name, text in requests.items()}, "pods": 1}

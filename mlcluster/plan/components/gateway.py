@@ -8,7 +8,7 @@ import hashlib
 from typing import Literal
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.mirror import mirrored
@@ -16,6 +16,7 @@ from mlcluster.plan.components.replicas import BUDGET, REPLICAS, spread
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make, object_id
+from mlcluster.plan.quantities import add, canonical, parse
 from mlcluster.spec.components.serving import GatewayService
 
 NAME = "envoy-gateway"
@@ -29,8 +30,8 @@ DEFINITIONS = (
 PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 PROXY_REQUESTS = {"cpu": "100m", "memory": "512Mi"}
-PROXY_PODS = {"cpu": "110m", "memory": "544Mi"}
-"""With the shutdown manager that Envoy Gateway puts beside each proxy: 10m and 32Mi (api/v1alpha1/shared_types.go)."""
+SHUTDOWN_MANAGER = {"cpu": "10m", "memory": "32Mi"}
+"""What the container requests that Envoy Gateway puts beside each proxy (api/v1alpha1/shared_types.go)."""
 
 _UNTIL_DONE = {"helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded"}
 """The rights of the job that makes certificates are hooks of Helm, which by default never deletes them."""
@@ -81,15 +82,12 @@ def contribute(context: ComponentContext) -> Contribution:
         ("Job", f"{NAME}-gateway-helm-certgen", {}),  # a Helm hook
     )
     pods = tuple(
-        deployment_pod(
+        controller_pod(
             context,
-            release_id(NAME),
+            NAME,
             name,
             requests,
-            namespace=pin(NAME).namespace,
-            source=pin(NAME).source,
-            spec_path=context.spec_path(NAME),
-            priority_class="" if kind == "Job" else "system-cluster-critical",
+            priority_class="" if kind == "Job" else PRIORITY,
             kind=kind,
         )
         for kind, name, requests in workloads
@@ -108,18 +106,21 @@ def own_proxies(context: ComponentContext, namespace: str) -> tuple[tuple[PlanOb
     return (_proxies(context, namespace),), {"infrastructure": {"parametersRef": _REFERENCE}}
 
 
+def _together(*containers: dict[str, str]) -> dict[str, str]:
+    total = add(*({name: parse(name, text) for name, text in requests.items()} for requests in containers))
+    return {name: canonical(name, amount) for name, amount in total.items()}
+
+
 def proxy_pod(context: ComponentContext, namespace: str, gateway: str, spec_path: str) -> PlanPod:
     """Return the pod of the proxies that Envoy Gateway makes for a Gateway.
 
     They run in the namespace of Envoy Gateway (internal/infrastructure/kubernetes/proxy/resource_provider.go, v1.9.0).
     """
-    return deployment_pod(
+    return controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         _proxies_of(namespace, gateway),
-        PROXY_PODS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
+        _together(PROXY_REQUESTS, SHUTDOWN_MANAGER),
         spec_path=spec_path,
         priority_class=PRIORITY,
         replicas=REPLICAS,

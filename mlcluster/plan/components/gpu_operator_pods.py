@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mlcluster.plan.components.charts import daemon_set_pods, deployment_pod, release_id
+from mlcluster.plan.components.charts import controller_pod, daemon_set_pods, deployment_pod, release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_operator_values import brings_feature_discovery
 from mlcluster.plan.components.ownership import OPERATOR, served
@@ -32,7 +32,7 @@ _OPERANDS: tuple[tuple[Duty, str], ...] = (
 
 
 def operator_pods(context: ComponentContext) -> tuple[PlanPod, ...]:
-    """Every pod; operands request nothing upstream, and nobody evicts them for that: they are node critical."""
+    """Every pod; operands request nothing upstream, and are node critical so that the kubelet does not evict them."""
     return (
         _controller(context, "gpu-operator", {"cpu": "200m", "memory": "100Mi"}, f"{_VALUES}: operator.resources"),
         *(_hook(context, f"{OPERATOR}-{job}", {}, _HOOKS) for job in ("cleanup-gpucluster", "upgrade-crd")),
@@ -44,31 +44,12 @@ def operator_pods(context: ComponentContext) -> tuple[PlanPod, ...]:
 
 
 def _controller(context: ComponentContext, name: str, requests: dict[str, str], source: str) -> PlanPod:
-    return deployment_pod(
-        context,
-        _OWNER,
-        name,
-        requests,
-        namespace=NAMESPACE,
-        source=source,
-        spec_path=context.spec_path(OPERATOR),
-        priority_class="system-node-critical",
-    )
+    return controller_pod(context, OPERATOR, name, requests, source=source, priority_class="system-node-critical")
 
 
 def _hook(context: ComponentContext, name: str, requests: dict[str, str], source: str) -> PlanPod:
     """A job that Helm runs before or after it installs, upgrades or uninstalls, and waits for."""
-    return deployment_pod(
-        context,
-        _OWNER,
-        name,
-        requests,
-        namespace=NAMESPACE,
-        source=source,
-        spec_path=context.spec_path(OPERATOR),
-        priority_class="",
-        kind="Job",
-    )
+    return controller_pod(context, OPERATOR, name, requests, source=source, priority_class="", kind="Job")
 
 
 def _feature_discovery(context: ComponentContext) -> Iterable[PlanPod]:

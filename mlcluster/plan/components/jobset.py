@@ -1,7 +1,6 @@
 """JobSet 0.12.0: groups of Jobs with one life (facts: chart values v0.12.0)."""
 
-from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
@@ -37,14 +36,11 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def _pod(context: ComponentContext) -> PlanPod:
-    return deployment_pod(
+    return controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         f"{NAME}-controller",
         REQUESTS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
         evidence="rendered",
         priority_class="",  # the chart has no place for one
         replicas=REPLICAS,

@@ -4,7 +4,7 @@ It owns the API of external metrics, of which a cluster has one; the Prometheus 
 """
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import controller_tolerations
@@ -31,14 +31,12 @@ def contribute(context: ComponentContext) -> Contribution:
     ours = realisation(context, NAME) != "present"
     release = chart_release(context, NAME, _values(context) if ours else {}, definitions=DEFINITIONS if ours else ())
     pods = tuple(
-        deployment_pod(
+        controller_pod(
             context,
-            release_id(NAME),
+            NAME,
             workload,
             REQUESTS,
-            namespace=pin(NAME).namespace,
             source=f"values of the release, over those of {pin(NAME).source}",
-            spec_path=context.spec_path(NAME),
         )
         for workload in _WORKLOADS.values()
     )

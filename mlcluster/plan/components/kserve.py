@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components import gateway
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.ingress import ingress_objects
@@ -136,14 +136,11 @@ def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator
         yield gateway.proxy_pod(context, namespace, GATEWAY, f"{context.spec_path(NAME)}.ingress")
     if realisation(context, NAME) == "present":
         return
-    yield deployment_pod(
+    yield controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         CONTROLLER,
         {"cpu": "200m", "memory": "600Mi"},
-        namespace=namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
         priority_class="",  # the chart has no place for one
         replicas=REPLICAS,
     )

@@ -1,8 +1,7 @@
 """KubeRay 1.6.2: RayJob and RayCluster (kuberay-operator chart; its values of main, October 2025 and later)."""
 
-from mlcluster.catalog.components import pin
 from mlcluster.plan import job_kinds
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
@@ -65,12 +64,9 @@ def _caller(context: ComponentContext) -> Caller:
 
 
 def _pod(context: ComponentContext) -> PlanPod:
-    return deployment_pod(
+    return controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         NAME,
         REQUESTS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
     )

@@ -5,7 +5,7 @@ Workload for each group and holds the pods of the group by their scheduling gate
 """
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
@@ -51,14 +51,11 @@ def _values(context: ComponentContext) -> Manifest:
 
 
 def _pod(context: ComponentContext) -> PlanPod:
-    return deployment_pod(
+    return controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         CONTROLLER,
         REQUESTS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
         evidence="rendered",
         priority_class=PRIORITY,
         replicas=REPLICAS,

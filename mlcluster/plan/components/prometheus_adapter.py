@@ -7,7 +7,7 @@ chart registers each only where its rules are given, and we give none.
 from urllib.parse import urlsplit
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import controller_tolerations
@@ -36,14 +36,12 @@ def contribute(context: ComponentContext) -> Contribution:
     """The release and its pod."""
     ours = realisation(context, NAME) != "present"
     release = chart_release(context, NAME, _values(context) if ours else {})
-    pod = deployment_pod(
+    pod = controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         NAME,
         REQUESTS,
-        namespace=pin(NAME).namespace,
         source=f"values of the release, over those of {pin(NAME).source}",
-        spec_path=context.spec_path(NAME),
     )
     return Contribution(releases=(release,), pods=(pod,) if ours else ())
 

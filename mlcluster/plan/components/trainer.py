@@ -4,7 +4,7 @@ The runtimes are objects of ours: the chart's own come from a hook Job that fetc
 """
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
@@ -76,14 +76,11 @@ def _runtimes(context: ComponentContext) -> list[PlanObject]:
 
 
 def _pod(context: ComponentContext) -> PlanPod:
-    return deployment_pod(
+    return controller_pod(
         context,
-        release_id(NAME),
+        NAME,
         CONTROLLER,
         REQUESTS,
-        namespace=pin(NAME).namespace,
-        source=pin(NAME).source,
-        spec_path=context.spec_path(NAME),
         evidence="rendered",
         priority_class="",  # the chart has no place for one
         replicas=REPLICAS,

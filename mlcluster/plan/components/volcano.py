@@ -7,7 +7,7 @@ namespaces; what their pods can use at most is bounded by the namespace's Resour
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding, found
 from mlcluster.plan import names
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, controller_pod, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
@@ -168,14 +168,11 @@ def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Findi
 
 def _pods(context: ComponentContext) -> list[PlanPod]:
     return [
-        deployment_pod(
+        controller_pod(
             context,
-            release_id(NAME),
+            NAME,
             name,
             REQUESTS,
-            namespace=pin(NAME).namespace,
-            source=pin(NAME).source,
-            spec_path=context.spec_path(NAME),
             kind="Job" if name == _HOOK else "Deployment",
             replicas=replicas,
         )

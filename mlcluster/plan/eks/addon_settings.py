@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mlcluster.plan import names
+from mlcluster.plan.components.system_nodes import system_selector
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.storage.addons import storage_addons
 from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool
@@ -133,7 +133,7 @@ def _extra_tolerations(context: EksContext, addon: str) -> list[Toleration]:
 
 def _placement(context: EksContext, tolerations: list[Toleration]) -> Manifest:
     """Return where an add-on's Deployment runs: what it tolerates, and the pools that are kept for components."""
-    selector = {names.SYSTEM_ONLY: "true"} if any(pool.system_only for pool in context.pools) else {}
+    selector = system_selector(context.pools, on_existing=False)
     placement: Manifest = {"tolerations": tolerations} if tolerations else {}
     return {**placement, **({"nodeSelector": selector} if selector else {})}
 

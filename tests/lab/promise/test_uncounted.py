@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import GPU, Tenant, job, pod, pod_spec, wait_for
+from tests.lab.workloads import GPU, Tenant, create_as, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -28,7 +28,7 @@ def test_pods_beside_the_queue_are_reported(cluster: Cluster, research: Tenant) 
     sneaky = pod("sneaky", "research", pod_spec(gpus=8, nodeSelector={"mlcluster.dev/pool": "train"}))
     sneaky["metadata"]["ownerReferences"] = [owner]
     sneaky["spec"]["tolerations"].append({"key": "dedicated", "operator": "Exists"})
-    research.kube.create(sneaky, as_user=JOB_CONTROLLER, as_groups=["system:masters"])
+    create_as(research.kube, sneaky, JOB_CONTROLLER, ["system:masters"])
     wait_for("it runs", lambda: ((research.pod("sneaky") or {}).get("status") or {}).get("phase") == "Running")
     found = team_of(cluster, "research")
     assert (found["uncounted"][GPU], found["ready"]) == ("8", False)
