@@ -19,7 +19,6 @@ from mlcluster.plan.places import place
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
-from mlcluster.spec.teams import Amount, Team
 
 HOSTNAME = "kubernetes.io/hostname"
 AWS_LAYER = "topology.k8s.aws/network-node-layer-"
@@ -93,7 +92,6 @@ def topology_id(levels: Levels) -> str:
 def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[str, Levels]) -> Iterator[Finding]:
     """Pools whose topology lets nothing in: Kueue counts only nodes that are there, and that have every label."""
     pools = tuple(pools)
-    yield from _guarantees_beside_pools_without(spec, levels)
     for pool in pools:
         where = (*place(pool.spec_path), "topology")
         if levels and pool.name not in levels:
@@ -132,37 +130,6 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 f"nodes of {pool.name} do not have the label {missing[0]}, so Kueue admits nothing to them",
                 "name labels that every node of the pool has, or put it into the pool's labels",
             )
-
-
-def _guarantees_beside_pools_without(spec: ClusterSpec, levels: Mapping[str, Levels]) -> Iterator[Finding]:
-    """Yield KUE007 for teams that are guaranteed of a pool with topology and have quota of one without.
-
-    Kueue admits a workload that asks for no place to flavors with topology only where all flavors of its queue have
-    one (isTASOnly in 0.18.3; seen on the lab: `supports only TopologyAwareScheduling`).
-    """
-    kept = [pool.name for pool in spec.node_pools if not pool.system_only]
-    for index, team in enumerate(spec.teams if levels else ()):
-        placed = [name for name, amount in team.guarantee.items() if name in levels and _any(amount)]
-        others = [name for name in kept if name not in levels and _has_quota(team, name)]
-        if placed and others and team.scheduler == "kueue":
-            yield found(
-                "KUE007",
-                ("teams", index, "guarantee", placed[0]),
-                f"Kueue admits no job of team {team.name} to {placed[0]}, which has topology, unless the job asks for "
-                f"a place: {others[0]}, of which the team has quota too, has none",
-                f"set minSize of {others[0]}, take it from the team's guarantee and borrow, or remove topology",
-            )
-
-
-def _has_quota(team: Team, pool: str) -> bool:
-    """Return whether the team is guaranteed some of a pool, or may borrow it."""
-    limit = team.borrow if isinstance(team.borrow, str) else team.borrow.get(pool, "none")
-    borrows = limit == "all" or (isinstance(limit, Amount) and _any(limit))
-    return borrows or (pool in team.guarantee and _any(team.guarantee[pool]))
-
-
-def _any(amount: Amount) -> bool:
-    return any((amount.nodes, amount.gpus, amount.slices))
 
 
 def _guaranteed_nodes(spec: ClusterSpec, pool: Pool) -> int:

@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
 OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     guarantees.guarantees_without_room,
     guarantees.whole_nodes_beside_gpus,
+    guarantees.topology_beside_pools_without,
     fabric.announced_devices,
     fabric.programs_of_nodes,
     fabric.ranges_apart,

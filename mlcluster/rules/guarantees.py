@@ -6,7 +6,9 @@ from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan, Pool
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import canonical, subtract
+from mlcluster.plan.queues import queued_teams
 from mlcluster.plan.quota import amounts_of, for_teams
+from mlcluster.plan.topology import pool_levels
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.suggestions import listed
 from mlcluster.spec.teams import Amount
@@ -23,7 +25,7 @@ def guarantees_without_room(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             pool, unit = pools[name], _one(amount)
             share = amounts_of(pool, unit)
             missing = [resource for resource in NATIVE if not share.get(resource, 0)]
-            if missing and any((amount.nodes, amount.gpus, amount.slices)):
+            if missing and not amount.is_nothing:
                 terms = "; ".join(f"{_arithmetic(pool, resource)}{_parts(pool, unit)}" for resource in missing)
                 taken = any(pool.usable[resource] > pool.node_share[resource] for resource in missing)
                 elsewhere = "another pool with systemOnly: true for controllers, or " if taken else ""
@@ -56,6 +58,26 @@ def whole_nodes_beside_gpus(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 f"Pods with one GPU each may stand on {touched} of its {pool.max_size} nodes, which leaves "
                 f"{_count(pool.max_size - touched, 'node')} whole",
                 "guarantee nodes to each of these teams, or gpus to each; or two pools",
+            )
+
+
+def topology_beside_pools_without(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+    """KUE007: a team is guaranteed some of a pool with topology, and has quota of one without.
+
+    Kueue admits a workload that asks for no place to flavors with topology only where all flavors of its queue have
+    one (isTASOnly in 0.18.3; seen on the lab: `supports only TopologyAwareScheduling`).
+    """
+    levels = pool_levels(spec, for_teams(plan.pools))
+    for team in queued_teams(plan) if levels else ():
+        placed = [quota.pool for quota in team.quotas if quota.pool in levels and any(quota.nominal.values())]
+        others = [quota.pool for quota in team.quotas if quota.pool not in levels]
+        if placed and others:
+            yield found(
+                "KUE007",
+                (*place(team.spec_path), "guarantee", placed[0]),
+                f"Kueue admits no job of team {team.name} to {placed[0]}, which has topology, unless the job asks for "
+                f"a place: {others[0]}, of which the team has quota too, has none",
+                f"set minSize of {others[0]}, take it from the team's guarantee and borrow, or remove topology",
             )
 
 

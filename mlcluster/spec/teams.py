@@ -19,6 +19,11 @@ class Amount(SpecModel):
     slices: AmountCount | None = None
     """What pods can request: MIG instances or time-slice replicas."""
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is 0 of its unit."""
+        return not (self.nodes or self.gpus or self.slices)
+
 
 Shares = Annotated[dict[Name, Amount], Field(max_length=64)]
 AllOrNone = Literal["all", "none"]
