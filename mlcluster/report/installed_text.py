@@ -1,17 +1,13 @@
 """What is installed in a cluster already, as a table and as data."""
 
-import io
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mlcluster.report.tables import UNFOLDED, Page, table
 from mlcluster.rules.installed import Discovery, Row
 from mlcluster.rules.upgrades import Upgrade
-
-WIDEST = 2000
-"""Columns: no cell is broken, people copy names out of them; a terminal folds lines by itself."""
 
 _WORDS = {
     "ours": ("ours", "green"),
@@ -25,25 +21,22 @@ _WORDS = {
 
 def installed_text(already: Discovery, *, color: bool) -> str:
     """Component, what was found, by whom, which version, what becomes of it; then what could not be looked at."""
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDEST, highlight=False, markup=False)
+    page = Page(color=color, width=UNFOLDED)
     version = f" (Kubernetes {already.seen.kubernetes})" if already.seen.kubernetes else ""
-    console.print(Text(f"In the cluster already{version}", "bold"))
-    console.print(_table(already.rows) if already.rows else Text("nothing that mlcluster knows"))
+    page.print(Text(f"In the cluster already{version}", "bold"))
+    page.print(_rows(already.rows) if already.rows else Text("nothing that mlcluster knows"))
     for what, why in already.seen.blind.items():
-        console.print(Text(f"could not look at {what}: {why}", "yellow"))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+        page.print(Text(f"could not look at {what}: {why}", "yellow"))
+    return page.written()
 
 
-def _table(rows: tuple[Row, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("COMPONENT", "FOUND", "BY", "VERSION", "DECISION"):
-        table.add_column(column)
+def _rows(rows: tuple[Row, ...]) -> Table:
+    made = table("COMPONENT", "FOUND", "BY", "VERSION", "DECISION")
     for row in rows:
         word, style = _WORDS[row.decision]
         decision = Text(f"{word} ({row.note})" if row.note else word, style)
-        table.add_row(row.name, Text(row.found or "-"), Text(row.by or "-"), Text(row.version or "-"), decision)
-    return table
+        made.add_row(row.name, Text(row.found or "-"), Text(row.by or "-"), Text(row.version or "-"), decision)
+    return made
 
 
 def installed_document(already: Discovery) -> dict[str, Any]:

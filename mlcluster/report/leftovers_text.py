@@ -1,56 +1,41 @@
 """What a cluster left in its account, for a terminal: what is kept, what is not known, what to run."""
 
-import io
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from mlcluster.aws.leftovers import Leftover, Leftovers
 from mlcluster.aws.leftovers.things import known_cost, unpriced
-
-MOST_COLUMNS = 2000
-"""A terminal folds long lines; a cell or command that is cut cannot be copied."""
+from mlcluster.report.tables import UNFOLDED, Page, table
 
 RUN = "Run from top to bottom; what AWS still takes away holds others for a minute, then the command works:"
 
 
 def leftovers_text(found: Leftovers, *, color: bool = False) -> str:
     """Ends with "nothing left", or with the commands from top to bottom and how many things are left."""
-    text = io.StringIO()
-    console = Console(
-        file=text,
-        force_terminal=color,
-        no_color=not color,
-        width=MOST_COLUMNS,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    page = Page(color=color, width=UNFOLDED)
     if found.kept:
-        console.print(Text(f"Kept in {found.region}: {_cost(found.kept, found)}"))
-        console.print(_table(found.kept))
-        _commands(console, "To remove that too:", [thing for thing in found.kept if thing.command])
-    _unknown(console, found)
+        page.print(Text(f"Kept in {found.region}: {_cost(found.kept, found)}"))
+        page.print(_things(found.kept))
+        _commands(page, "To remove that too:", [thing for thing in found.kept if thing.command])
+    _unknown(page, found)
     if found.left:
-        console.print(Text(f"Left in {found.region}: {_cost(found.left, found)}"))
-        console.print(_table(found.left))
-        _commands(console, RUN, found.left)
-    console.print(_conclusion(found))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+        page.print(Text(f"Left in {found.region}: {_cost(found.left, found)}"))
+        page.print(_things(found.left))
+        _commands(page, RUN, found.left)
+    page.print(_conclusion(found))
+    return page.written()
 
 
-def _table(things: Iterable[Leftover]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("KIND", "ID", "NAME", "ZONE", "$/H", "FOUND BY", "AFTER"):
-        table.add_column(column, no_wrap=True, justify="right" if column == "$/H" else "left")
+def _things(things: Iterable[Leftover]) -> Table:
+    made = table("KIND", "ID", "NAME", "ZONE", "$/H", "FOUND BY", "AFTER", right=("$/H",), folded=())
     for thing in things:
         short = _short(thing.id)
         name = "" if thing.name in {thing.id, short} else thing.name
         cells = (thing.kind, short, name, thing.zone, _usd(thing.hourly_usd), thing.why, _some(thing.blocked_by))
-        table.add_row(*map(Text, cells))
-    return table
+        made.add_row(*map(Text, cells))
+    return made
 
 
 def _short(identifier: str) -> str:
@@ -58,23 +43,23 @@ def _short(identifier: str) -> str:
     return identifier.rpartition(":")[2] if identifier.startswith(("arn:", "https:")) else identifier
 
 
-def _unknown(console: Console, found: Leftovers) -> None:
+def _unknown(page: Page, found: Leftovers) -> None:
     if not found.unknown:
         return
-    console.print(Text("Not known, so something of it may be left:", "yellow"))
+    page.print(Text("Not known, so something of it may be left:", "yellow"))
     for one in found.unknown:
         need = f"allow {one.permission}" if one.permission else "; ".join(one.reason.splitlines())
-        console.print(Text(f"  {one.kind}: {need}"))
-    console.print()
+        page.print(Text(f"  {one.kind}: {need}"))
+    page.print()
 
 
-def _commands(console: Console, heading: str, things: Sequence[Leftover]) -> None:
-    console.print()
+def _commands(page: Page, heading: str, things: Sequence[Leftover]) -> None:
+    page.print()
     if things:
-        console.print(Text(heading))
+        page.print(Text(heading))
         for thing in things:
-            console.print(Text(f"  {thing.command or _by_itself(thing)}"))
-        console.print()
+            page.print(Text(f"  {thing.command or _by_itself(thing)}"))
+        page.print()
 
 
 def _by_itself(thing: Leftover) -> str:

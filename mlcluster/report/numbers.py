@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from mlcluster.plan.model import Price
 from mlcluster.plan.quantities import MEMORY_RESOURCES
 
+_SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa", "hugepages-2Mi": "huge"}
+
 
 def amount(resource: str, value: int) -> str:
     """A resource amount: milli-CPU as cores, MiB as GiB or TiB (or MiB below one GiB), pieces as they are."""
@@ -16,6 +18,11 @@ def amount(resource: str, value: int) -> str:
             return f"{value} MiB"
         return f"{gib / 1024:.1f} TiB" if gib >= 1024 else f"{gib:.0f} GiB"
     return str(value)
+
+
+def short(resource: str) -> str:
+    """Return what a resource is called in a narrow column: "gpu" for nvidia.com/gpu."""
+    return _SHORT.get(resource, resource.removeprefix("nvidia.com/"))
 
 
 def usd(value: float | None) -> str:

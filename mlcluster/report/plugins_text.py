@@ -1,19 +1,13 @@
 """Provider plugins of the engine as a table and as data."""
 
-import io
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from mlcluster.engine.plugin_pins import Presence
-
-WIDEST = 2000
-"""Columns: no cell is broken, people copy paths out of them."""
-
+from mlcluster.report.tables import UNFOLDED, Page, table
 
 _OPTIONAL = (
     "is optional: only for `kubernetesProvider: official`; "
@@ -31,17 +25,13 @@ def plugins_text(found: Sequence[Presence], spec: str = "", *, color: bool) -> s
     """
     if not found:
         return "no plugin is needed: the Kubernetes provider is built in\n"
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDEST, highlight=False, markup=False)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("PLUGIN", "VERSION", "NEEDED BY", "STATE", "WHERE"):
-        table.add_column(column)
+    page = Page(color=color, width=UNFOLDED)
+    rows = table("PLUGIN", "VERSION", "NEEDED BY", "STATE", "WHERE")
     for one in found:
         state = Text(one.state.value, "green" if one.usable else "dim" if one.pin.optional else "red")
-        table.add_row(one.pin.name, one.pin.version, ", ".join(one.pin.needed_by), state, Text(one.where))
-    console.print(table)
-    lines = [line.rstrip() for line in text.getvalue().splitlines()]
-    return "\n".join([*lines, *_closing(found, spec)]) + "\n"
+        rows.add_row(one.pin.name, one.pin.version, ", ".join(one.pin.needed_by), state, Text(one.where))
+    page.print(rows)
+    return page.written() + "\n".join(_closing(found, spec)) + "\n"
 
 
 def _closing(found: Sequence[Presence], spec: str) -> list[str]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+from rich.table import Table
 from rich.text import Text
 
 from mlcluster.plan.arithmetic import PoolArithmetic, arithmetic
 from mlcluster.plan.model import Plan
 from mlcluster.plan.quantities import MEMORY_RESOURCES
+from mlcluster.report.tables import table
 
-COLUMNS = (
+_COLUMNS = (
     "POOL",
     "NODES",
     "OF",
@@ -20,15 +22,35 @@ COLUMNS = (
     "+ UNASSIGNED",
     "A TEAM'S NODE",
 )
-NUMBERS = frozenset(COLUMNS) - {"POOL", "OF"}
+_NUMBERS = frozenset(_COLUMNS) - {"POOL", "OF"}
 _ALWAYS = ("cpu", "memory")
 _LEFT_OUT = frozenset({"ephemeral-storage", "pods"})
 """The document has them; here a line is shown only where controllers or daemon sets take all of one."""
 
 
+def arithmetic_table(plan: Plan) -> Table:
+    """Return how the quota of each pool comes about, at its maximum size."""
+    made = table(*_COLUMNS, right=_NUMBERS, folded=())
+    for row in arithmetic_rows(plan):
+        made.add_row(*row)
+    return made
+
+
 def arithmetic_rows(plan: Plan) -> list[Sequence[str | Text]]:
-    """Return the rows for the columns of `COLUMNS`: for each pool CPU, memory, and each kind of device."""
+    """Return the cells of the table: for each pool a row for CPU, memory, and each kind of device."""
     return [row for terms in arithmetic(plan) for row in _rows(terms)]
+
+
+def arithmetic_note(plan: Plan) -> str:
+    """Return what the columns of controllers and of what is unassigned mean in this plan."""
+    shared = "it is kept back"
+    if any(cohort.remainder for cohort in plan.cohorts):
+        system = any(pool.system_only for pool in plan.pools)
+        shared = f"every team may borrow it{', but nothing of a systemOnly pool' if system else ''}"
+    return (
+        "Controllers count wherever the scheduler may put them: all replicas on the pool, and all of them together on "
+        f"a team's node, which is what `nodes: 1` guarantees. Unassigned: {shared}"
+    )
 
 
 def _rows(terms: PoolArithmetic) -> list[Sequence[str | Text]]:

@@ -1,10 +1,8 @@
 """The report of a preflight as a table with what was found under it, and as data."""
 
-import io
 from collections import Counter
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -12,10 +10,10 @@ from mlcluster.aws.preflight.report import Report, Result, Status
 from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding
 from mlcluster.report.problems import problem_json, problem_text
+from mlcluster.report.tables import Page, table
 from mlcluster.spec.document import Document, Problem
 from mlcluster.spec.load import locate_problem
 
-WIDE = 132
 _WORDS = {
     Status.FINE: ("fine", "green"),
     Status.UNKNOWN: ("unknown", "yellow"),
@@ -29,22 +27,18 @@ def preflight_text(report: Report, document: Document, name: str, *, color: bool
     Args:
         name: of the spec's file.
     """
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=color, no_color=not color, width=WIDE, highlight=False)
-    console.print(Text(f"AWS account {report.account_id}, {report.region}, as {report.caller} ({report.source})"))
-    console.print(_table(report.results))
-    table = "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    page = Page(color=color)
+    page.print(Text(f"AWS account {report.account_id}, {report.region}, as {report.caller} ({report.source})"))
+    page.print(_results(report.results))
     blocks = [problem_text(_located(finding, document), color=color) for finding in _shown(report)]
-    return "\n".join([table, "", *blocks, f"{name}: {_closing(report)}"]) + "\n"
+    return "\n".join([page.written(), *blocks, f"{name}: {_closing(report)}"]) + "\n"
 
 
-def _table(results: tuple[Result, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("CHECK", "RESULT", "EVIDENCE"):
-        table.add_column(column)
+def _results(results: tuple[Result, ...]) -> Table:
+    made = table("CHECK", "RESULT", "EVIDENCE")
     for result in results:
-        table.add_row(result.check, _word(result), Text(result.evidence))
-    return table
+        made.add_row(result.check, _word(result), Text(result.evidence))
+    return made
 
 
 def _word(result: Result) -> Text:
