@@ -1,5 +1,6 @@
 """ClusterSpec in, Plan out."""
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mlcluster.catalog.pins import LAB_KUBERNETES
@@ -14,8 +15,9 @@ from mlcluster.plan.components.member_roles import kinds_of_members
 from mlcluster.plan.components.system_nodes import pods_on, system_selector
 from mlcluster.plan.controllers import with_controllers
 from mlcluster.plan.limits import with_limits
-from mlcluster.plan.model import ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
+from mlcluster.plan.model import Amounts, ClusterFacts, Plan, PlanObject, PlanPod, PlanResource, Pool, TeamPlan
 from mlcluster.plan.namespaces import ingress_objects, members_of, namespace_objects
+from mlcluster.plan.network import Caller
 from mlcluster.plan.overhead import with_daemon_sets
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.queue_readers import queue_readers
@@ -50,23 +52,17 @@ def build(spec: ClusterSpec, rendered: "Rendered | None" = None) -> Plan:
     tiers = resolve_tiers(spec)
     volcano = any(team.scheduler == "volcano" for team in spec.teams)
     policies = policy_objects(cluster, shared, job_kinds.controllers(spec, chosen), volcano=volcano)
-    guards = tuple(entry.id for entry in policies)
     parts = component_parts(ComponentContext(spec, pools, chosen, teams, cohorts))
     teams = with_limits(spec.teams, teams, shared, kinds_of_members(parts.objects))
     cloud = None if spec.target.kind != "eks" else _cloud(spec, spec.target, pools, teams, parts.resources)
-    objects: list[PlanObject] = [
+    objects = [
         *tier_objects(cluster, tiers, KUEUE_RELEASE, headroom=any(pool.warm for pool in spec.node_pools)),
         *policies,
         *queue_objects(cluster, shared, teams, cohorts, KUEUE_RELEASE, rules=queue_rules(spec, shared)),
         *parts.objects,
         *(cloud.objects if cloud else ()),
+        *_team_objects(spec, teams, requests, tuple(entry.id for entry in policies), parts.callers),
     ]
-    queued = [team for written, team in zip(spec.teams, teams, strict=True) if written.scheduler == "kueue"]
-    for written, team in zip(spec.teams, teams, strict=True):
-        objects += namespace_objects(cluster, written, team, requests, guards)
-        objects += ingress_objects(cluster, team, parts.callers)
-        if team in queued:
-            objects += queue_readers(cluster, team, queued, members_of(written))
     return Plan(
         cluster=_facts(spec),
         pools=pools,
@@ -81,6 +77,30 @@ def build(spec: ClusterSpec, rendered: "Rendered | None" = None) -> Plan:
         findings=parts.findings,
         default_requests=requests,
     )
+
+
+def _team_objects(
+    spec: ClusterSpec,
+    teams: tuple[TeamPlan, ...],
+    requests: Amounts,
+    guards: tuple[str, ...],
+    callers: Iterable[Caller],
+) -> Iterator[PlanObject]:
+    """Yield what each team's namespace holds.
+
+    Args:
+        requests: of a container that names none.
+        guards: ids of the policies that are in force before a team has a namespace.
+        callers: pods of components that connect to pods of teams.
+    """
+    cluster = spec.metadata.name
+    written = list(zip(spec.teams, teams, strict=True))
+    queued = [team for given, team in written if given.scheduler == "kueue"]
+    for given, team in written:
+        yield from namespace_objects(cluster, given, team, requests, guards)
+        yield from ingress_objects(cluster, team, callers)
+        if team in queued:
+            yield from queue_readers(cluster, team, queued, members_of(given))
 
 
 def _pools_and_pods(

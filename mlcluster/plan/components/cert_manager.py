@@ -6,7 +6,7 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
 from mlcluster.plan.components.tolerations import controller_tolerations
-from mlcluster.plan.model import Manifest
+from mlcluster.plan.model import Manifest, PlanPod
 
 NAME = "cert-manager"
 GROUP = "cert-manager.io"
@@ -27,13 +27,26 @@ _WEBHOOK_LABELS = {"app.kubernetes.io/component": "webhook", "app.kubernetes.io/
 
 def contribute(context: ComponentContext) -> Contribution:
     """The release, its three controllers and a hook job; a dry run of an issuer shows that its webhook answers."""
+    probe: Manifest = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Issuer",
+        "metadata": {"name": "mlcluster-probe", "namespace": "default"},
+        "spec": {"selfSigned": {}},
+    }
+    return Contribution(
+        releases=(chart_release(context, NAME, _values(context), definitions=DEFINITIONS, answers=(probe,)),),
+        pods=() if realisation(context, NAME) == "present" else _pods(context),
+    )
+
+
+def _values(context: ComponentContext) -> Manifest:
     parts: Manifest = {
         "tolerations": controller_tolerations(context),
         "resources": {"requests": REQUESTS, "limits": {"memory": "512Mi"}},
     }
-    values: Manifest = {
+    return {
         "fullnameOverride": NAME,
-        # Without its definitions everybody's certificates would go; `down` removes those of which nobody has objects.
+        # Without its definitions every certificate would go; `down` removes those that have no objects.
         "crds": {"enabled": True, "keep": True},
         "global": {
             "priorityClassName": "system-cluster-critical",
@@ -49,28 +62,10 @@ def contribute(context: ComponentContext) -> Contribution:
         "cainjector": parts,
         "startupapicheck": {"tolerations": parts["tolerations"]},
     }
-    probe: Manifest = {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "Issuer",
-        "metadata": {"name": "mlcluster-probe", "namespace": "default"},
-        "spec": {"selfSigned": {}},
-    }
-    return Contribution(
-        releases=(chart_release(context, NAME, values, definitions=DEFINITIONS, answers=(probe,)),),
-        pods=()
-        if realisation(context, NAME) == "present"
-        else tuple(
-            controller_pod(
-                context,
-                NAME,
-                name,
-                requests,
-                kind="Job" if name == _HOOK else "Deployment",
-                replicas=replicas,
-            )
-            for name, replicas, requests in (
-                *((name, replicas, REQUESTS) for name, replicas in _DEPLOYMENTS.items()),
-                (_HOOK, 1, {}),
-            )
-        ),
-    )
+
+
+def _pods(context: ComponentContext) -> tuple[PlanPod, ...]:
+    controllers = [
+        controller_pod(context, NAME, name, REQUESTS, replicas=replicas) for name, replicas in _DEPLOYMENTS.items()
+    ]
+    return (*controllers, controller_pod(context, NAME, _HOOK, {}, kind="Job"))
