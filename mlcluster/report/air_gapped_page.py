@@ -100,7 +100,7 @@ def _images(known: Mapping[str, ComponentPin]) -> Iterator[str]:
     yield from _head("component", "value", "from", "in the mirror")
     for pin in known.values():
         for path, image in pin.images.items():
-            what = f"`{path}`" if pin.chart and is_value(path) else "objects of ours"
+            what = f"`{path}`" if pin.chart and is_value(path) else "mlcluster's own manifests"
             yield _row((pin.title, what, f"`{image}`", f"`{mirrored(image, MIRROR)}`"))
     none = [f"{pin.title}" for pin in known.values() if pin.chart and not pin.images]
     if none:

@@ -68,13 +68,19 @@ def _versions(known: Iterable[ComponentPin]) -> str:
             f"[{pin.title}](#{_anchor(pin)})",
             pin.version,
             _kubernetes(pin),
-            f"`{pin.chart}`" + (f", {pin.repository}" if pin.repository else "") if pin.chart else "objects of ours",
+            _chart(pin),
             pin.source,
             pin.date if pin.confirmed == "source" else f"second-hand, {pin.date}",
         )
         for pin in known
     )
     return f"## Versions\n\n{_table(('component', 'version', 'Kubernetes', 'chart', 'read in', 'as of'), rows)}\n"
+
+
+def _chart(pin: ComponentPin) -> str:
+    if not pin.chart:
+        return "mlcluster's own manifests"
+    return f"`{pin.chart}`, {pin.repository}" if pin.repository else f"`{pin.chart}`"
 
 
 def _component(pin: ComponentPin) -> str:

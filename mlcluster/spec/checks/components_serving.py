@@ -1,8 +1,8 @@
 """Serving: certificates that come from two places or from none, and Services that cannot be."""
 
-import ipaddress
 from collections.abc import Iterator
 
+from mlcluster.spec.checks.ranges import address_range
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.serving import GatewayService
 from mlcluster.spec.document import Loc, Problem
@@ -46,7 +46,7 @@ def _service(spec: ClusterSpec) -> Iterator[Problem]:
     if service.scheme is not None:
         yield from _scheme(spec, service)
     for index, text in enumerate(service.source_ranges):
-        yield from _range((*_SERVICE, "sourceRanges", index), text)
+        yield from address_range((*_SERVICE, "sourceRanges", index), text, "10.0.0.0/8")
 
 
 def _without_balancer(service: GatewayService) -> Iterator[Problem]:
@@ -70,13 +70,3 @@ def _scheme(spec: ClusterSpec, service: GatewayService) -> Iterator[Problem]:
         if key in service.annotations:
             message = f"scheme and the annotation {key} both choose the addresses of the load balancer"
             yield Problem((*_SERVICE, "annotations", key), message, "remove one of the two", key=True)
-
-
-def _range(here: Loc, text: str) -> Iterator[Problem]:
-    try:
-        network = ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        yield Problem(here, f'"{text}" is not an address range', "for example 10.0.0.0/8")
-        return
-    if str(network) != text:
-        yield Problem(here, f"{text} is an address inside a range, not a range", f"did you mean {network}?")

@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Iterator
 
+from mlcluster.spec.checks.ranges import address_range
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.known import as_far_as_known
@@ -46,17 +47,13 @@ def _public_cidr(loc: Loc, cidr: str, before: list[str]) -> Iterator[Problem]:
     EKS takes public IPv4 ranges of an IPv4 cluster and refuses private and reserved ones (EKS user guide, "Cluster API
     server endpoint").
     """
-    try:
-        network = ipaddress.ip_network(cidr, strict=False)
-    except ValueError:
-        yield Problem(loc, f'"{cidr}" is not an address range', "for example 203.0.113.0/24")
+    network = yield from address_range(loc, cidr, "203.0.113.0/24")
+    if network is None:
         return
     if network.version != _IPV4:
         yield Problem(
             loc, f"{cidr} is IPv6; the endpoint of an IPv4 cluster has IPv4 addresses only", "use IPv4 ranges"
         )
-    elif str(network) != cidr:
-        yield Problem(loc, f"{cidr} is an address inside a range, not a range", f"did you mean {network}?")
     elif network.prefixlen and not network.is_global and not _is_documentation(network):
         message = f"{cidr} is not public: EKS refuses it, and connections from the internet never come from there"
         yield Problem(loc, message, "give the addresses that your network has on the internet")

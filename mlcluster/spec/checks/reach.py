@@ -1,8 +1,8 @@
 """Who gets in and what pods reach: address ranges, IAM roles."""
 
-import ipaddress
 from collections.abc import Iterator
 
+from mlcluster.spec.checks.ranges import address_range
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.known import as_far_as_known
@@ -25,21 +25,10 @@ def _egress(here: Loc, team: Team) -> Iterator[Problem]:
 
 
 def _cidr(loc: Loc, cidr: str) -> Iterator[Problem]:
-    try:
-        network = ipaddress.ip_network(cidr)
-    except ValueError:
-        pass
-    else:
-        if network.is_link_local:
-            hint = "instance metadata gives away the node's rights; Pod Identity is open anyway"
-            yield Problem(loc, f"{cidr} is the node's own: teams never reach it", hint)
-        return
-    try:
-        meant = ipaddress.ip_network(cidr, strict=False)
-    except ValueError:
-        yield Problem(loc, f'"{cidr}" is not an address range', "for example 10.0.0.0/8 or fd00::/8")
-    else:
-        yield Problem(loc, f"{cidr} is an address inside a range, not a range", f"did you mean {meant}?")
+    network = yield from address_range(loc, cidr, "10.0.0.0/8 or fd00::/8")
+    if network is not None and network.is_link_local:
+        hint = "instance metadata gives away the node's rights; Pod Identity is open anyway"
+        yield Problem(loc, f"{cidr} is the node's own: teams never reach it", hint)
 
 
 @as_far_as_known

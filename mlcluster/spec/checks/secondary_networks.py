@@ -1,10 +1,11 @@
 """Secondary networks: what each type needs, who may join, and whether the addresses suffice."""
 
 import ipaddress
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 
 from mlcluster.spec.checks.infiniband import infiniband_problems
+from mlcluster.spec.checks.ranges import Range, address_range
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
@@ -12,7 +13,7 @@ from mlcluster.spec.known import as_far_as_known
 from mlcluster.spec.secondary import namespaces_of, networks, offered, operator_runs, pools_of
 from mlcluster.spec.suggestions import did_you_mean, listed
 
-Range = IPv4Network | IPv6Network
+_EXAMPLE = "10.60.0.0/16"
 
 _ON_AN_INTERFACE = frozenset({"macvlan", "ipvlan", "ipoib"})
 _OF_A_DEVICE = frozenset({"host-device", "sriov", "ib-sriov"})
@@ -111,11 +112,11 @@ def _addresses(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, ipam: Net
     needed = _NEEDS[ipam.type]
     said = {key for key in _ALL_OF_IPAM if getattr(ipam, key)}
     if needed and needed not in said:
-        example = "10.60.0.0/16" if needed == "range" else "[10.60.0.5/16]"
+        example = _EXAMPLE if needed == "range" else "[10.60.0.5/16]"
         yield Problem(loc, f"{needed} is missing: {ipam.type} has no other", f"for example {needed}: {example}")
     for key in sorted(said - _TAKES[ipam.type]):
         yield Problem((*loc, key), f"{ipam.type} takes no {key}", "remove it, or choose another type", key=True)
-    whole = yield from _range((*loc, "range"), ipam.range)
+    whole = None if ipam.range is None else (yield from address_range((*loc, "range"), ipam.range, _EXAMPLE))
     if whole is not None:
         yield from _inside(loc, ipam, whole)
         if ipam.type == "nv-ipam":
@@ -125,27 +126,10 @@ def _addresses(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, ipam: Net
             yield Problem((*loc, "addresses", position), f'"{text}" is no address with a prefix', "e.g. 10.60.0.5/16")
 
 
-def _range(loc: Loc, text: str | None) -> Generator[Problem, None, Range | None]:
-    """The range, or None; what is wrong with it on the way."""
-    if text is None:
-        return None
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError:
-        pass
-    try:
-        meant = ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        yield Problem(loc, f'"{text}" is not an address range', "for example 10.60.0.0/16")
-    else:
-        yield Problem(loc, f"{text} is an address inside a range, not a range", f"did you mean {meant}?")
-    return None
-
-
 def _inside(loc: Loc, ipam: NetworkIpam, whole: Range) -> Iterator[Problem]:
     """What stands in the range must."""
     for position, text in enumerate(ipam.exclude):
-        part = yield from _range((*loc, "exclude", position), text)
+        part = yield from address_range((*loc, "exclude", position), text, _EXAMPLE)
         if part is not None and not _within(part, whole):
             yield Problem((*loc, "exclude", position), f"{text} is outside {whole}", "remove it, or correct it")
     if ipam.gateway is None:

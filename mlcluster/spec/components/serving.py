@@ -27,7 +27,7 @@ class ServingIngress(SpecModel):
     """How served models are reached from outside: through Envoy Gateway, which is installed with it."""
 
     domain: Annotated[str, Field(pattern=SUBDOMAIN, max_length=200)]
-    """A model is NAME-TEAM.DOMAIN; somebody has to point *.DOMAIN at the gateway's address."""
+    """A model is NAME-TEAM.DOMAIN. Create a DNS record for *.DOMAIN with the gateway's address."""
     tls: ServingTls | None = None
     """Default: none; the gateway speaks plain HTTP."""
 
