@@ -72,6 +72,11 @@ def pin(name: str) -> ComponentPin:
     return pins()[name]
 
 
+def chart_name(chart: str) -> str:
+    """The name of a chart, given by name or by an OCI reference: kueue of oci://registry.k8s.io/kueue/charts/kueue."""
+    return chart.rstrip("/").rpartition("/")[2]
+
+
 def _pin(name: str, entry: dict[str, Any]) -> ComponentPin:
     kubernetes = entry.pop("kubernetes")
     entry["checks"], entry["records"] = tuple(entry["checks"]), tuple(entry["records"])

@@ -10,6 +10,8 @@ from pathlib import Path
 import semver
 import yaml
 
+from mlcluster.catalog.components import chart_name
+
 _METADATA = re.compile(r"[^/]+/Chart\.yaml")
 _METADATA_BYTES = 1 << 20
 _NAME = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*?)-(?P<version>v?[0-9]+\.[0-9]+.*)\.tgz")
@@ -66,11 +68,6 @@ def nearest(known: Iterable[Archive], chart: str, version: str) -> Archive | Non
     name = chart_name(chart)
     mine = [one for one in known if one.name == name]
     return min(mine, key=lambda one: _distance(one.version, version), default=None)
-
-
-def chart_name(chart: str) -> str:
-    """Return the name of a chart: the last part of an OCI reference."""
-    return chart.rpartition("/")[2]
 
 
 def plain(version: str) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from mlcluster.charts.archives import Archive, archives, chart_name, exact, packed_chart, plain
+from mlcluster.catalog.components import chart_name
+from mlcluster.charts.archives import Archive, archives, exact, packed_chart, plain
 from mlcluster.charts.rendering import KUBERNETES, Renderer
 from mlcluster.errors import MlclusterError
 from mlcluster.plan.chart_facts import chart_facts

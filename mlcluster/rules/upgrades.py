@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mlcluster.catalog.components import ComponentPin, pins
+from mlcluster.catalog.components import ComponentPin, chart_name, pins
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.plan.places import place
@@ -213,11 +213,6 @@ def pin_of(release: PlanRelease) -> ComponentPin | None:
     """The catalogue's entry for a release; a mirror keeps the name of a chart."""
     name = chart_name(release.chart)
     return next((pin for pin in pins().values() if pin.chart and chart_name(pin.chart) == name), None)
-
-
-def chart_name(reference: str) -> str:
-    """The last part of a chart's reference: kueue of oci://registry.k8s.io/kueue/charts/kueue."""
-    return reference.rstrip("/").rpartition("/")[2]
 
 
 def _minor(version: str) -> str:

@@ -14,11 +14,12 @@ import yaml
 
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import job_kinds
-from tests.charts_at_hand import ABSENT, ARCHIVES, archives, files
+from tests.charts import sources
+from tests.charts.contents import archive_of, files
 from tests.lab.test_jobs import TEAM, Cluster, thing
 from tests.lab.workloads import KUEUE, Tenant, create_as, pod, pod_spec, wait_for
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)]
 
 API = "leaderworkerset.x-k8s.io/v1"
 CRD = "leaderworkersets.leaderworkerset.x-k8s.io"
@@ -44,7 +45,7 @@ def team(job_kinds: Cluster) -> Iterator[Tenant]:
     """A team of a cluster whose Kueue knows the kind; the CRD comes from the chart."""
     kube = job_kinds.kube
     (text,) = [
-        text for name, text in files(archives()["lws", "0.10.0"]) if name.endswith(f"_{CRD.partition('.')[0]}.yaml")
+        text for name, text in files(archive_of("lws", "0.10.0")) if name.endswith(f"_{CRD.partition('.')[0]}.yaml")
     ]
     kube.create(yaml.safe_load(text))
     try:

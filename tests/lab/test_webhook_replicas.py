@@ -3,8 +3,6 @@
 The charts are rendered with the values of every example and golden spec; the objects of the plan count with them.
 """
 
-import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,16 +12,18 @@ from typing import Any
 import pytest
 import yaml
 
+from mlcluster.charts.archives import nearest
+from mlcluster.charts.rendering import Renderer, values_key
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.quantities import parse
-from mlcluster.plan.values import resolved
-from mlcluster.rules.upgrades import chart_name, pin_of
+from mlcluster.rules.upgrades import pin_of
 from mlcluster.spec.load import load
-from tests.charts_at_hand import ABSENT, ARCHIVES, archives, versions_at_hand
+from tests.charts import sources
+from tests.charts.rendered import KUBERNETES
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)]
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests/golden/components").glob("*/cluster.yaml")])
@@ -32,8 +32,6 @@ WITHOUT_LEADER = {
     "volcano-admission": "answers webhooks only",
 }
 """Deployment -> why its replicas elect no leader."""
-
-API_VERSIONS = ("monitoring.coreos.com/v1", "resource.k8s.io/v1")
 
 
 @dataclass(frozen=True)
@@ -54,40 +52,29 @@ def plan_of(path: Path) -> Plan:
 @pytest.fixture(scope="module")
 def behind(toolchain: Toolchain) -> list[Behind]:
     """Every webhook with `failurePolicy: Fail`, with what its chart and the plan hold."""
+    renderer = Renderer(toolchain.path("helm"), KUBERNETES)
     found, seen = [], set()
     for path in SPECS:
         plan = plan_of(path)
         for release in plan.releases:
-            text = json.dumps(resolved(release.values, str), sort_keys=True)
-            archive = _archive(release)
-            if archive is None or (release.name, text) in seen:
+            if not _has_chart(release) or values_key(release) in seen:
                 continue
-            seen.add((release.name, text))
-            objects = _rendered(toolchain, release, archive, text)
-            found += list(_must_be_answered(objects, plan))
+            seen.add(values_key(release))
+            found += list(_must_be_answered(_rendered(renderer, release), plan))
     return found
 
 
-def _archive(release: PlanRelease) -> Path | None:
-    """Return the chart of a release: the pinned version, or the one at hand where the pin is ahead by a patch."""
-    pin = pin_of(release)
-    if pin is None or release.realisation not in {"helm", "simulated"}:
-        return None
-    versions = versions_at_hand(pin)
-    wanted = release.version if release.version in versions else versions[0]
-    return archives()[chart_name(pin.chart), wanted]
+def _has_chart(release: PlanRelease) -> bool:
+    """Return whether a release is of a chart of the catalogue, and its pods are in the plan."""
+    return pin_of(release) is not None and release.realisation in {"helm", "simulated"}
 
 
-def _rendered(toolchain: Toolchain, release: PlanRelease, archive: Path, values: str) -> list[Manifest]:
-    versions = [part for one in API_VERSIONS for part in ("--api-versions", one)]
-    argv = [
-        str(toolchain.path("helm")), "template", release.name, str(archive), "--namespace", release.namespace,
-        "--kube-version", "1.35.0", "--values", "-", *versions,
-    ]  # fmt: skip
-    done = subprocess.run(argv, input=values, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (release.name, done.stderr)
-    found = [entry for entry in yaml.load_all(done.stdout, yaml.CSafeLoader) if entry]
-    return [{**entry, "metadata": {"namespace": release.namespace, **entry["metadata"]}} for entry in found]
+def _rendered(renderer: Renderer, release: PlanRelease) -> list[Manifest]:
+    """Return what the chart makes: of the pinned version, or of the nearest where the pin is ahead by a patch."""
+    archive = nearest(sources.at_hand(), release.chart, release.version)
+    assert archive is not None, f"{release.chart}: {sources.ABSENT}"
+    made = renderer.objects(release, archive.path)
+    return [{**entry, "metadata": {"namespace": release.namespace, **entry["metadata"]}} for entry in made]
 
 
 def _must_be_answered(objects: list[Manifest], plan: Plan) -> Iterator[Behind]:

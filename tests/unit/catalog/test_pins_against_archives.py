@@ -1,14 +1,19 @@
-"""The pins of charts against the metadata of the charts: versions, and the Kubernetes versions that they take."""
+"""The pins of charts against the metadata of the charts: versions, and the Kubernetes versions that they take.
+
+What is said of trees holds for the archives in ../shared, which are packaged from upstream's repositories; what
+`make charts` pulls is the release itself.
+"""
 
 import re
 
 import pytest
 
-from mlcluster.catalog.components import ComponentPin, pin, pins
-from mlcluster.rules.upgrades import chart_name
-from tests.charts_at_hand import ABSENT, ARCHIVES, archives, metadata, versions_at_hand
+from mlcluster.catalog.components import ComponentPin, chart_name, pin, pins
+from mlcluster.charts.archives import Archive, exact
+from tests.charts.contents import archive_of, metadata
+from tests.charts.sources import ABSENT, PLACES, PULLED, at_hand
 
-pytestmark = [pytest.mark.unit, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
+pytestmark = [pytest.mark.unit, pytest.mark.skipif(not at_hand(), reason=ABSENT)]
 
 CHARTS = [name for name, entry in pins().items() if entry.chart]
 
@@ -44,22 +49,36 @@ def bare(version: str) -> str:
     return version.removeprefix("v")
 
 
-def version_at_hand(entry: ComponentPin) -> str:
-    return OTHER_VERSION[entry.name][0] if entry.name in OTHER_VERSION else entry.version
+def compared(entry: ComponentPin) -> Archive:
+    """Return the archive that a pin is compared with: of its version, else of the tree that stands in for it."""
+    if entry.name in OTHER_VERSION and exact(at_hand(), entry.chart, entry.version) is None:
+        return archive_of(entry.chart, OTHER_VERSION[entry.name][0])
+    return archive_of(entry.chart, entry.version)
+
+
+def is_tree(archive: Archive) -> bool:
+    return archive.path.parent != PULLED
+
+
+def test_every_archive_is_found_by_its_file_name() -> None:
+    assert {one.path for one in at_hand()} == {path for place in PLACES for path in place.glob("*.tgz")}
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_pinned_chart_is_at_hand(name: str) -> None:
     entry = pin(name)
-    assert version_at_hand(entry) in versions_at_hand(entry)
+    archive = compared(entry)
+    if is_tree(archive):
+        assert archive.version == (OTHER_VERSION[name][0] if name in OTHER_VERSION else entry.version)
     if name in OTHER_VERSION:
-        assert entry.version not in versions_at_hand(entry), "the exception is not needed any more"
+        trees = [one for one in at_hand() if is_tree(one)]
+        assert exact(trees, entry.chart, entry.version) is None, "the exception is not needed any more"
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_the_oldest_kubernetes_is_the_charts(name: str) -> None:
     entry = pin(name)
-    lowest = re.search(r">=\s*v?(\d+\.\d+)", str(found(entry).get("kubeVersion", "")))
+    lowest = re.search(r">=\s*v?(\d+\.\d+)", str(metadata(compared(entry)).get("kubeVersion", "")))
     if lowest is None:
         return
     if name in OTHER_OLDEST:
@@ -72,13 +91,10 @@ def test_the_oldest_kubernetes_is_the_charts(name: str) -> None:
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_chart_installs_the_program_of_its_own_version(name: str) -> None:
     entry = pin(name)
-    program = str(found(entry).get("appVersion", ""))
-    same = not program or bare(program) == bare(version_at_hand(entry))
-    assert same is (name not in OTHER_APP)
-
-
-def found(entry: ComponentPin) -> dict[str, object]:
-    return dict(metadata(archives()[chart_name(entry.chart), version_at_hand(entry)]))
+    archive = compared(entry)
+    program = str(metadata(archive).get("appVersion", ""))
+    same = not program or bare(program) == bare(archive.version)
+    assert same is (name not in OTHER_APP) or (same and not is_tree(archive))
 
 
 def test_images_with_the_version_of_a_chart_move_with_its_pin() -> None:

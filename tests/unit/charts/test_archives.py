@@ -43,6 +43,7 @@ def test_names_and_versions_are_read_from_file_names(directory: Path) -> None:
     ("chart", "version", "file"),
     [
         ("oci://public.ecr.aws/karpenter/karpenter", "1.14.1", "karpenter-1.14.1.tgz"),
+        ("oci://mirror.example.com/karpenter/", "1.14.1", "karpenter-1.14.1.tgz"),
         ("gateway-helm", "1.9.0", "gateway-helm-v1.9.0.tgz"),
         ("volcano", "1.15.3", None),
         ("keda", "2.20.2", None),

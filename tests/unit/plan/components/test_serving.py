@@ -14,12 +14,13 @@ from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.quantities import parse
 from mlcluster.rules import findings
 from mlcluster.spec.problems import SpecInvalidError
-from tests.charts_at_hand import ABSENT, ARCHIVES, errors_of, schemas_of
+from tests.charts import sources
+from tests.charts.contents import archive_of, errors_of, schemas_of
 from tests.eks_contexts import eks_spec
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned
 
 pytestmark = pytest.mark.unit
-with_archives = pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)
+with_archives = pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)
 
 TAINTED: Data = {
     **SYSTEM,
@@ -247,7 +248,7 @@ def test_every_image_of_kserve_comes_from_the_mirror() -> None:
 @with_archives
 @pytest.mark.parametrize("tls", [None, {"issuer": "letsencrypt"}, {"secretName": "models-tls"}])
 def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None:
-    schemas = schemas_of("gateway-helm", pin("envoy-gateway").version)
+    schemas = schemas_of(archive_of("gateway-helm", pin("envoy-gateway").version))
     service = {"loadBalancerClass": "example.com/lb", "annotations": {"a": "b"}, "sourceRanges": ["10.0.0.0/8"]}
     plan = serving(tls=tls, gateway={"service": service})
     made = [entry for entry in plan.objects if (entry.manifest["apiVersion"], entry.manifest["kind"]) in schemas]
@@ -260,7 +261,7 @@ def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None
 def test_the_example_of_a_model_on_two_nodes_is_what_the_crd_takes() -> None:
     path = ROOT / "examples" / "serving" / "leader-worker-set.yaml"
     groups, service = yaml.safe_load_all(path.read_text("utf-8"))
-    assert errors_of(groups, schemas_of("lws", pin("lws").version)) == []
+    assert errors_of(groups, schemas_of(archive_of("lws", pin("lws").version))) == []
     leader = groups["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
     assert service["spec"]["selector"].items() <= leader["metadata"]["labels"].items()
     assert service["metadata"]["name"] != groups["metadata"]["name"]
@@ -278,7 +279,7 @@ def inference_services() -> list[tuple[str, Manifest]]:
 @with_archives
 def test_examples_of_inference_services_can_work() -> None:
     """Each names where its weights come from, and is what KServe's CRD takes."""
-    schemas = schemas_of("kserve-crd", pin("kserve-crd").version)
+    schemas = schemas_of(archive_of("kserve-crd", pin("kserve-crd").version))
     found = inference_services()
     assert found
     for name, service in found:
