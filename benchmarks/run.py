@@ -17,12 +17,12 @@ import yaml
 
 from benchmarks import eks
 from benchmarks.measure import ROOT, events, ratio, timed
+from mlcluster.deploy.lab_processes import kueue_configuration
+from mlcluster.deploy.session.workspace import load_workspace
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import find
 from mlcluster.progress import Silent
-from mlcluster.verbs.components import kueue_configuration
-from mlcluster.verbs.reading import read
 
 MLCLUSTER = shutil.which("mlcluster") or "mlcluster"
 EXAMPLE = str(ROOT / "examples" / "lab.yaml")
@@ -133,7 +133,7 @@ def _is_start(event: dict[str, object]) -> bool:
 def kubectl_apply(folder: Path, kubectl: str) -> tuple[float, float]:
     """Seconds that kubectl needs for the same objects on a second lab: the first time, and with nothing to do."""
     toolchain = find()
-    plan = read(Path(EXAMPLE)).plan
+    plan = load_workspace(Path(EXAMPLE)).plan
     if toolchain is None:
         sys.exit("the toolchain is gone")
     lab = Lab("bench", folder / "bench")

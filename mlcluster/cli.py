@@ -1,4 +1,4 @@
-"""The command line: arguments in, exit code out. Every verb lives in `verbs/` and is imported when it is called."""
+"""The command line: arguments in, exit code out. Each command is a module of `commands/`, imported when it runs."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from mlcluster import __version__, failures
+from mlcluster.commands import lab
 from mlcluster.errors import ExitCode
-from mlcluster.verbs import lab
 
 app = typer.Typer(
     name="mlcluster",
@@ -34,8 +34,8 @@ app.add_typer(lab.app, name="lab")
 app.add_typer(plugins_app, name="plugins")
 
 
-class Reading(StrEnum):
-    """Formats of verbs that read."""
+class OutputFormat(StrEnum):
+    """Output formats of commands that read."""
 
     TEXT = "text"
     JSON = "json"
@@ -50,7 +50,7 @@ class PlanFormat(StrEnum):
 
 
 class EventFormat(StrEnum):
-    """Formats of verbs that change something."""
+    """Output formats of commands that change something."""
 
     TEXT = "text"
     JSONL = "jsonl"
@@ -80,16 +80,16 @@ PluginSpec = Annotated[
     Path | None,
     typer.Argument(metavar="FILE", help="a spec; default: the plugins of an eks spec with default settings"),
 ]
-Format = Annotated[Reading, typer.Option("--output", "-o", help="format of the result")]
+Format = Annotated[OutputFormat, typer.Option("--output", "-o", help="format of the result")]
 Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
 Refresh = Annotated[bool, typer.Option(help="read the cluster first, so that changes made by others are seen")]
 
 
-def _run(verb: Callable[[], ExitCode], output: str = "text") -> None:
-    """Ends the process with the verb's exit code; errors are printed in one place."""
+def _run(command: Callable[[], ExitCode], output: str = "text") -> None:
+    """Run a command and end the process with its exit code; print errors in one place."""
     try:
-        code = verb()
+        code = command()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- the last stop before the shell
         code = failures.report(error, output)
     raise typer.Exit(int(code))
@@ -107,7 +107,7 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
-    """Options that stand before the verb."""
+    """Options that stand before the command."""
 
 
 @app.command()
@@ -119,29 +119,29 @@ def init(
     name: Annotated[str, typer.Option(help="name of the cluster")] = "atlas",
 ) -> None:
     """Write a commented starter spec."""
-    from mlcluster.verbs import init as verb
+    from mlcluster.commands import init as command
 
-    _run(lambda: verb.init(file, target.value, name))
+    _run(lambda: command.init(file, target.value, name))
 
 
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of the spec, for editors."""
-    from mlcluster.verbs import schema as verb
+    from mlcluster.commands import schema as command
 
-    _run(verb.schema)
+    _run(command.schema)
 
 
 @app.command()
 def validate(
     file: SpecFile = DEFAULT_SPEC,
-    output: Format = Reading.TEXT,
+    output: Format = OutputFormat.TEXT,
     fail_on: Annotated[FailOn, typer.Option(help="mildest finding that makes the exit code 4")] = FailOn.ERROR,
 ) -> None:
     """Check a spec: every problem at once, then what the rules find in its plan."""
-    from mlcluster.verbs import validate as verb
+    from mlcluster.commands import validate as command
 
-    _run(lambda: verb.validate(file, output.value, fail_on.value), output.value)
+    _run(lambda: command.validate(file, output.value, fail_on.value), output.value)
 
 
 @app.command()
@@ -157,17 +157,17 @@ def plan(
     ] = None,
 ) -> None:
     """Show what `up` would make true. Offline: needs no cluster, engine or credentials, except with --live."""
-    from mlcluster.verbs import plan as verb
+    from mlcluster.commands import plan as command
 
-    _run(lambda: verb.plan(file, output.value, live=live, charts=chart_dir), output.value)
+    _run(lambda: command.plan(file, output.value, live=live, charts=chart_dir), output.value)
 
 
 @app.command()
-def preflight(file: SpecFile = DEFAULT_SPEC, output: Format = Reading.TEXT) -> None:
+def preflight(file: SpecFile = DEFAULT_SPEC, output: Format = OutputFormat.TEXT) -> None:
     """Ask the AWS account whether it allows what the plan holds. Reads only."""
-    from mlcluster.verbs import preflight as verb
+    from mlcluster.commands import preflight as command
 
-    _run(lambda: verb.preflight(file, output.value), output.value)
+    _run(lambda: command.preflight(file, output.value), output.value)
 
 
 @app.command()
@@ -177,9 +177,9 @@ def preview(
     refresh: Refresh = True,
 ) -> None:
     """Ask the engine and the cluster what `up` would change now."""
-    from mlcluster.verbs import preview as verb
+    from mlcluster.commands import preview as command
 
-    _run(lambda: verb.preview(file, output.value, refresh=refresh), output.value)
+    _run(lambda: command.preview(file, output.value, refresh=refresh), output.value)
 
 
 @app.command()
@@ -197,22 +197,22 @@ def up(
     ] = None,
 ) -> None:
     """Make the cluster what the spec says: preview, show, ask, apply."""
-    from mlcluster.verbs import up as verb
+    from mlcluster.commands import up as command
 
-    options = verb.UpOptions(file, output.value, yes, tuple(allow_destroy or ()), refresh)
-    _run(lambda: verb.up(options), output.value)
+    options = command.UpOptions(file, output.value, yes, tuple(allow_destroy or ()), refresh)
+    _run(lambda: command.up(options), output.value)
 
 
 @app.command()
 def status(
     file: SpecFile = DEFAULT_SPEC,
-    output: Format = Reading.TEXT,
+    output: Format = OutputFormat.TEXT,
     fail_on_drift: Annotated[bool, typer.Option(help="exit code 4 when something is missing or drifted")] = False,
 ) -> None:
     """Compare plan, state and cluster: what is there, ready, drifted."""
-    from mlcluster.verbs import status as verb
+    from mlcluster.commands import status as command
 
-    _run(lambda: verb.status(file, output.value, fail_on_drift=fail_on_drift), output.value)
+    _run(lambda: command.status(file, output.value, fail_on_drift=fail_on_drift), output.value)
 
 
 @app.command()
@@ -226,10 +226,10 @@ def down(
     ] = None,
 ) -> None:
     """Take away everything that `up` made, and prove that nothing is left."""
-    from mlcluster.verbs import down as verb
+    from mlcluster.commands import down as command
 
-    options = verb.DownOptions(file, output.value, yes, plan, tuple(delete_retained or ()))
-    _run(lambda: verb.down(options), output.value)
+    options = command.DownOptions(file, output.value, yes, plan, tuple(delete_retained or ()))
+    _run(lambda: command.down(options), output.value)
 
 
 @app.command()
@@ -239,25 +239,25 @@ def unlock(
     assume_dead: Annotated[bool, typer.Option(help="vouch that a holder on another host is gone")] = False,
 ) -> None:
     """Clear what a killed run left behind, after a check that its process is dead."""
-    from mlcluster.verbs import unlock as verb
+    from mlcluster.commands import unlock as command
 
-    _run(lambda: verb.unlock(file, output.value, assume_dead=assume_dead), output.value)
+    _run(lambda: command.unlock(file, output.value, assume_dead=assume_dead), output.value)
 
 
 @app.command()
-def doctor(file: AnySpec = None, output: Format = Reading.TEXT) -> None:
+def doctor(file: AnySpec = None, output: Format = OutputFormat.TEXT) -> None:
     """Check this machine and, with a spec, what its cluster needs; each line with its fix. Reads only."""
-    from mlcluster.verbs import doctor as verb
+    from mlcluster.commands import doctor as command
 
-    _run(lambda: verb.doctor(file, output.value), output.value)
+    _run(lambda: command.doctor(file, output.value), output.value)
 
 
 @plugins_app.command("list")
-def plugins_list(file: PluginSpec = None, output: Format = Reading.TEXT) -> None:
+def plugins_list(file: PluginSpec = None, output: Format = OutputFormat.TEXT) -> None:
     """Show which plugins are needed, in which version, by what, and where each is."""
-    from mlcluster.verbs import plugins as verb
+    from mlcluster.commands import plugins as command
 
-    _run(lambda: verb.list_plugins(file, output.value), output.value)
+    _run(lambda: command.list_plugins(file, output.value), output.value)
 
 
 @plugins_app.command("install")
@@ -270,9 +270,9 @@ def plugins_install(
     output: Events = EventFormat.TEXT,
 ) -> None:
     """Install the plugins that are missing, with the engine that mlcluster runs."""
-    from mlcluster.verbs import plugins as verb
+    from mlcluster.commands import plugins as command
 
-    _run(lambda: verb.install_plugins(file, source, output.value), output.value)
+    _run(lambda: command.install_plugins(file, source, output.value), output.value)
 
 
 def _take_signals_for_interrupts() -> None:

@@ -10,8 +10,7 @@ from typing import Any
 from mlcluster import __version__
 from mlcluster.directories import state_directory
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.report.standard_output import OutputError, write_line
-from mlcluster.verbs.output import use_color
+from mlcluster.report.standard_output import OutputError, print_result, use_color
 
 
 def report(error: BaseException, output: str = "text") -> ExitCode:
@@ -62,7 +61,7 @@ def _write(document: Mapping[str, Any], output: str) -> None:
     import json
 
     try:
-        write_line(json.dumps(document, indent=2 if output == "json" else None))
+        print_result(json.dumps(document, indent=2 if output == "json" else None))
     except OutputError as error:  # it must not hide the error, which standard error has
         _say(f"error: {error}", red=True)
 

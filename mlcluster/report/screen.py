@@ -13,7 +13,7 @@ from mlcluster.engine.operation import OperationInterruptedError
 from mlcluster.progress import Progress, Task
 from mlcluster.report.changes import change_document, changes_text
 from mlcluster.report.progress import JsonlProgress, for_terminal
-from mlcluster.report.standard_output import write_line
+from mlcluster.report.standard_output import print_result
 
 QUIET_OPS = frozenset({"same", "refresh", "read"})
 SILENCE_SECONDS = 20.0
@@ -93,14 +93,14 @@ class Screen:
             listed = [change_document(change) for change in changes.effective]
             self._events.emit("Preview", title=title, counts=changes.counts, changes=listed)
         else:
-            write_line(changes_text(title, changes, color=self._color))
+            print_result(changes_text(title, changes, color=self._color))
 
     def result(self, kind: str, text: str, fields: Mapping[str, Any]) -> None:
         """The last word on standard output."""
         if self.machine:
             self._events.emit(kind, **fields)
         elif text:
-            write_line(text)
+            print_result(text)
 
     @contextmanager
     def operation(self, title: str, total: int = 0) -> Iterator[Callable[[Event], None]]:

@@ -1,4 +1,4 @@
-"""Standard output, which carries results and may end before they do."""
+"""Standard output carries results, standard error everything else. Its reader may end before the results do."""
 
 import os
 import sys
@@ -37,9 +37,18 @@ def write(text: str) -> None:
         sys.stdout.flush()
 
 
-def write_line(text: str) -> None:
-    """Write a text with one line end after it; see `write`."""
+def print_result(text: str) -> None:
+    """Write a result with one line end after it; see `write`."""
     write(text if text.endswith("\n") else f"{text}\n")
+
+
+def use_color(*, error: bool = False) -> bool:
+    """Return whether a stream takes colors: a terminal does, unless NO_COLOR is set; FORCE_COLOR makes every one do."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return (sys.stderr if error else sys.stdout).isatty()
 
 
 def _discard() -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from mlcluster.catalog.leaves import leaves_of
+from mlcluster.deploy.removal.namespaces import Installed
 from mlcluster.plan import names
-from mlcluster.verbs.emptying import Installed
 from tests.fakes.api_server import FakeApiServer
 
 Object = dict[str, Any]

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
+from mlcluster.deploy.ownership.adoption import take_over, take_over_rest
+from mlcluster.deploy.ownership.unplanned import Unplanned, delete_unplanned, unplanned
+from mlcluster.deploy.session.cluster import LiveCluster
+from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine.engine import Engine
 from mlcluster.kube.client import Kube
 from mlcluster.plan.model import ClusterFacts, Plan, PlanObject
 from mlcluster.progress import Silent
-from mlcluster.verbs.adoption import take_over, take_over_rest
-from mlcluster.verbs.live import LiveCluster
-from mlcluster.verbs.stage import Stage
-from mlcluster.verbs.unplanned import Unplanned, delete_unplanned, unplanned
 from tests.fakes.small_stack import SmallPlan, small_engine
 
 
@@ -34,16 +34,16 @@ class Scene:
         return small_engine(self.root, self.port, _whole(plan), self.pulumi)
 
     def take_over(self, plan: SmallPlan) -> None:
-        take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent())
+        take_over(_whole(plan), self._live(), [Stack("platform", self.engine(plan))], Silent())
 
     def preview(self, plan: SmallPlan) -> None:
-        take_over(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], Silent(), write=False)
+        take_over(_whole(plan), self._live(), [Stack("platform", self.engine(plan))], Silent(), write=False)
 
     def take_over_rest(self, plan: SmallPlan) -> None:
-        take_over_rest(_whole(plan), self._live(), [Stage("platform", self.engine(plan))], self.said)
+        take_over_rest(_whole(plan), self._live(), [Stack("platform", self.engine(plan))], self.said)
 
     def unplanned(self, plan: SmallPlan) -> Unplanned:
-        return unplanned(_whole(plan), self._live(), [Stage("platform", self.engine(plan))])
+        return unplanned(_whole(plan), self._live(), [Stack("platform", self.engine(plan))])
 
     def delete_unplanned(self, found: Unplanned) -> None:
         delete_unplanned(self.kube, found, Silent())

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from mlcluster.deploy.session.stack import Stack
+from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.adopting import Held
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.state import Resource
 from mlcluster.errors import MlclusterError
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
-from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage
 from tests.specs import SYSTEM, Data, checked, cluster
 
 CONTROL_PLANE = Resource("urn:pulumi:atlas::p::aws:eks/cluster:Cluster::c", "atlas", "aws:eks/cluster:Cluster", "c")
@@ -71,9 +71,9 @@ class RememberingEngine:
         self.there = False
 
     @property
-    def stage(self) -> Stage:
+    def stack(self) -> Stack:
         """As the verbs have it."""
-        return Stage(self.title, cast("Engine", self))
+        return Stack(self.title, cast("Engine", self))
 
 
 def held(plan_id: str, identifier: str = "", type_: str = "") -> Resource:
@@ -84,9 +84,9 @@ def held(plan_id: str, identifier: str = "", type_: str = "") -> Resource:
     )
 
 
-def reading_of(*pools: Data, target: Data | None = None, path: Path = Path("cluster.yaml"), **rest: Any) -> Reading:
+def reading_of(*pools: Data, target: Data | None = None, path: Path = Path("cluster.yaml"), **rest: Any) -> Workspace:
     """What every verb begins with, of a spec of these pools (default: two CPU nodes) on `eks`; no findings."""
     given = target if target and "kind" in target else {**EKS, **(target or {})}
     spec = checked(cluster(*(pools or ({**SYSTEM, "minSize": 2},)), target=given, **rest))
     plan: Plan = build(spec)
-    return Reading(path, spec, cast("Any", None), plan, ())
+    return Workspace(path, spec, cast("Any", None), plan, ())

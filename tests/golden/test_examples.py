@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.commands.plan import plan
+from mlcluster.commands.validate import validate
+from mlcluster.deploy.session.workspace import load_workspace
 from mlcluster.errors import ExitCode
 from mlcluster.report.plan_text import plan_text
-from mlcluster.verbs.plan import plan
-from mlcluster.verbs.reading import read
-from mlcluster.verbs.validate import validate
 
 pytestmark = pytest.mark.golden
 
@@ -40,7 +40,7 @@ def test_plan_as_json(example: Path, update_golden: bool, capsys: pytest.Capture
 
 @pytest.mark.parametrize("example", EXAMPLES, indirect=True)
 def test_plan_as_text(example: Path, update_golden: bool) -> None:
-    text = plan_text(read(example).plan, width=132)
+    text = plan_text(load_workspace(example).plan, width=132)
     assert all(len(line) <= 132 for line in text.splitlines())
     compare(example, "plan.txt", text, update=update_golden)
 

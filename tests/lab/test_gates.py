@@ -12,6 +12,12 @@ from typing import Any
 import pytest
 
 from mlcluster.catalog.leaves import Leaves
+from mlcluster.deploy.ownership import baseline
+from mlcluster.deploy.removal import namespaces
+from mlcluster.deploy.removal.namespaces import Installed, empty_namespaces, installed_releases
+from mlcluster.deploy.removal.residue import clean_up
+from mlcluster.deploy.session.gated_program import GatedProgram
+from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine import programs
 from mlcluster.engine.chart_failures import chart_trouble
 from mlcluster.engine.engine import Engine
@@ -25,11 +31,6 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan.model import DefiningObject
 from mlcluster.progress import Silent
-from mlcluster.verbs import emptying, found_before
-from mlcluster.verbs.emptying import Installed, empty_namespaces, installed_releases
-from mlcluster.verbs.gated import GatedProgram
-from mlcluster.verbs.stage import Stage
-from mlcluster.verbs.uninstalled import clean_up
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
 from tests.lab.test_fabric_objects import definition
@@ -204,11 +205,11 @@ def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engin
 def take_down(trial: Trial, engine: Engine) -> list[str]:
     """The steps of `down`, with the catalogue's facts of the made-up chart; what was told."""
     told = Told()
-    releases = [replace(one, leaves=GADGETS) for one in installed_releases(Stage("platform", engine))]
+    releases = [replace(one, leaves=GADGETS) for one in installed_releases(Stack("platform", engine))]
     assert [one.name for one in releases] == ["gadgets"]
     empty_namespaces(trial.kube, "atlas", releases, told)
     engine.destroy()
-    metadata = {"name": found_before.NAME, "namespace": found_before.NAMESPACE}
+    metadata = {"name": baseline.NAME, "namespace": baseline.NAMESPACE}
     data = {"gadgets": json.dumps({"definitions": [], "nodeLabels": []})}
     trial.kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     assert clean_up(trial.kube, releases, told, nodes=True) == []
@@ -235,8 +236,8 @@ def test_a_finalizer_goes_with_its_controller(
     releases = [Installed("gadgets", SPACE, GADGETS)]
     told = Told()
     with monkeypatch.context() as hasty:
-        hasty.setattr(emptying, "WORKLOAD_SECONDS", 1.0)
-        hasty.setattr(emptying, "NAMESPACE_SECONDS", 2.0)
+        hasty.setattr(namespaces, "WORKLOAD_SECONDS", 1.0)
+        hasty.setattr(namespaces, "NAMESPACE_SECONDS", 2.0)
         with pytest.raises(MlclusterError) as caught:
             empty_namespaces(trial.kube, "atlas", releases, told)
     assert f"Gadget/{team}/held waits for {HOLD}" in caught.value.happened

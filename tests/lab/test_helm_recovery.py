@@ -9,6 +9,10 @@ from typing import cast
 
 import pytest
 
+from mlcluster.deploy.ownership.adoption import restart_releases
+from mlcluster.deploy.ownership.helm_records import records_of
+from mlcluster.deploy.session.cluster import LiveCluster
+from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.state import Resource
 from mlcluster.kube.client import Kube
@@ -17,10 +21,6 @@ from mlcluster.lab.toolchain import Toolchain
 from mlcluster.lab.toolchain.find import find_tool
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.progress import Silent
-from mlcluster.verbs.adoption import restart_releases
-from mlcluster.verbs.helm_records import records_of
-from mlcluster.verbs.live import LiveCluster
-from mlcluster.verbs.stage import Stage
 from tests.fakes.remembering import held
 from tests.lab.workloads import wait_for
 from tests.specs import EXISTING, planned
@@ -118,13 +118,13 @@ def plan_of(helm: Helm) -> Plan:
 def test_helm_goes_on_from_a_release_that_was_left_pending(helm: Helm) -> None:
     live = LiveCluster(str(helm.lab.kubeconfig), None, helm.kube, helm.kube.cluster_uid(), None, started=False)
     stack = HeldStack()
-    stages = [Stage("platform", cast("Engine", stack))]
+    stacks = [Stack("platform", cast("Engine", stack))]
 
     helm.kill_while_it_waits(replicas=1)
     assert helm.statuses() == ["pending-install"]
     code, said = helm.run()
     assert (code, "another operation" in said) == (1, True), said
-    assert restart_releases(plan_of(helm), live, stages, Silent())
+    assert restart_releases(plan_of(helm), live, stacks, Silent())
     assert stack.forgotten == {stack.release.urn}  # the engine installs it, and does not update it
     code, said = helm.run()
     assert code == 0, said
@@ -135,9 +135,9 @@ def test_helm_goes_on_from_a_release_that_was_left_pending(helm: Helm) -> None:
     assert helm.statuses() == ["deployed", "pending-upgrade"]
     code, said = helm.run()
     assert (code, "another operation" in said) == (1, True), said
-    assert restart_releases(plan_of(helm), live, stages, Silent())
+    assert restart_releases(plan_of(helm), live, stacks, Silent())
     assert not stack.forgotten
     code, said = helm.run("--set", "replicas=3")
     assert code == 0, said
     assert (helm.statuses(), helm.replicas()) == (["superseded", "deployed"], 3)
-    assert not restart_releases(plan_of(helm), live, stages, Silent())
+    assert not restart_releases(plan_of(helm), live, stacks, Silent())

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mlcluster.deploy.preview.destruction import destructions
 from mlcluster.engine import programs
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.home import StackHome
@@ -16,7 +17,6 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan.model import Manifest
 from mlcluster.progress import Silent
-from mlcluster.verbs.destruction import destructions
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.lab.workloads import wait_for
 from tests.specs import SYSTEM, manifests, planned

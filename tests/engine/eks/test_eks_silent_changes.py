@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mlcluster.deploy.preview.cloud_changes import change_findings, key_findings
+from mlcluster.deploy.session.stack import Stack
+from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.engine import Engine
 from mlcluster.plan.model import Plan
-from mlcluster.verbs.cloud_changes import change_findings, key_findings
-from mlcluster.verbs.reading import Reading
-from mlcluster.verbs.stage import Stage
 from tests.fakes import replacement
 from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import CLUSTER, CloudPlan, EngineOf, cloud_plan
@@ -27,13 +27,13 @@ def with_key(key: str | None) -> CloudPlan:
     return cloud_plan().with_inputs(CLUSTER, encryptionConfigKeyArn=key)
 
 
-def reading(key: str) -> Reading:
+def workspace(key: str) -> Workspace:
     return reading_of(target={"secretsKey": key})
 
 
-def found(engine: Engine, wanted: Reading) -> list[tuple[str, str]]:
-    stage = Stage("AWS", engine)
-    return [(one.id, one.message) for one in change_findings(wanted, [stage], [engine.preview()])]
+def found(engine: Engine, wanted: Workspace) -> list[tuple[str, str]]:
+    stack = Stack("AWS", engine)
+    return [(one.id, one.message) for one in change_findings(wanted, [stack], [engine.preview()])]
 
 
 def test_another_key_is_accepted_and_never_applied_and_so_refused(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
@@ -43,20 +43,20 @@ def test_another_key_is_accepted_and_never_applied_and_so_refused(cloud_engine_o
         assert engine.up().changes.counts["update"] == 1
         assert cloud.one(PLANE).outputs["encryptionConfig"]["provider"]["keyArn"] == OLD
     for findings in (
-        found(engine, reading(NEW)),
-        [(one.id, one.message) for one in key_findings(reading(NEW), Stage("AWS", engine))],
+        found(engine, workspace(NEW)),
+        [(one.id, one.message) for one in key_findings(workspace(NEW), Stack("AWS", engine))],
     ):
         ((identifier, message),) = findings
         assert identifier == "AWS013"
         assert f"with {OLD} and never changes to {NEW}" in message
-    assert not key_findings(reading(OLD), Stage("AWS", engine))
+    assert not key_findings(workspace(OLD), Stack("AWS", engine))
 
 
 def test_a_key_for_a_cluster_without_one_is_applied(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     cloud_engine_of(with_key(None)).up()
     engine = cloud_engine_of(with_key(NEW))
-    assert not key_findings(reading(NEW), Stage("AWS", engine))
-    assert not found(engine, reading(NEW))
+    assert not key_findings(workspace(NEW), Stack("AWS", engine))
+    assert not found(engine, workspace(NEW))
     engine.up()
     assert cloud.one(PLANE).outputs["encryptionConfig"]["provider"]["keyArn"] == NEW
     assert not engine.up().changes
@@ -85,7 +85,7 @@ def test_a_new_launch_template_alone_moves_nodes_to_the_newest_image(cloud_engin
 
 
 def test_a_stack_never_made_has_no_key(cloud_engine_of: EngineOf, tmp_path: Path) -> None:
-    assert not key_findings(reading(NEW), Stage("AWS", cloud_engine_of(cloud_plan())))
+    assert not key_findings(workspace(NEW), Stack("AWS", cloud_engine_of(cloud_plan())))
     assert list(tmp_path.rglob("*.json")) == []
 
 

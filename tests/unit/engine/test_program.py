@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from mlcluster.deploy.session.gated_program import GatedProgram
 from mlcluster.engine.program import TidyProgram
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.gates import Gates
-from mlcluster.verbs.gated import GatedProgram
 from tests.fakes.api_server import FakeApiServer
 
 pytestmark = pytest.mark.unit

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.commands.init import starter, write_starter
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.plan import build
 from mlcluster.spec.load import load, parse
-from mlcluster.verbs.init import starter, write_starter
 
 pytestmark = pytest.mark.unit
 

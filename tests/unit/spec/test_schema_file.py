@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
+from mlcluster.commands.init import starter
+from mlcluster.commands.schema import schema_text
 from mlcluster.spec.load import parse
 from mlcluster.spec.schema import allowed_shapes, allowed_words, described, known_keys
 from mlcluster.spec.yaml_reader import read_yaml
-from mlcluster.verbs.init import starter
-from mlcluster.verbs.schema import schema_text
 from tests.strategies import cluster_data
 
 pytestmark = pytest.mark.unit

@@ -1,0 +1,40 @@
+"""`mlcluster unlock`: clear what a killed run left, after a check that its process is dead."""
+
+from pathlib import Path
+
+from mlcluster.deploy.session.cluster import lab_of, open_cluster, stacks_of
+from mlcluster.deploy.session.run_lock import exclusive
+from mlcluster.deploy.session.tools import tools_of
+from mlcluster.deploy.session.workspace import Workspace, load_workspace
+from mlcluster.errors import ExitCode
+from mlcluster.report.screen import Screen
+from mlcluster.report.standard_output import use_color
+
+
+def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
+    """Clears locks of dead owners and the operations they left open; a living owner is named and left alone.
+
+    Args:
+        assume_dead: the user vouches that a holder on another host is gone.
+    """
+    screen = Screen(output, color=use_color())
+    workspace = load_workspace(path)
+    with exclusive(workspace, "unlock", screen):
+        return _unlock(workspace, screen, assume_dead=assume_dead)
+
+
+def _unlock(workspace: Workspace, screen: Screen, *, assume_dead: bool) -> ExitCode:
+    tools = tools_of(workspace, screen.progress)
+    lab = lab_of(workspace)
+    if lab is not None and lab.status().state == "absent":
+        screen.result("UnlockResult", "there is no lab, so nothing is locked", {"cleared": []})
+        return ExitCode.OK
+    # A killed run may have left a lab that does not run; whose objects these are is looked up on its API server.
+    with open_cluster(workspace, tools, screen.progress, start=True) as live:
+        cleared = []
+        for stack in stacks_of(workspace, live, tools.pulumi, screen.progress):
+            with screen.progress.task(f"looking at {stack.title}"):
+                recovered = stack.engine.unlock(assume_dead=assume_dead)
+            cleared += [str(recovered)] if recovered else []
+    screen.result("UnlockResult", "\n".join(cleared) or "nothing was locked", {"cleared": cleared})
+    return ExitCode.OK

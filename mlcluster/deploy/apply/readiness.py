@@ -1,0 +1,55 @@
+"""After the engine is done: wait until the nodes are ready and the queues admit."""
+
+import time
+from typing import Any
+
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube
+from mlcluster.kube.conditions import condition, message
+from mlcluster.plan import names
+from mlcluster.plan.model import Plan
+from mlcluster.plan.objects import KUEUE_API
+from mlcluster.plan.queues import queued_teams
+from mlcluster.progress import Progress
+
+PATIENCE_SECONDS = 120.0
+CLOUD_PATIENCE_SECONDS = 900.0
+"""On `eks` the first nodes may still be pulling images."""
+
+
+def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
+    """Returns when every simulated node is Ready and every queue of ours is Active.
+
+    Raises:
+        MlclusterError: something is not after two minutes, fifteen in the cloud; says what and why.
+    """
+    patience = CLOUD_PATIENCE_SECONDS if plan.cluster.target == "eks" else PATIENCE_SECONDS
+    deadline = time.monotonic() + patience
+    with progress.task("waiting for nodes and queues") as task:
+        while waiting := unsettled(plan, kube):
+            if time.monotonic() > deadline:
+                first = "; ".join(waiting[:3])
+                raise MlclusterError("waiting for nodes and queues", first, "run up again, or see mlcluster status")
+            task.update(waiting[0])
+            time.sleep(0.1)
+
+
+def unsettled(plan: Plan, kube: Kube) -> list[str]:
+    """What is not ready, with its reason."""
+    selector = f"{names.CLUSTER}={plan.cluster.name}"
+    expected = [entry.id.removeprefix("Node/") for entry in plan.resources if entry.id.startswith("Node/")]
+    found: list[str] = []
+    if expected:
+        nodes = {node["metadata"]["name"]: node for node in kube.list("v1", "Node", label_selector=selector)}
+        found += [f"node {name} is not ready" for name in expected if not _is(nodes.get(name), "Ready")]
+    teams = queued_teams(plan)
+    if teams:
+        queues = {queue["metadata"]["name"]: queue for queue in kube.list(KUEUE_API, "ClusterQueue", None, selector)}
+        for team in teams:
+            if not _is(queues.get(team.name), "Active"):
+                found.append(f"queue {team.name} is not active: {message(queues.get(team.name), 'Active')}")
+    return found
+
+
+def _is(found: dict[str, Any] | None, kind: str) -> bool:
+    return condition(found, kind).get("status") == "True"

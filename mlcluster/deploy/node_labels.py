@@ -1,0 +1,161 @@
+"""Labels and taints of the spec on the nodes of an `existing` cluster, where the spec says `applyToNodes`.
+
+Nodes are nobody's resource in a stack. What is ours is read from the nodes themselves each time, so an interrupted run
+is simply run again, and the next `up` marks nodes that have joined.
+
+New labels go on before the platform, so that the GPU operator finds the nodes as they are meant when it comes. After it
+goes whatever needs it: names of configurations that it brings; taints, which its daemon sets tolerate by then
+(`NoExecute` would evict those that run); and what comes off, as an operator that is on its way out would still act.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube, Object
+from mlcluster.kube.nodes import (
+    NOTHING,
+    NodeChange,
+    TaintKey,
+    Wanted,
+    change,
+    is_marked,
+    our_labels,
+    our_taints,
+    write,
+)
+from mlcluster.plan.components.instructions import NAMES_CONFIGURATION, instructs
+from mlcluster.plan.model import Pool
+from mlcluster.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the nodes of one pool are to carry."""
+
+    selector: frozenset[tuple[str, str]]
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStep:
+    """One node that changes, and all that it is to carry."""
+
+    change: NodeChange
+    wanted: Wanted
+
+
+def marks_of(workspace: Workspace) -> list[Mark]:
+    """What the spec says; [] on every target but `existing`, and there too unless a pool asks for it."""
+    if workspace.spec.target.kind != "existing":
+        return []
+    pairs = zip(workspace.spec.node_pools, workspace.plan.pools, strict=True)
+    return [
+        _mark(pool, labels=written.apply_to_nodes.labels, taints=written.apply_to_nodes.taints)
+        for written, pool in pairs
+        if written.apply_to_nodes.labels or written.apply_to_nodes.taints
+    ]
+
+
+def node_steps(kube: Kube, marks: Sequence[Mark], *, early: bool = False) -> list[NodeStep]:
+    """What differs on the nodes now; [] when each is what the spec says.
+
+    Args:
+        early: only what goes on before the platform.
+
+    Raises:
+        MlclusterError: we may not write nodes, or somebody else has put another value where ours would go.
+    """
+    nodes = kube.list("v1", "Node")
+    if not marks and not any(map(is_marked, nodes)):
+        return []
+    found = [NodeStep(changed, wanted) for node in nodes for changed, wanted in _changes(node, marks, early=early)]
+    if found and not kube.can("patch", "", "nodes"):
+        happened = f"we may not change nodes (403), and {len(found)} are to be changed"
+        raise MlclusterError("putting labels and taints on nodes", happened, "ask for the right to patch nodes")
+    return found
+
+
+def steps_text(steps: Iterable[NodeStep]) -> list[str]:
+    """One line for each label and taint: "2 nodes get label ml-purpose=training"."""
+    counts = Counter(text for step in steps for text in _texts(step.change))
+    return [f"{count} nodes {text}" if count > 1 else f"1 node {_one(text)}" for text, count in sorted(counts.items())]
+
+
+def planned_marks(workspace: Workspace, kube: Kube) -> list[str]:
+    """What `up` would change on nodes, in lines."""
+    return steps_text(node_steps(kube, marks_of(workspace))) if workspace.spec.target.kind == "existing" else []
+
+
+def put_marks(workspace: Workspace, kube: Kube, progress: Progress) -> None:
+    """Makes every node of an existing cluster what the spec says of it."""
+    if workspace.spec.target.kind == "existing":
+        _take_steps(kube, node_steps(kube, marks_of(workspace)), progress, "putting labels and taints on nodes")
+
+
+def put_labels_first(workspace: Workspace, kube: Kube, progress: Progress) -> None:
+    """Puts on what goes before the platform; nothing comes off and no taint changes."""
+    if marks := marks_of(workspace):
+        _take_steps(kube, node_steps(kube, marks, early=True), progress, "putting labels on nodes")
+
+
+def take_off_marks(kube: Kube, progress: Progress) -> None:
+    """Takes off every label and taint that `put_marks` has put on, whatever the spec says now."""
+    _take_steps(kube, node_steps(kube, []), progress, "taking labels and taints off nodes")
+
+
+def _take_steps(kube: Kube, steps: Sequence[NodeStep], progress: Progress, title: str) -> None:
+    if not steps:
+        return
+    with progress.task(title) as task:
+        for number, step in enumerate(steps):
+            task.update(step.change.name, done=number, total=len(steps))
+            write(kube, step.change, step.wanted.taints)
+
+
+def _mark(pool: Pool, *, labels: bool, taints: bool) -> Mark:
+    """What the plan says of the pool, less the labels by which its nodes are found."""
+    put = {key: value for key, value in pool.labels.items() if pool.selector.get(key) != value}
+    bad = tuple((taint.key, taint.value, taint.effect) for taint in pool.taints)
+    wanted = Wanted(put if labels else {}, bad if taints else (), frozenset(filter(instructs, put)))
+    return Mark(frozenset(pool.selector.items()), wanted)
+
+
+def _changes(node: Object, marks: Sequence[Mark], *, early: bool) -> Iterator[tuple[NodeChange, Wanted]]:
+    labels = (node["metadata"].get("labels") or {}).items()
+    wanted = next((mark.wanted for mark in marks if mark.selector <= labels), NOTHING)
+    if early:
+        wanted = _early(node, wanted)
+    if changed := change(node, wanted):
+        yield changed, wanted
+
+
+def _early(node: Object, wanted: Wanted) -> Wanted:
+    """All of ours that is there, and the labels that need nothing of the platform."""
+    ready = {key: value for key, value in wanted.labels.items() if key not in NAMES_CONFIGURATION}
+    return Wanted({**our_labels(node), **ready}, tuple(our_taints(node)), wanted.over)
+
+
+def _texts(changed: NodeChange) -> Iterator[str]:
+    for key, value in changed.adds.items():
+        instead = f" in place of {changed.takes[key]}, which somebody else has set" if key in changed.takes else ""
+        yield f"get label {key}={value}{instead}"
+    yield from (f"lose label {key}" for key in changed.drops)
+    yield from (f"get taint {_spelt(taint)}{_warning(taint)}" for taint in changed.taints)
+    yield from (f"lose taint {_spelt(taint)}" for taint in changed.untaints)
+
+
+def _spelt(taint: TaintKey) -> str:
+    key, value, effect = taint
+    return f"{key}={value}:{effect}" if value else f"{key}:{effect}"
+
+
+def _warning(taint: TaintKey) -> str:
+    return ", which evicts running pods that do not tolerate it" if taint[2] == "NoExecute" else ""
+
+
+def _one(text: str) -> str:
+    verb, _, rest = text.partition(" ")
+    return f"{verb}s {rest}"

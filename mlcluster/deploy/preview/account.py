@@ -1,0 +1,40 @@
+"""Ask the AWS account whether it allows what the plan holds. Reads only."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from mlcluster.aws.preflight import Report, check
+from mlcluster.aws.session import Account, has_credentials, open_account
+from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.findings import Finding
+from mlcluster.progress import Progress
+from mlcluster.spec.eks import EksTarget
+
+Opening = Callable[..., Account]
+"""How an account is found: called as `open_account` is."""
+
+
+def preflight_findings(
+    workspace: Workspace, progress: Progress, opened: Opening = open_account
+) -> tuple[Finding, ...] | None:
+    """What the account has against the plan, for `preview` and `up`; the findings carry the spec's `allow`.
+
+    Returns:
+        None when there are no credentials at all, so that nobody was asked: the caller says so. () for other targets.
+
+    Raises:
+        CredentialsError: there are credentials, and AWS does not take them.
+        AwsError: AWS cannot be reached.
+    """
+    target = workspace.spec.target
+    if not isinstance(target, EksTarget):
+        return ()
+    if not has_credentials(target.region, target.profile):
+        return None
+    return ask_account(workspace, target, progress, opened).findings
+
+
+def ask_account(workspace: Workspace, target: EksTarget, progress: Progress, opened: Opening) -> Report:
+    """Return what the account answers to every check of the plan."""
+    account = opened(target.region, target.profile, progress=progress)
+    return check(account, workspace.spec, workspace.plan, datetime.now(UTC), progress)

@@ -1,0 +1,38 @@
+"""Ask the user to approve the changes of a preview; destructive changes are approved by name."""
+
+from collections.abc import Collection
+
+from mlcluster.deploy.preview.destruction import Destruction, refuse_unnamed
+from mlcluster.deploy.session.prompts import confirmed, is_interactive, require_answers, typed
+from mlcluster.report.numbers import counted
+
+
+def agreed_to_changes(
+    changes: int, going: list[Destruction], named: Collection[str], *, yes: bool, agreed: bool = False
+) -> bool:
+    """Whether to go on with `changes` changes; what would be destroyed has to be named, on the command line or here.
+
+    Args:
+        changes: how many there are.
+        going: what they destroy.
+        named: what the command line allows to destroy.
+        yes: ask nothing.
+        agreed: the user has agreed to apply the plan before; only what is destroyed is asked for.
+
+    Raises:
+        MlclusterError: an unnamed resource would be destroyed, there is no terminal, or no answer fits.
+    """
+    if not changes:
+        return True
+    if yes or not is_interactive():
+        refuse_unnamed(going, named)
+    if yes:
+        return True
+    require_answers(yes=yes)
+    for one in going:
+        if one.key.lower() in {entry.lower() for entry in named}:
+            continue
+        told = f" with {', '.join(one.live)}" if one.live else ""
+        if not typed(f"This deletes {one.key}{told}. Type {one.key} to go on: ", one.key):
+            return False
+    return agreed or confirmed(f"Apply {counted(changes, 'change', 'changes')}? [y/N] ")

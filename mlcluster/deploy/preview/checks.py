@@ -1,0 +1,95 @@
+"""What must be fine before anything is previewed or applied: the plan, the account, the cluster and what is in it."""
+
+import os
+
+from mlcluster.deploy.ownership import owner
+from mlcluster.deploy.ownership.adoption import take_over
+from mlcluster.deploy.preview.cloud_changes import key_findings
+from mlcluster.deploy.preview.installations import discovered, refuse, releases_of, show
+from mlcluster.deploy.preview.prerequisites import require
+from mlcluster.deploy.preview.upgrades import component_findings, component_steps, show_steps, version_findings
+from mlcluster.deploy.session import cloud_stack
+from mlcluster.deploy.session.cluster import LiveCluster, is_eks, stacks_of
+from mlcluster.deploy.session.stack import Stack, home_of
+from mlcluster.deploy.session.tools import Tools
+from mlcluster.deploy.session.workspace import Workspace, stop_on_errors
+from mlcluster.errors import MlclusterError
+from mlcluster.findings import Finding, Severity, found
+from mlcluster.report.screen import Screen
+
+
+def check(workspace: Workspace, screen: Screen) -> None:
+    """Tells the warnings, and stops on an error that the spec does not allow, or on what this machine lacks."""
+    tell(workspace, (*workspace.findings, *state_findings(workspace)), screen)
+    require(workspace)
+
+
+def ask_account(workspace: Workspace, screen: Screen) -> None:
+    """On `eks`: the same for what the account answers; without credentials nobody is asked, and that is said."""
+    if not is_eks(workspace):
+        return
+    from mlcluster.deploy.preview.account import preflight_findings
+
+    found = preflight_findings(workspace, screen.progress)
+    if found is None:
+        screen.say("skipped the AWS preflight: found no AWS credentials")
+    else:
+        tell(workspace, found, screen)
+
+
+def tell(workspace: Workspace, findings: tuple[Finding, ...], screen: Screen) -> None:
+    """Warnings to the screen; an error that the spec does not allow ends the run."""
+    for finding in findings:
+        if finding.severity is not Severity.INFO and not finding.blocks:
+            accepted = f" (allowed: {finding.allowed})" if finding.allowed else ""
+            screen.say(f"{finding.severity.value} {finding.id}: {finding.message}{accepted}")
+    stop_on_errors(workspace, findings)
+
+
+def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
+    """STA001: local files as a backend on a CI machine, where they are gone with it."""
+    if workspace.plan.cluster.target == "local" or not os.environ.get("CI") or not home_of(workspace).owns_backend:
+        return ()
+    message = "the state would be kept in files of this CI machine and be gone with it"
+    finding = found("STA001", ("state",), message, "set state.backend, or MLCLUSTER_BACKEND_URL")
+    reasons = {allowed.id: allowed.reason for allowed in workspace.spec.allow}
+    return (finding.allow(reasons.get("STA001", "")),)
+
+
+def ready(
+    workspace: Workspace, live: LiveCluster | None, tools: Tools, screen: Screen, *, adopt: bool = False
+) -> list[Stack]:
+    """The stacks, after the checks that nothing may go on without.
+
+    Args:
+        adopt: add managed objects that the state misses to it; a preview must not, and stops at them.
+
+    Raises:
+        MlclusterError: the lab does not run, the cluster is not ours, or a finding about it is not allowed.
+    """
+    if live is None and not is_eks(workspace):
+        raise MlclusterError(
+            "opening the cluster", "the lab does not run", f"Run `mlcluster up {home_of(workspace).spec}`."
+        )
+    if live is not None:
+        owner.check_owner(live.kube, workspace.spec.metadata.name, home_of(workspace))
+    stacks = stacks_of(workspace, live, tools.pulumi, screen.progress)
+    if is_eks(workspace):
+        tell(workspace, version_findings(workspace, cloud_stack.outputs_of(stacks[0]), live), screen)
+        tell(workspace, key_findings(workspace, stacks[0]), screen)
+    if live is not None:
+        take_over(workspace.plan, live, stacks, screen.progress, write=adopt)
+        _look_around(workspace, live, stacks, screen)
+    return stacks
+
+
+def _look_around(workspace: Workspace, live: LiveCluster, stacks: list[Stack], screen: Screen) -> None:
+    """What is in the cluster already, and what changes its version: shown, and refused where it must be."""
+    deployed = releases_of(stacks)
+    already = discovered(workspace, live.kube, deployed)
+    changing = component_steps(workspace, deployed, already)
+    show(workspace, already, screen)
+    show_steps(changing, screen)
+    findings = (*already.findings, *component_findings(workspace, changing, already))
+    tell(workspace, tuple(finding for finding in findings if not finding.blocks), screen)
+    refuse(findings, screen)

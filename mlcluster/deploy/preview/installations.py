@@ -1,0 +1,101 @@
+"""A look at the cluster before anything is done to it: what is installed, by whom, and what becomes of it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from mlcluster.catalog.signs import all_signs
+from mlcluster.deploy.ownership import owner
+from mlcluster.deploy.session.cluster import kubeconfig_of
+from mlcluster.deploy.session.stack import Stack, home_of
+from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.engine.state import parse_checkpoint, releases_in
+from mlcluster.errors import MlclusterError
+from mlcluster.findings import Finding
+from mlcluster.kube.client import Kube
+from mlcluster.kube.installed import look
+from mlcluster.report.installed_text import installed_document, installed_text
+from mlcluster.report.screen import Screen
+from mlcluster.report.standard_output import use_color
+from mlcluster.rules.installed import Discovery, discover
+from mlcluster.rules.standing import Ours
+from mlcluster.rules.upgrades import Deployed
+
+PLATFORM = "mlcluster-platform"
+EXPECTED = frozenset({"ours", "install"})
+"""Decisions that nobody needs to be told of."""
+
+
+def discovered(workspace: Workspace, kube: Kube, deployed: Iterable[Deployed]) -> Discovery:
+    """What is in the cluster, against the plan; the findings carry the spec's `allow`.
+
+    Args:
+        deployed: the releases of the stack's state; they are ours, whatever their objects say.
+    """
+    ours = Ours(workspace.plan.cluster.name, frozenset((one.namespace, one.name) for one in deployed))
+    made = discover(workspace.plan, look(kube), ours, all_signs())
+    return Discovery(made.seen, made.rows, allowed(workspace, made.findings))
+
+
+def allowed(workspace: Workspace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same findings with the reasons that the spec gives for them."""
+    reasons = {entry.id: entry.reason for entry in workspace.spec.allow}
+    return tuple(finding.allow(reasons.get(finding.id, "")) for finding in findings)
+
+
+def show(workspace: Workspace, already: Discovery, screen: Screen) -> None:
+    """The table, where there is something in it that was not to be expected; always on an existing cluster."""
+    if workspace.plan.cluster.target == "existing" or any(row.decision not in EXPECTED for row in already.rows):
+        screen.result("Installed", installed_text(already, color=use_color()), installed_document(already))
+
+
+def refuse(findings: Iterable[Finding], screen: Screen) -> None:
+    """Stops on errors that the spec does not allow; each is told with what can be done about it.
+
+    Raises:
+        MlclusterError: there is one.
+    """
+    blocking = [finding for finding in findings if finding.blocks]
+    if not blocking:
+        return
+    first, *others = blocking
+    for finding in others:
+        screen.say(f"{finding.severity.value} {finding.id}: {finding.message}\n  {finding.hint}")
+    more = f" (and {len(others)} more, above)" if others else ""
+    accept = f"or accept it in the spec: allow: [{{id: {first.id}, reason: why this is fine here}}]"
+    hint = "; ".join(part for part in (first.hint, accept) if part)
+    raise MlclusterError("comparing the plan with the cluster", f"{first.id}: {first.message}{more}", hint)
+
+
+def releases_of(stacks: Iterable[Stack]) -> list[Deployed]:
+    """The Helm releases of all stacks of a cluster."""
+    return [one for stack in stacks for one in stack.engine.releases()]
+
+
+def looked_at(workspace: Workspace) -> tuple[Discovery, list[Deployed]]:
+    """The same without an engine, for `plan --live`: the state is read where it is a file, else the cluster is asked.
+
+    Raises:
+        MlclusterError: there is no cluster yet, or none that answers.
+    """
+    place = kubeconfig_of(workspace)
+    if place is None:
+        hint = "`mlcluster plan` without --live needs none"
+        raise MlclusterError("looking at the cluster", "there is none that runs", hint)
+    path, context = place
+    with Kube.from_kubeconfig(Path(path), context) as kube:
+        deployed = deployed_in(workspace, kube)
+        return discovered(workspace, kube, deployed), deployed
+
+
+def deployed_in(workspace: Workspace, kube: Kube) -> list[Deployed]:
+    """The releases of the stack without an engine: from the state's file, else what the cluster says is ours."""
+    home = home_of(workspace)
+    checkpoint = home.checkpoint(PLATFORM)
+    if checkpoint is not None and checkpoint.is_file():
+        return releases_in(parse_checkpoint(checkpoint.read_text(encoding="utf-8")) or {})
+    if checkpoint is not None or not owner.is_ours(kube, workspace.spec.metadata.name, home):
+        return []
+    # The state is elsewhere, but the cluster names this stack as its owner: what is planned under these names is ours.
+    seen = {(one.namespace, one.name): one for one in look(kube).releases}
+    wanted = [seen.get((release.namespace, release.name)) for release in workspace.plan.releases]
+    return [Deployed(one.namespace, one.name, one.chart, one.version) for one in wanted if one is not None]

@@ -1,0 +1,212 @@
+"""Before a platform is destroyed: what lives in the teams' namespaces goes while the controllers still run.
+
+Order: workloads of components, the namespaces with everything in them, then the stack.
+A finalizer is taken off only of an object that is on its way out, that is ours or in a namespace of ours, and whose
+controller is gone; each is told.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from mlcluster.catalog.leaves import Leaves, leaves_of, split_kind
+from mlcluster.deploy.removal.dead_endpoints import remove_broken
+from mlcluster.deploy.session.stack import Stack
+from mlcluster.errors import MlclusterError
+from mlcluster.kube.client import Kube, Object
+from mlcluster.kube.controllers import listed, state_of
+from mlcluster.kube.errors import ApiError
+from mlcluster.plan import names
+from mlcluster.progress import Progress, Task
+
+WORKLOAD_SECONDS = 120.0
+NAMESPACE_SECONDS = 300.0
+RELEASE_TYPE = "kubernetes:helm.sh/v3:Release"
+_PAUSE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A Helm release of ours, and what is known of it."""
+
+    name: str
+    namespace: str
+    leaves: Leaves
+
+
+def installed_releases(stack: Stack) -> list[Installed]:
+    """The releases that a stack holds."""
+    held = stack.engine.resources() if stack.engine.exists() else []
+    found = []
+    for resource in held:
+        if resource.type == RELEASE_TYPE:
+            namespace, _, name = resource.id.rpartition("/")
+            found.append(Installed(name, namespace, leaves_of(name)))
+    return found
+
+
+def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], progress: Progress) -> None:
+    """Deletes the workloads of components in the teams' namespaces, then the namespaces.
+
+    Args:
+        kube: the cluster.
+        cluster: its name, as our labels say it.
+        releases: whose controllers may still run, and must not go before this is done.
+        progress: told what is waited for, and every finalizer that is taken off.
+
+    Raises:
+        MlclusterError: a namespace does not go; says what holds it.
+    """
+    if not releases:
+        return
+    selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={cluster}"
+    spaces = [item["metadata"] for item in kube.list("v1", "Namespace", None, selector)]
+    found = [space["name"] for space in spaces if names.TEAM in space["labels"]]
+    gone = [release for release in releases if _gone(kube, release)]
+    for release in gone:
+        remove_broken(kube, release.name, release.namespace, release.leaves, progress)
+    _delete_ours(kube, selector, gone, progress)
+    if found:
+        _delete_workloads(kube, found, releases, progress)
+        _delete_namespaces(kube, found, releases, progress)
+
+
+def _delete_workloads(kube: Kube, spaces: Sequence[str], releases: Sequence[Installed], progress: Progress) -> None:
+    kinds = [kind for release in releases for kind in release.leaves.workloads]
+    there = [item for kind in kinds for item in _in(kube, kind, spaces)]
+    if not there:
+        return
+    with progress.task(f"deleting {len(there)} workloads of components") as task:
+        for item in there:
+            _delete(kube, item)
+        deadline = time.monotonic() + WORKLOAD_SECONDS
+        while left := [item for kind in kinds for item in _in(kube, kind, spaces)]:
+            task.update(f"{_told(left[0])} is still there", done=len(there) - len(left), total=len(there))
+            _strip(kube, left, releases, progress)
+            if time.monotonic() > deadline:
+                progress.say(f"{len(left)} workloads did not go in time; they go with their namespaces")
+                return
+            time.sleep(_PAUSE)
+
+
+def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Installed], progress: Progress) -> None:
+    with progress.task(f"deleting {', '.join(spaces)}") as task:
+        for name in spaces:
+            kube.delete("v1", "Namespace", name)
+        deadline = time.monotonic() + NAMESPACE_SECONDS
+        while left := [found for name in spaces if (found := kube.get_object("v1", "Namespace", name))]:
+            held = [item for release in releases for item in _finalized(kube, release, spaces)]
+            _strip(kube, held, releases, progress)
+            if time.monotonic() > deadline:
+                raise _stuck(left[0], held)
+            _show(task, left, held)
+            time.sleep(_PAUSE)
+
+
+def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress: Progress) -> None:
+    """Objects of our own that would wait for a controller that is gone: the engine finds them deleted."""
+    for release in gone:
+        for kinds in release.leaves.finalizers.values():
+            ours = [item for kind in kinds for item in _kind(kube, kind, selector=selector)]
+            for item in ours:
+                _delete(kube, item)
+            _strip(kube, [item for kind in kinds for item in _kind(kube, kind, selector=selector)], gone, progress)
+
+
+def _strip(kube: Kube, items: Iterable[Object], releases: Sequence[Installed], progress: Progress) -> None:
+    """Takes those finalizers off that nobody is left for, of objects that are on their way out."""
+    gone = cache(lambda owner: _gone(kube, releases[owner]))  # asked once a sweep: there may be thousands of objects
+    for item in items:
+        metadata = item["metadata"]
+        if not metadata.get("deletionTimestamp"):
+            continue
+        for finalizer in metadata.get("finalizers") or []:
+            owner = next((index for index, release in enumerate(releases) if _owns(release, finalizer, item)), None)
+            if owner is None or not gone(owner):
+                continue
+            name = releases[owner].name
+            left = [other for other in metadata["finalizers"] if other != finalizer]
+            changed = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
+            if _patched(kube, item, changed):
+                progress.say(f"took the finalizer {finalizer} off {_told(item)}: its controller, {name}, is gone")
+                metadata["finalizers"] = left
+            break  # the object has changed: the next look takes the next one
+
+
+def _patched(kube: Kube, item: Object, changed: Object) -> bool:
+    metadata = item["metadata"]
+    try:
+        kube.patch(item["apiVersion"], item["kind"], metadata["name"], changed, metadata.get("namespace"))
+    except ApiError as error:
+        if error.status in {404, 409}:  # somebody else was quicker
+            return False
+        raise
+    return True
+
+
+def _owns(release: Installed, finalizer: str, item: Object) -> bool:
+    return f"{item['apiVersion']}/{item['kind']}" in release.leaves.finalizers.get(finalizer, ())
+
+
+def _gone(kube: Kube, release: Installed) -> bool:
+    return state_of(kube, release.namespace, release.name) == "gone"
+
+
+def _finalized(kube: Kube, release: Installed, spaces: Sequence[str]) -> Iterator[Object]:
+    """What is on its way out in these namespaces and waits for a controller of the release."""
+    for finalizer, kinds in release.leaves.finalizers.items():
+        for item in (item for kind in kinds for item in _in(kube, kind, spaces)):
+            metadata = item["metadata"]
+            if metadata.get("deletionTimestamp") and finalizer in (metadata.get("finalizers") or []):
+                yield item
+
+
+def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
+    """The objects of a kind in these namespaces: one list of a custom kind, however many teams there are.
+
+    Of pods there may be far more elsewhere, so these are asked for by namespace.
+    """
+    version, name = split_kind(kind)
+    places: list[str | None] = [None] if "/" in version else [*spaces]
+    wanted = set(spaces)
+    for place in places:
+        for item in listed(kube, version, name, place):
+            if item["metadata"].get("namespace") in wanted:  # a kind of the whole cluster has none
+                yield item
+
+
+def _kind(kube: Kube, kind: str, selector: str = "") -> list[Object]:
+    wanted = dict(part.split("=") for part in selector.split(",") if part)
+    return [
+        item
+        for item in listed(kube, *split_kind(kind))
+        if wanted.items() <= (item["metadata"].get("labels") or {}).items()
+    ]
+
+
+def _delete(kube: Kube, item: Object) -> None:
+    metadata = item["metadata"]
+    kube.delete(item["apiVersion"], item["kind"], metadata["name"], metadata.get("namespace"), uid=metadata["uid"])
+
+
+def _told(item: Object) -> str:
+    metadata = item["metadata"]
+    return "/".join(filter(None, (item["kind"], metadata.get("namespace"), metadata["name"])))
+
+
+def _show(task: Task, left: Sequence[Object], held: Sequence[Object]) -> None:
+    waits = f": {_told(held[0])} waits for {', '.join(held[0]['metadata']['finalizers'])}" if held else ""
+    task.update(f"{len(left)} namespaces are going{waits}")
+
+
+def _stuck(namespace: Object, held: Sequence[Object]) -> MlclusterError:
+    conditions = (namespace.get("status") or {}).get("conditions") or []
+    told = [str(entry.get("message")) for entry in conditions if entry.get("status") == "True"]
+    waits = [f"{_told(item)} waits for {', '.join(item['metadata']['finalizers'])}" for item in held[:3]]
+    name = namespace["metadata"]["name"]
+    return MlclusterError(
+        f"deleting namespace {name}",
+        "; ".join([f"it is still going after {NAMESPACE_SECONDS:.0f} s", *waits, *told]),
+        "repair the controller that takes these finalizers off, or delete its Deployment; then run down again",
+    )

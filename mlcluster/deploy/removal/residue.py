@@ -1,0 +1,139 @@
+"""After releases are uninstalled: what Helm leaves behind goes too, unless somebody else has a use for it."""
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+
+from mlcluster.catalog.leaves import leaves_of
+from mlcluster.deploy.ownership.baseline import found_before, noted_releases
+from mlcluster.deploy.removal.dead_endpoints import remove_broken
+from mlcluster.deploy.removal.namespaces import Installed, installed_releases
+from mlcluster.deploy.session.stack import Stack
+from mlcluster.kube.client import Kube, Object
+from mlcluster.kube.controllers import DEFINITIONS, listed, owner_of, served_version, state_of
+from mlcluster.kube.errors import ApiError
+from mlcluster.progress import Progress
+
+DEFINITION_SECONDS = 60.0
+_PAUSE = 0.2
+_MOST_NAMES = 3
+
+
+def clean_up(
+    kube: Kube, releases: Iterable[Installed], progress: Progress, *, nodes: bool, staying: Iterable[Installed] = ()
+) -> list[str]:
+    """Removes what uninstalled releases of ours have left, where nobody else runs the same by now.
+
+    Args:
+        kube: the cluster.
+        releases: that are not there any more.
+        progress: told what is removed.
+        nodes: the nodes stay, so labels are taken off them.
+        staying: releases of ours that are still there; some have definitions in common with one that is not.
+
+    Returns:
+        What is kept, each with its reason.
+    """
+    kept: list[str] = []
+    shared = {name: one.name for one in staying for name in one.leaves.definitions}
+    for release in releases:
+        remove_broken(kube, release.name, release.namespace, release.leaves, progress)
+        if _runs_again(kube, release):
+            kept.append(f"what {release.name} has left: somebody runs it in {release.namespace}")
+            continue
+        kept += _definitions(kube, release, shared, progress)
+        if nodes:
+            kept += _node_labels(kube, release, progress)
+    return kept
+
+
+def ever_installed(kube: Kube, installed: Iterable[Installed]) -> list[Installed]:
+    """The releases that a stack holds, and those that an interrupted run has uninstalled before."""
+    found = {release.name: release for release in installed}
+    for name, namespace in noted_releases(kube).items():
+        found.setdefault(name, Installed(name, namespace, leaves_of(name)))
+    return list(found.values())
+
+
+def clean_up_removed(
+    kube: Kube, before: Iterable[Installed], platform: Stack, progress: Progress, *, nodes: bool
+) -> None:
+    """The same after an `up` that has uninstalled some of the releases that were there before; tells what is kept."""
+    staying = installed_releases(platform)
+    names = {release.name for release in staying}
+    removed = [release for release in before if release.name not in names]
+    for kept in clean_up(kube, removed, progress, nodes=nodes, staying=staying):
+        progress.say(f"  kept: {kept}")
+
+
+def _runs_again(kube: Kube, release: Installed) -> bool:
+    """Whether somebody has installed it where ours was to be: notes are made before that, and not all came to be."""
+    leaves = bool(release.leaves.definitions or release.leaves.node_label_prefixes)
+    return leaves and state_of(kube, release.namespace, release.name) != "gone"
+
+
+def _definitions(kube: Kube, release: Installed, shared: Mapping[str, str], progress: Progress) -> list[str]:
+    before = found_before(kube, release.name)
+    kept, going = list[str](), list[str]()
+    for name in release.leaves.definitions:
+        found = kube.get_object(*DEFINITIONS, name)
+        if found is None:
+            continue
+        if before is None:
+            reason = "nobody noted whether it was there before"
+        elif name in before.definitions:
+            reason = "it was there before"
+        else:
+            reason = f"{shared[name]} has it too" if name in shared else _used(kube, found, release)
+        if reason:
+            kept.append(f"CustomResourceDefinition/{name}: {reason}")
+            continue
+        kube.delete(*DEFINITIONS, name, uid=found["metadata"]["uid"])
+        going.append(name)
+        progress.say(f"removed the definition {name}, which {release.name} left behind: no object of it is left")
+    return kept + [f"CustomResourceDefinition/{name}: it is still going" for name in _wait_gone(kube, going, progress)]
+
+
+def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
+    """Names of the definitions that are still there when patience ends; the server looks for objects of each first."""
+    deadline = time.monotonic() + DEFINITION_SECONDS
+    with progress.task("waiting for definitions to go") if names else nullcontext():
+        while left := [name for name in names if kube.get_object(*DEFINITIONS, name) is not None]:
+            if time.monotonic() > deadline:
+                return left
+            time.sleep(_PAUSE)
+    return []
+
+
+def _used(kube: Kube, definition: Object, release: Installed) -> str:
+    """Why a definition of a release that is gone is still needed; "" when it is not."""
+    owner, kind = owner_of(definition), definition["spec"]["names"]["kind"]
+    if owner and owner != f"{release.namespace}/{release.name}":
+        return f"it belongs to the release {owner}"
+    try:
+        objects = listed(kube, served_version(definition), kind)
+    except ApiError as error:
+        return f"its objects cannot be listed: {error.message}"
+    if not objects:
+        return ""
+    told = ["/".join(filter(None, (one["metadata"].get("namespace"), one["metadata"]["name"]))) for one in objects]
+    more = ", ..." if len(told) > _MOST_NAMES else ""
+    return f"{len(told)} of its objects are there: {', '.join(told[:_MOST_NAMES])}{more}"
+
+
+def _node_labels(kube: Kube, release: Installed, progress: Progress) -> list[str]:
+    prefixes, before = release.leaves.node_label_prefixes, found_before(kube, release.name)
+    if not prefixes:
+        return []
+    changed, keys = 0, set[str]()
+    for node in kube.list("v1", "Node"):
+        labels = node["metadata"].get("labels") or {}
+        left = {key for key in labels if key.startswith(prefixes)} - (before.node_labels if before else set())
+        if left and before is None:
+            return [f"node labels {', '.join(prefixes)}*: nobody noted which were there before"]
+        if left:
+            kube.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": dict.fromkeys(left)}})
+            changed, keys = changed + 1, keys | left
+    if changed:
+        progress.say(f"took {len(keys)} labels ({', '.join(prefixes)}*) of {release.name} off {changed} nodes")
+    return []

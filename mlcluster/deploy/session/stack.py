@@ -1,0 +1,64 @@
+"""One Pulumi stack of a cluster, where it lives, and what it is for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.engine.engine import Engine
+from mlcluster.engine.home import StackHome
+from mlcluster.engine.settings import StackSettings
+from mlcluster.spec.targets import LocalTarget
+
+PROJECTS = {
+    "eks": ("mlcluster-eks", "mlcluster-platform"),
+    "existing": ("mlcluster-platform",),
+    "local": ("mlcluster-local", "mlcluster-platform"),
+}
+"""By target: the Pulumi projects of its stacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One stack of the cluster, in the order of `up`."""
+
+    title: str
+    engine: Engine
+
+
+def home_of(workspace: Workspace) -> StackHome:
+    """Where the stacks of this spec live."""
+    state = workspace.spec.state
+    return StackHome(
+        workspace.spec.metadata.name,
+        backend_url=state.backend,
+        secrets_provider=state.secrets_provider,
+        spec=str(workspace.path),
+    )
+
+
+def lab_name(workspace: Workspace) -> str:
+    """Return the name of the lab of a `local` spec; "" for another target."""
+    target = workspace.spec.target
+    return (target.lab or workspace.spec.metadata.name) if isinstance(target, LocalTarget) else ""
+
+
+def settings_of(workspace: Workspace, cluster_uid: str) -> StackSettings:
+    """What this run is for; `cluster_uid` is "" while there is no cluster."""
+    return StackSettings(
+        cluster_uid=cluster_uid,
+        provider=workspace.plan.cluster.kubernetes_provider,
+        target=workspace.plan.cluster.target,
+        spec_name=workspace.spec.metadata.name,
+        lab=lab_name(workspace),
+    )
+
+
+def stacks_without_cluster(workspace: Workspace, binary: Path) -> list[Stack]:
+    """The stacks of a lab that does not run, for a look at their state alone; it is known only where it is in files."""
+    home, settings = home_of(workspace), settings_of(workspace, "")
+    if home.state_files is None:
+        return []
+    return [
+        Stack(title, Engine(home, f"mlcluster-{name}", lambda: None, settings, binary))
+        for name, title in (("local", "simulated nodes"), ("platform", "platform"))
+    ]

@@ -1,0 +1,97 @@
+"""Whether each component of a plan runs: as a process of the lab, as what its charts made, as objects of the plan.
+
+A component's releases and objects are named by fields of the plan; no name is guessed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from mlcluster.deploy.session.cluster import LiveCluster
+from mlcluster.kube.client import Object
+from mlcluster.kube.conditions import condition
+from mlcluster.plan.components.stand_ins import HELM_RELEASE
+from mlcluster.plan.model import ComponentPlan, Plan, PlanRelease
+from mlcluster.report.numbers import some
+
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
+
+
+def component_states(plan: Plan, live: LiveCluster, gone: Collection[str]) -> list[dict[str, Any]]:
+    """For each component `{name, version, ready, detail}`; the detail says what is not ready, or what stands in.
+
+    Args:
+        plan: the whole plan.
+        live: the cluster that runs.
+        gone: ids of the plan that the state does not hold or the cluster does not have any more.
+    """
+    found = []
+    for component in plan.components:
+        ready, detail = _state(plan, live, component, gone)
+        found.append({"name": component.name, "version": component.version, "ready": ready, "detail": detail})
+    return found
+
+
+def _state(plan: Plan, live: LiveCluster, component: ComponentPlan, gone: Collection[str]) -> tuple[bool, str]:
+    releases = [release for release in plan.releases if release.id in component.releases]
+    if component.realisation == "process":
+        return _processes(live, releases)
+    if component.name == "kueue":
+        return _kueue(live)
+    if component.realisation == "present":
+        return True, "managed by another tool"
+    absent, workloads = [identifier for identifier in component.objects if identifier in gone], []
+    for wanted, there in _workloads(plan, live, component, releases):
+        workloads += there
+        absent += [] if there or wanted in absent else [wanted]
+    if absent:
+        return False, f"{some(absent, 3)} {'is' if len(absent) == 1 else 'are'} not there"
+    if waiting := [f"{one['kind']} {one['metadata']['name']}" for one in workloads if not _is_ready(one)]:
+        return False, f"{', '.join(waiting)} not ready"
+    return True, "simulated" if component.realisation == "simulated" and releases else ""
+
+
+def _processes(live: LiveCluster, releases: Iterable[PlanRelease]) -> tuple[bool, str]:
+    """A release of the lab is a process of the same name."""
+    running = {entry.name: entry for entry in (live.lab.status().processes if live.lab is not None else ())}
+    found = [running.get(release.name) for release in releases]
+    known = [process for process in found if process is not None]
+    if not found or len(known) < len(found):
+        return False, "the process does not run"
+    pids = ", ".join(f"process {process.pid}" for process in known)
+    return all(process.alive and process.ready for process in known), pids
+
+
+def _kueue(live: LiveCluster) -> tuple[bool, str]:
+    """The Deployment, whichever tool installed it."""
+    deployment = live.kube.get_object("apps/v1", "Deployment", "kueue-controller-manager", "kueue-system")
+    if deployment is None:
+        return False, "Deployment kueue-system/kueue-controller-manager is not there"
+    available = condition(deployment, "Available")
+    return available.get("status") == "True", str(available.get("message") or "")
+
+
+def _workloads(
+    plan: Plan, live: LiveCluster, component: ComponentPlan, releases: Iterable[PlanRelease]
+) -> Iterator[tuple[str, list[Object]]]:
+    """Everything of a component that has to run, by plan id, with the workloads that are there for it."""
+    for release in releases:
+        if release.realisation == "helm" and any(pod.owner == release.id for pod in plan.pods):
+            selector = f"{HELM_RELEASE}={release.name}"
+            yield (
+                release.id,
+                [one for kind in _WORKLOADS for one in live.kube.list("apps/v1", kind, release.namespace, selector)],
+            )
+    for entry in plan.objects:
+        manifest, metadata = entry.manifest, entry.manifest["metadata"]
+        if entry.id in component.objects and manifest["kind"] in _WORKLOADS:
+            there = live.kube.get_object("apps/v1", manifest["kind"], metadata["name"], metadata.get("namespace"))
+            yield entry.id, [] if there is None else [there]
+
+
+def _is_ready(workload: Object) -> bool:
+    counts = workload.get("status") or {}
+    if workload["kind"] == "Deployment":
+        return condition(workload, "Available").get("status") == "True"
+    if workload["kind"] == "DaemonSet":
+        return int(counts.get("numberReady") or 0) >= int(counts.get("desiredNumberScheduled") or 0)
+    return int(counts.get("readyReplicas") or 0) >= int((workload.get("spec") or {}).get("replicas") or 0)

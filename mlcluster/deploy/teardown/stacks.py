@@ -1,0 +1,74 @@
+"""Steps of `down` that every target takes: show what goes, drain the queues, delete a stack."""
+
+from mlcluster.deploy.contents import live_with
+from mlcluster.deploy.removal.namespaces import empty_namespaces, installed_releases
+from mlcluster.deploy.removal.queues import hold_queues
+from mlcluster.deploy.removal.residue import clean_up, ever_installed
+from mlcluster.deploy.session.cluster import lab_of
+from mlcluster.deploy.session.stack import Stack, stacks_without_cluster
+from mlcluster.deploy.session.tools import Tools
+from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.engine.engine import Engine
+from mlcluster.engine.failures import ResourcesFailedError
+from mlcluster.kube.client import Kube
+from mlcluster.lab.components import CONTROL_PLANE
+from mlcluster.report.screen import Screen
+
+
+def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
+    """What will go: resources by stack, what lives in the namespaces, and what users have of components."""
+    for stack in reversed(stacks):
+        held = stack.engine.resources() if stack.engine.exists() else []
+        screen.say(f"{stack.title}: {len(held)} to delete")
+        for resource in held:
+            inside = [] if kube is None else live_with(kube, resource.plan_id)
+            if inside or resource.plan_id.startswith("Namespace/"):
+                screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
+
+
+def drain(kube: Kube, platform: Stack, screen: Screen) -> None:
+    """Takes the cluster queues of the platform out of use, and what the teams have while its controllers run."""
+    held = platform.engine.resources() if platform.engine.exists() else []
+    prefix = "ClusterQueue/"
+    queues = [entry.plan_id.removeprefix(prefix) for entry in held if entry.plan_id.startswith(prefix)]
+    hold_queues(kube, queues, screen.progress)
+    if releases := installed_releases(platform):
+        empty_namespaces(kube, platform.engine.home.name, releases, screen.progress)
+
+
+def destroy(stack: Stack, screen: Screen) -> None:
+    """Deletes what a stack holds, and the stack."""
+    engine: Engine = stack.engine
+    if not engine.exists():
+        return
+    with screen.operation(f"deleting {stack.title}", len(engine.resources())) as take:
+        engine.destroy(take)
+    engine.remove_stack()
+
+
+def destroy_platform(kube: Kube, platform: Stack, screen: Screen, *, nodes: bool) -> None:
+    """The same for the platform; once more when what its uninstalled charts have left may be what was in the way.
+
+    A metrics API without anybody behind it, for one, keeps every namespace from going.
+    """
+    releases = ever_installed(kube, installed_releases(platform))
+    try:
+        destroy(platform, screen)
+    except ResourcesFailedError as error:
+        left = {release.name for release in installed_releases(platform)}
+        gone = [release for release in releases if release.name not in left]
+        if not gone:
+            raise
+        screen.say(f"{error.happened}\ntrying once more without what uninstalled charts have left")
+        clean_up(kube, gone, screen.progress, nodes=nodes)
+        destroy(platform, screen)
+
+
+def show_stopped(workspace: Workspace, tools: Tools, screen: Screen) -> None:
+    """Says what `down` would delete of a lab that does not run, from the state alone, and what it starts for that."""
+    lab = lab_of(workspace)
+    if lab is None:
+        return
+    show(screen, None, stacks_without_cluster(workspace, tools.pulumi))
+    programs = ", ".join((*CONTROL_PLANE, *lab.controllers()))
+    screen.say(f"The lab {lab.name} is not running. `mlcluster down` starts on this machine: {programs}.")
