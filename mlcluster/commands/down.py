@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from mlcluster.deploy.lab_processes import stop_processes
 from mlcluster.deploy.node_labels import take_off_marks
-from mlcluster.deploy.ownership import owner
 from mlcluster.deploy.ownership.adoption import take_over_rest
 from mlcluster.deploy.ownership.baseline import forget_found
 from mlcluster.deploy.ownership.unplanned import delete_unplanned, show_unplanned, unplanned
 from mlcluster.deploy.removal.namespaces import installed_releases
 from mlcluster.deploy.removal.residue import clean_up, ever_installed
+from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster, is_eks, lab_of, open_cluster, stacks_of
 from mlcluster.deploy.session.deleted_lab import forget_lost
 from mlcluster.deploy.session.prompts import agreed_to_destroy, require_answers

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mlcluster.deploy.ownership import owner
 from mlcluster.deploy.ownership.foreign_fields import Widened, widened
+from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster, lab_of, open_cluster, stacks_of
 from mlcluster.deploy.session.stack import Stack, home_of, stacks_without_cluster
 from mlcluster.deploy.session.tools import tools_of

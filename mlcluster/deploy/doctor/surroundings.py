@@ -8,7 +8,7 @@ from pathlib import Path
 from mlcluster.aws.session import open_account, require_credentials
 from mlcluster.checks.model import Check, Question, ok, warning
 from mlcluster.checks.stacks import BACKEND, file_backend_check, lock_checks, remote_backend_check
-from mlcluster.deploy.ownership import owner
+from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import PERMISSIONS, is_eks, kubeconfig_of, lab_of
 from mlcluster.deploy.session.deleted_lab import refuse_lost
 from mlcluster.deploy.session.stack import PROJECTS, home_of

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlcluster.deploy.contents import live_with
-from mlcluster.deploy.ownership import baseline, owner
+from mlcluster.deploy.ownership import baseline
+from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.kube.client import Kube

@@ -1,4 +1,4 @@
-"""What would change, asked of the engine and the cluster; before there is a cluster the plan stands for it."""
+"""Preview a change with the engine and the cluster; before there is a cluster, the plan stands in for it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from mlcluster.deploy.preview.chart_failures import charts_explained
 from mlcluster.deploy.preview.checks import tell
 from mlcluster.deploy.preview.cloud_changes import change_findings
 from mlcluster.deploy.preview.destruction import Destruction, destructions
-from mlcluster.deploy.session.cluster import LiveCluster, is_eks
+from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.events import Changes
@@ -18,44 +18,40 @@ from mlcluster.report.standard_output import use_color
 
 
 @dataclass(frozen=True, slots=True)
-class Previewed:
-    """What would be done.
+class Preview:
+    """What `up` would change.
 
     Attributes:
-        stages: the stacks.
-        changes: of each stack.
-        going: what would be destroyed.
-        marks: what would change on nodes that somebody else made, in lines.
-        added: what other managers added to managed objects and `up` removes beside the engine, in lines.
+        changes: of each stack of the session.
+        destroyed: what would be destroyed.
+        nodes: labels and taints that would change on nodes of an `existing` cluster, in lines.
+        added: fields that other managers added to managed objects and that `up` removes beside the engine, in lines.
     """
 
-    stacks: list[Stack]
     changes: list[Changes]
-    going: list[Destruction]
-    marks: list[str]
+    destroyed: list[Destruction]
+    nodes: list[str]
     added: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
-        """How many changes the engine and the cluster have told."""
-        return sum(len(found.effective) for found in self.changes) + len(self.marks) + len(self.added)
+        """How many changes the engine and the cluster report."""
+        return sum(len(found.effective) for found in self.changes) + len(self.nodes) + len(self.added)
 
 
-def previewed(
-    workspace: Workspace, live: LiveCluster | None, stacks: list[Stack], screen: Screen, *, refresh: bool
-) -> Previewed:
-    """The previews of all stacks and of the nodes, shown as they come.
+def preview_of(session: Session, screen: Screen, *, refresh: bool) -> Preview:
+    """Preview all stacks and the nodes, and show each preview as it comes.
 
     Raises:
         MlclusterError: a change that AWS would never make; see `cloud_changes`.
     """
-    with charts_explained(workspace.plan):
-        changes = _preview_all(stacks, screen, refresh=refresh)
-    if is_eks(workspace):
-        tell(workspace, change_findings(workspace, stacks[:1], changes[:1]), screen)
-    marks = _node_marks(workspace, live, screen)
-    added = _added(workspace, live, screen)
-    return Previewed(stacks, changes, destructions(None if live is None else live.kube, changes), marks, added)
+    with charts_explained(session.plan):
+        changes = _preview_all(session.stacks, screen, refresh=refresh)
+    if session.is_eks:
+        tell(session.workspace, change_findings(session.workspace, session.stacks[:1], changes[:1]), screen)
+    nodes = _node_changes(session, screen)
+    added = _added_fields(session, screen)
+    return Preview(changes, destructions(None if session.live is None else session.live.kube, changes), nodes, added)
 
 
 def platform_size(workspace: Workspace) -> int:
@@ -92,17 +88,17 @@ def _preview_all(stacks: Iterable[Stack], screen: Screen, *, refresh: bool) -> l
     return previews
 
 
-def _added(workspace: Workspace, live: LiveCluster | None, screen: Screen) -> tuple[str, ...]:
-    """What other managers added to managed objects, shown."""
-    lines = () if live is None else tuple(one.text for one in widened(workspace.plan, live.kube))
+def _added_fields(session: Session, screen: Screen) -> tuple[str, ...]:
+    """Show which fields other managers added to managed objects."""
+    lines = () if session.live is None else tuple(one.text for one in widened(session.plan, session.live.kube))
     for line in lines:
         screen.say(line)
     return lines
 
 
-def _node_marks(workspace: Workspace, live: LiveCluster | None, screen: Screen) -> list[str]:
-    """What would change on nodes that somebody else made, shown."""
-    marks = [] if live is None else planned_marks(workspace, live.kube)
-    for line in marks:
+def _node_changes(session: Session, screen: Screen) -> list[str]:
+    """Show what would change on the nodes of an `existing` cluster."""
+    lines = [] if session.live is None else planned_marks(session.workspace, session.live.kube)
+    for line in lines:
         screen.say(f"nodes: {line}")
-    return marks
+    return lines

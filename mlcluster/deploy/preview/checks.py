@@ -2,16 +2,15 @@
 
 import os
 
-from mlcluster.deploy.ownership import owner
 from mlcluster.deploy.ownership.adoption import take_over
 from mlcluster.deploy.preview.cloud_changes import key_findings
 from mlcluster.deploy.preview.installations import discovered, refuse, releases_of, show
 from mlcluster.deploy.preview.prerequisites import require
 from mlcluster.deploy.preview.upgrades import component_findings, component_steps, show_steps, version_findings
 from mlcluster.deploy.session import cloud_stack
-from mlcluster.deploy.session.cluster import LiveCluster, is_eks, stacks_of
-from mlcluster.deploy.session.stack import Stack, home_of
-from mlcluster.deploy.session.tools import Tools
+from mlcluster.deploy.session.cluster import LiveCluster, is_eks
+from mlcluster.deploy.session.session import Session
+from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.workspace import Workspace, stop_on_errors
 from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding, Severity, found
@@ -56,40 +55,35 @@ def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
     return (finding.allow(reasons.get("STA001", "")),)
 
 
-def ready(
-    workspace: Workspace, live: LiveCluster | None, tools: Tools, screen: Screen, *, adopt: bool = False
-) -> list[Stack]:
-    """The stacks, after the checks that nothing may go on without.
+def check_cluster(session: Session, screen: Screen, *, adopt: bool = False) -> None:
+    """Check what is in the cluster and in its stacks already.
 
     Args:
         adopt: add managed objects that the state misses to it; a preview must not, and stops at them.
 
     Raises:
-        MlclusterError: the lab does not run, the cluster is not ours, or a finding about it is not allowed.
+        MlclusterError: the lab does not run, or a finding about the cluster is not allowed.
     """
-    if live is None and not is_eks(workspace):
-        raise MlclusterError(
-            "opening the cluster", "the lab does not run", f"Run `mlcluster up {home_of(workspace).spec}`."
-        )
-    if live is not None:
-        owner.check_owner(live.kube, workspace.spec.metadata.name, home_of(workspace))
-    stacks = stacks_of(workspace, live, tools.pulumi, screen.progress)
-    if is_eks(workspace):
-        tell(workspace, version_findings(workspace, cloud_stack.outputs_of(stacks[0]), live), screen)
-        tell(workspace, key_findings(workspace, stacks[0]), screen)
-    if live is not None:
-        take_over(workspace.plan, live, stacks, screen.progress, write=adopt)
-        _look_around(workspace, live, stacks, screen)
-    return stacks
+    if session.live is None and not session.is_eks:
+        hint = f"Run `mlcluster up {home_of(session.workspace).spec}`."
+        raise MlclusterError("opening the cluster", "the lab does not run", hint)
+    if session.is_eks:
+        aws = session.stacks[0]
+        versions = version_findings(session.workspace, cloud_stack.outputs_of(aws), session.live)
+        tell(session.workspace, versions, screen)
+        tell(session.workspace, key_findings(session.workspace, aws), screen)
+    if session.live is not None:
+        take_over(session.plan, session.live, session.stacks, session.progress, write=adopt)
+        _check_installations(session, session.live, screen)
 
 
-def _look_around(workspace: Workspace, live: LiveCluster, stacks: list[Stack], screen: Screen) -> None:
-    """What is in the cluster already, and what changes its version: shown, and refused where it must be."""
-    deployed = releases_of(stacks)
-    already = discovered(workspace, live.kube, deployed)
-    changing = component_steps(workspace, deployed, already)
-    show(workspace, already, screen)
+def _check_installations(session: Session, live: LiveCluster, screen: Screen) -> None:
+    """Show what is installed already and what changes its version; refuse what must not go on."""
+    deployed = releases_of(session.stacks)
+    already = discovered(session.workspace, live.kube, deployed)
+    changing = component_steps(session.workspace, deployed, already)
+    show(session.workspace, already, screen)
     show_steps(changing, screen)
-    findings = (*already.findings, *component_findings(workspace, changing, already))
-    tell(workspace, tuple(finding for finding in findings if not finding.blocks), screen)
+    findings = (*already.findings, *component_findings(session.workspace, changing, already))
+    tell(session.workspace, tuple(finding for finding in findings if not finding.blocks), screen)
     refuse(findings, screen)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mlcluster.catalog.signs import all_signs
-from mlcluster.deploy.ownership import owner
+from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import kubeconfig_of
 from mlcluster.deploy.session.stack import Stack, home_of
 from mlcluster.deploy.session.workspace import Workspace

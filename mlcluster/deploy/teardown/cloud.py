@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlcluster.deploy.ownership import owner
 from mlcluster.deploy.ownership.adoption import take_over_rest
 from mlcluster.deploy.ownership.unplanned import Unplanned, delete_unplanned, show_unplanned, unplanned
-from mlcluster.deploy.session import cloud_stack
+from mlcluster.deploy.session import cloud_stack, owner
 from mlcluster.deploy.session.cluster import LiveCluster, open_cluster, platform_without_cluster, stacks_of
 from mlcluster.deploy.session.prompts import agreed_to_destroy
 from mlcluster.deploy.session.stack import Stack, home_of

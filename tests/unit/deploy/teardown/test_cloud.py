@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from mlcluster.deploy.ownership import owner
+from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.workspace import Workspace

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.deploy.ownership import owner
+from mlcluster.deploy.session import owner
 from mlcluster.engine.home import StackHome
 from mlcluster.errors import MlclusterError
 from mlcluster.plan import names
