@@ -1,8 +1,7 @@
-"""Steps of `down` that every target takes: show what goes, drain the queues, delete a stack."""
+"""Show what `down` deletes, and delete stacks."""
 
 from mlcluster.deploy.contents import live_with
-from mlcluster.deploy.removal.namespaces import empty_namespaces, installed_releases
-from mlcluster.deploy.removal.queues import hold_queues
+from mlcluster.deploy.removal.namespaces import installed_releases
 from mlcluster.deploy.removal.residue import clean_up, ever_installed
 from mlcluster.deploy.session.cluster import lab_of
 from mlcluster.deploy.session.stack import Stack, stacks_without_cluster
@@ -24,16 +23,6 @@ def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
             inside = [] if kube is None else live_with(kube, resource.plan_id)
             if inside or resource.plan_id.startswith("Namespace/"):
                 screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
-
-
-def drain(kube: Kube, platform: Stack, screen: Screen) -> None:
-    """Takes the cluster queues of the platform out of use, and what the teams have while its controllers run."""
-    held = platform.engine.resources() if platform.engine.exists() else []
-    prefix = "ClusterQueue/"
-    queues = [entry.plan_id.removeprefix(prefix) for entry in held if entry.plan_id.startswith(prefix)]
-    hold_queues(kube, queues, screen.progress)
-    if releases := installed_releases(platform):
-        empty_namespaces(kube, platform.engine.home.name, releases, screen.progress)
 
 
 def destroy(stack: Stack, screen: Screen) -> None:

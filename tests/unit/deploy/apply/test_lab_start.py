@@ -96,7 +96,7 @@ def test_a_second_up_is_told_while_the_first_asks(spec: Path, monkeypatch: pytes
 def test_preview_names_a_run_that_is_in_progress(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("mlcluster.commands.preview.tools_of", lambda *_: Tools(Path("pulumi"), None))
+    monkeypatch.setattr("mlcluster.deploy.session.session.tools_of", lambda *_: Tools(Path("pulumi"), None))
     monkeypatch.setattr("sys.stdin", Terminal("n", before=lambda: preview(spec, "text", refresh=True)))
     up(options(spec))
     captured = capsys.readouterr()

@@ -11,19 +11,13 @@ import pytest
 
 from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster
+from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.session.stack import home_of
+from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import Workspace
-from mlcluster.deploy.teardown.cloud import (
-    CloudDown,
-    Found,
-    Kept,
-    cloud_down,
-    kept_by,
-    refuse_protected,
-    take_down,
-    vpc_of,
-)
-from mlcluster.deploy.teardown.leftovers import Search
+from mlcluster.deploy.teardown.account_search import Search
+from mlcluster.deploy.teardown.eks import Kept, down_eks, kept_by, refuse_protected, take_down, vpc_of
+from mlcluster.deploy.teardown.options import TeardownOptions
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import ExitCode, MlclusterError
@@ -106,9 +100,10 @@ class Scene:
 
     def down(self, *named: str, yes: bool = True, plan: bool = False, output: str = "text") -> ExitCode:
         stacks = [self.cloud.stack, *([self.platform.stack] if self.live else [])]
-        found = Found(self.live, stacks, cast("Engine", self.platform))
-        wanted = CloudDown(self.workspace, yes, plan, named)
-        return take_down(wanted, found, Screen(output, color=False), looked=self.look)
+        screen = Screen(output, color=False)
+        session = Session(self.workspace, Tools(Path("pulumi"), None), self.live, stacks, screen.progress)
+        options = TeardownOptions(yes, plan, named)
+        return take_down(session, cast("Engine", self.platform), options, screen, looked=self.look)
 
     def look(self, _reading: Workspace, vpc_id: str | None, kept: list[str], _screen: Screen) -> Search:
         self.log.append("search")
@@ -197,10 +192,9 @@ class TestOrder:
     ) -> None:
         """Its state may be lost, so the account is searched all the same."""
         found = Search(("vpc-1",), "VPC vpc-1", {"searched": True})
-        monkeypatch.setattr("mlcluster.deploy.teardown.cloud.search", lambda *_: found)
-        wanted = CloudDown(workspace, yes=True, plan=False, delete_retained=())
+        monkeypatch.setattr("mlcluster.deploy.teardown.eks.search", lambda *_: found)
         with pytest.raises(MlclusterError, match="1 resource is left in the account"):
-            cloud_down(wanted, Screen("jsonl", color=False))
+            down_eks(workspace, TeardownOptions(yes=True), Screen("jsonl", color=False))
         assert result_of(capsys)["left"] == ["vpc-1"]
 
     def test_a_step_that_fails_stops_the_rest(self, scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mlcluster.aws.session import Account
 from mlcluster.deploy.session.workspace import Workspace
-from mlcluster.deploy.teardown.leftovers import ATTEMPTS, PAUSE_SECONDS, Search, search
+from mlcluster.deploy.teardown.account_search import ATTEMPTS, PAUSE_SECONDS, Search, search
 from mlcluster.errors import MlclusterError
 from mlcluster.report.screen import Screen
 from tests.fakes.aws_answers import ACCOUNT, Answers, Parameters, Refused, no_network

@@ -1,0 +1,135 @@
+"""`mlcluster down` on `eks`: delete the whole cluster, then search the account for what is left."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlcluster.deploy.ownership.unplanned import show_unplanned, unplanned
+from mlcluster.deploy.session import cloud_stack
+from mlcluster.deploy.session.cluster import platform_without_cluster
+from mlcluster.deploy.session.prompts import agreed_to_destroy
+from mlcluster.deploy.session.session import Session, open_session
+from mlcluster.deploy.session.stack import Stack, home_of
+from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.deploy.teardown.account_search import Search, search
+from mlcluster.deploy.teardown.options import TeardownOptions
+from mlcluster.deploy.teardown.stacks import show
+from mlcluster.deploy.teardown.steps import STEPS, Teardown, run_steps
+from mlcluster.engine.engine import Engine
+from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.report.numbers import counted
+from mlcluster.report.screen import Screen
+from mlcluster.spec.eks import EksTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something that `down` leaves on purpose: the plan's id, and the cloud's."""
+
+    plan_id: str
+    id: str
+
+
+def down_eks(workspace: Workspace, options: TeardownOptions, screen: Screen) -> ExitCode:
+    """Delete the cluster and everything that `up` made in the account, and search the account for the rest."""
+    home, name = home_of(workspace), workspace.spec.metadata.name
+    if home.settings() is None and home.owns_backend:
+        ends = f"{name} is not there: this machine has no state of it."
+        return _conclude(workspace, [], search(workspace, None, [], screen), screen, ends)
+    with open_session(workspace, screen.progress, start=False) as session:
+        platform = platform_without_cluster(workspace, session.tools.pulumi, screen.progress)
+        return take_down(session, platform, options, screen)
+
+
+def take_down(
+    session: Session,
+    platform: Engine,
+    options: TeardownOptions,
+    screen: Screen,
+    looked: Callable[..., Search] = search,
+) -> ExitCode:
+    """Show what `down` deletes, ask, run the steps, and have `looked` search the account for the rest.
+
+    Args:
+        platform: the stack of the platform, for when its cluster is gone.
+
+    Raises:
+        MlclusterError: the control plane is protected, a name is unknown, a step failed, or something is left.
+    """
+    workspace, aws = session.workspace, session.stacks[0]
+    name = workspace.spec.metadata.name
+    kept = kept_by(workspace, aws, options.delete_retained)
+    vpc_id = vpc_of(workspace, aws)
+    teardown = Teardown(session, screen, delete_retained=options.delete_retained, platform_state=platform)
+    _show(teardown, kept)
+    if options.plan:
+        screen.result("DownPlan", "", {"cluster": name, "kept": [entry.plan_id for entry in kept]})
+        return ExitCode.OK
+    refuse_protected(workspace, cloud_stack.outputs_of(aws))
+    if not agreed_to_destroy(name, yes=options.yes):
+        screen.say("nothing was changed")
+        return ExitCode.DECLINED
+    run_steps(STEPS["eks"], teardown)
+    kept_ids = [entry.id for entry in kept]
+    ends = f"{name} is down." + (f" Kept: {', '.join(kept_ids)}." if kept else "")
+    return _conclude(workspace, kept, looked(workspace, vpc_id, kept_ids, screen), screen, ends)
+
+
+def _show(teardown: Teardown, kept: list[Kept]) -> None:
+    session, screen = teardown.session, teardown.screen
+    show(screen, None if session.live is None else session.live.kube, session.stacks)
+    if session.live is not None:
+        teardown.unplanned = unplanned(session.plan, session.live, session.stacks)
+        show_unplanned(screen, session.live.kube, teardown.unplanned)
+    for entry in kept:
+        screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
+
+
+def kept_by(workspace: Workspace, stack: Stack, asked: tuple[str, ...]) -> list[Kept]:
+    """What the state holds, the plan marks as retained, and nobody asked to delete.
+
+    Raises:
+        MlclusterError: something is asked for that neither the plan nor the state has.
+    """
+    retained = {entry.id for entry in workspace.plan.resources if entry.retained}
+    held = stack.engine.resources() if stack.engine.exists() else []
+    unknown = sorted(set(asked) - retained - {entry.plan_id for entry in held})
+    if unknown:
+        hint = f"retained are: {', '.join(sorted(retained)) or 'none'}"
+        raise MlclusterError("reading --delete-retained", f"there is no {', '.join(unknown)} to delete", hint)
+    return [Kept(entry.plan_id, entry.id) for entry in held if entry.plan_id in retained - set(asked)]
+
+
+def vpc_of(workspace: Workspace, stack: Stack) -> str | None:
+    """The ID of the VPC that we made, None where the spec names one or none was made."""
+    target = workspace.spec.target
+    if not isinstance(target, EksTarget) or target.network.vpc_id:
+        return None
+    held = stack.engine.resources() if stack.engine.exists() else []
+    return next((entry.id for entry in held if entry.plan_id.startswith("Vpc/")), None)
+
+
+def refuse_protected(workspace: Workspace, outputs: Mapping[str, Any]) -> None:
+    """Stops while the control plane is protected against deletion.
+
+    Raises:
+        MlclusterError: it is; says how to lift it.
+    """
+    if outputs.get("deletionProtection"):
+        raise MlclusterError(
+            f"taking {workspace.spec.metadata.name} down",
+            "its control plane is protected against deletion",
+            f"Set target.deletionProtection: false, run `mlcluster up {home_of(workspace).spec}`, then down again.",
+        )
+
+
+def _conclude(workspace: Workspace, kept: list[Kept], found: Search, screen: Screen, ends: str) -> ExitCode:
+    name = workspace.spec.metadata.name
+    told = {"cluster": name, "left": list(found.left), "kept": [entry.id for entry in kept], **found.document}
+    if found.left:
+        screen.result("DownResult", found.text, told)
+        happened = f"{counted(len(found.left), 'resource is', 'resources are')} left in the account"
+        raise MlclusterError(f"taking {name} down", happened, "run the commands above, or run down again")
+    home_of(workspace).forget()
+    screen.result("DownResult", f"{ends} {found.text}", told)
+    return ExitCode.OK

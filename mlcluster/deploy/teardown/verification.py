@@ -1,0 +1,23 @@
+"""What is left in a cluster after `down`."""
+
+from mlcluster.deploy.session.cluster import LiveCluster
+from mlcluster.kube.controllers import listed
+from mlcluster.plan import names
+from mlcluster.plan.model import Plan
+
+
+def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
+    """Return what still carries the labels of the cluster."""
+    selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
+    entries = [(entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan.objects]
+    entries += [(entry.inputs["apiVersion"], entry.inputs["kind"]) for entry in plan.resources]
+    return [
+        f"{kind}/{item['metadata']['name']}"
+        for api_version, kind in sorted(set(entries))
+        for item in listed(live.kube, api_version, kind, label_selector=selector)
+    ]
+
+
+def unmanaged(live: LiveCluster) -> list[str]:
+    """Return the keys of a lab that a bare control plane does not have: what users made in it."""
+    return sorted(live.lab.leftovers()) if live.lab is not None else []
