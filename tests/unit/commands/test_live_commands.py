@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from mlcluster.commands.status import look
 from mlcluster.deploy.apply.outputs import outputs_document, outputs_text
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
+from mlcluster.deploy.status.document import look
 from mlcluster.deploy.status.runs import NO_RUN, RunState
 from mlcluster.deploy.teardown.verification import leftovers, unmanaged
 from mlcluster.engine.engine import Engine
