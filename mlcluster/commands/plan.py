@@ -55,10 +55,12 @@ def _with_cluster(workspace: Workspace, output: str) -> ExitCode:
     from mlcluster.deploy.preview.upgrades import component_findings, component_steps
     from mlcluster.report.findings import findings_document, findings_text
     from mlcluster.report.installed_text import installed_document, installed_text, upgrades_document, upgrades_text
+    from mlcluster.rules.allowances import with_reasons
 
     already, deployed = looked_at(workspace)
     changing = component_steps(workspace, deployed, already)
-    findings = (*already.findings, *component_findings(workspace, changing, already))
+    made = (*already.findings, *component_findings(workspace, changing, already))
+    findings = with_reasons(made, workspace.spec)
     if output == "text":
         from mlcluster.report.plan_text import plan_text
 

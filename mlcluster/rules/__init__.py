@@ -16,6 +16,7 @@ from mlcluster.rules import (
     storage,
     upgrades,
 )
+from mlcluster.rules.allowances import with_reasons
 from mlcluster.spec.cluster import ClusterSpec
 
 Rule = Callable[[Plan], Iterator[Finding]]
@@ -64,13 +65,13 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
 
 def findings(plan: Plan, spec: ClusterSpec) -> tuple[Finding, ...]:
     """Every finding on the plan, worst first; those that the spec allows carry the reason."""
-    reasons = {allowed.id: allowed.reason for allowed in spec.allow}
     made = [*plan.findings, *(finding for rule in RULES for finding in rule(plan))]
     made += [finding for rule in OF_THE_SPEC for finding in rule(plan, spec)]
     if plan.cluster.target == "eks":
         made += _of_the_network(plan, spec)
-    found = [finding.allow(reasons.get(finding.id, "")) for finding in made]
-    return tuple(sorted(found, key=lambda finding: (-finding.severity.rank, finding.id, str(finding.place))))
+    return tuple(
+        sorted(with_reasons(made, spec), key=lambda finding: (-finding.severity.rank, finding.id, str(finding.place)))
+    )
 
 
 def _of_the_network(plan: Plan, spec: ClusterSpec) -> list[Finding]:

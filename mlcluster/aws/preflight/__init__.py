@@ -13,6 +13,7 @@ from mlcluster.findings import found
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Progress, Silent
+from mlcluster.rules.allowances import with_reasons
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 
@@ -64,8 +65,7 @@ def _run(one: Check, facts: Facts) -> Result:
 
 def _allowed(result: Result, spec: ClusterSpec) -> Result:
     """The result with the reasons that the spec gives for its findings."""
-    reasons = {allowed.id: allowed.reason for allowed in spec.allow}
-    return replace(result, findings=tuple(finding.allow(reasons.get(finding.id, "")) for finding in result.findings))
+    return replace(result, findings=with_reasons(result.findings, spec))
 
 
 def _unknown(one: Check, error: AwsError) -> Result:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from mlcluster.deploy.node_labels import planned_marks
 from mlcluster.deploy.ownership.foreign_fields import widened
 from mlcluster.deploy.preview.chart_failures import charts_explained
-from mlcluster.deploy.preview.checks import tell
 from mlcluster.deploy.preview.cloud_changes import change_findings
 from mlcluster.deploy.preview.destruction import Destruction, destructions
+from mlcluster.deploy.preview.findings import report_findings
 from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
@@ -48,7 +48,7 @@ def preview_of(session: Session, screen: Screen, *, refresh: bool) -> Preview:
     with charts_explained(session.plan):
         changes = _preview_all(session.stacks, screen, refresh=refresh)
     if session.is_eks:
-        tell(session.workspace, change_findings(session.workspace, session.stacks[:1], changes[:1]), screen)
+        report_findings(session.workspace, change_findings(session.workspace, session.stacks[:1], changes[:1]), screen)
     nodes = _node_changes(session, screen)
     added = _added_fields(session, screen)
     return Preview(changes, destructions(None if session.live is None else session.live.kube, changes), nodes, added)

@@ -4,22 +4,23 @@ import os
 
 from mlcluster.deploy.ownership.adoption import take_over
 from mlcluster.deploy.preview.cloud_changes import key_findings
-from mlcluster.deploy.preview.installations import discovered, refuse, releases_of, show
+from mlcluster.deploy.preview.findings import report_findings
+from mlcluster.deploy.preview.installations import discovered, releases_of, show
 from mlcluster.deploy.preview.prerequisites import require
 from mlcluster.deploy.preview.upgrades import component_findings, component_steps, show_steps, version_findings
 from mlcluster.deploy.session import cloud_stack
 from mlcluster.deploy.session.cluster import LiveCluster, is_eks
 from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.session.stack import home_of
-from mlcluster.deploy.session.workspace import Workspace, stop_on_errors
+from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.errors import MlclusterError
-from mlcluster.findings import Finding, Severity, found
+from mlcluster.findings import Finding, found
 from mlcluster.report.screen import Screen
 
 
 def check(workspace: Workspace, screen: Screen) -> None:
     """Tells the warnings, and stops on an error that the spec does not allow, or on what this machine lacks."""
-    tell(workspace, (*workspace.findings, *state_findings(workspace)), screen)
+    report_findings(workspace, (*workspace.findings, *state_findings(workspace)), screen)
     require(workspace)
 
 
@@ -33,16 +34,7 @@ def ask_account(workspace: Workspace, screen: Screen) -> None:
     if found is None:
         screen.say("skipped the AWS preflight: found no AWS credentials")
     else:
-        tell(workspace, found, screen)
-
-
-def tell(workspace: Workspace, findings: tuple[Finding, ...], screen: Screen) -> None:
-    """Warnings to the screen; an error that the spec does not allow ends the run."""
-    for finding in findings:
-        if finding.severity is not Severity.INFO and not finding.blocks:
-            accepted = f" (allowed: {finding.allowed})" if finding.allowed else ""
-            screen.say(f"{finding.severity.value} {finding.id}: {finding.message}{accepted}")
-    stop_on_errors(workspace, findings)
+        report_findings(workspace, found, screen)
 
 
 def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
@@ -50,9 +42,7 @@ def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
     if workspace.plan.cluster.target == "local" or not os.environ.get("CI") or not home_of(workspace).owns_backend:
         return ()
     message = "the state would be kept in files of this CI machine and be gone with it"
-    finding = found("STA001", ("state",), message, "set state.backend, or MLCLUSTER_BACKEND_URL")
-    reasons = {allowed.id: allowed.reason for allowed in workspace.spec.allow}
-    return (finding.allow(reasons.get("STA001", "")),)
+    return (found("STA001", ("state",), message, "set state.backend, or MLCLUSTER_BACKEND_URL"),)
 
 
 def check_cluster(session: Session, screen: Screen, *, adopt: bool = False) -> None:
@@ -70,8 +60,8 @@ def check_cluster(session: Session, screen: Screen, *, adopt: bool = False) -> N
     if session.is_eks:
         aws = session.stacks[0]
         versions = version_findings(session.workspace, cloud_stack.outputs_of(aws), session.live)
-        tell(session.workspace, versions, screen)
-        tell(session.workspace, key_findings(session.workspace, aws), screen)
+        report_findings(session.workspace, versions, screen)
+        report_findings(session.workspace, key_findings(session.workspace, aws), screen)
     if session.live is not None:
         take_over(session.plan, session.live, session.stacks, session.progress, write=adopt)
         _check_installations(session, session.live, screen)
@@ -85,5 +75,4 @@ def _check_installations(session: Session, live: LiveCluster, screen: Screen) ->
     show(session.workspace, already, screen)
     show_steps(changing, screen)
     findings = (*already.findings, *component_findings(session.workspace, changing, already))
-    tell(session.workspace, tuple(finding for finding in findings if not finding.blocks), screen)
-    refuse(findings, screen)
+    report_findings(session.workspace, findings, screen, doing="comparing the plan with the cluster")

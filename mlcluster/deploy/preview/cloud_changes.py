@@ -34,7 +34,7 @@ def key_findings(workspace: Workspace, stack: Stack) -> tuple[Finding, ...]:
     recorded, wanted = _recorded_key(stack), _wanted_key(workspace, stack)
     if not recorded or recorded == wanted:
         return ()
-    return _allowed(workspace, [_other_key(workspace, stack, recorded)])
+    return (_other_key(workspace, stack, recorded),)
 
 
 def change_findings(workspace: Workspace, stacks: Iterable[Stack], previews: Iterable[Changes]) -> tuple[Finding, ...]:
@@ -46,7 +46,7 @@ def change_findings(workspace: Workspace, stacks: Iterable[Stack], previews: Ite
                 made += _key_changes(workspace, stack, change)
             elif change.type == NODE_GROUP:
                 made += _image_changes(workspace, change)
-    return _allowed(workspace, made)
+    return tuple(dict.fromkeys(made))
 
 
 def _recorded_key(stack: Stack) -> str:
@@ -119,8 +119,3 @@ def _image_changes(workspace: Workspace, change: Change) -> Iterator[Finding]:
 
 def _touches(change: Change, name: str) -> bool:
     return any(path == name or path.startswith((f"{name}.", f"{name}[")) for path in change.paths)
-
-
-def _allowed(workspace: Workspace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    reasons = {entry.id: entry.reason for entry in workspace.spec.allow}
-    return tuple(dict.fromkeys(one.allow(reasons.get(one.id, "")) for one in findings))

@@ -10,7 +10,6 @@ from mlcluster.deploy.session.stack import Stack, home_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.state import parse_checkpoint, releases_in
 from mlcluster.errors import MlclusterError
-from mlcluster.findings import Finding
 from mlcluster.kube.client import Kube
 from mlcluster.kube.installed import look
 from mlcluster.report.installed_text import installed_document, installed_text
@@ -26,44 +25,19 @@ EXPECTED = frozenset({"ours", "install"})
 
 
 def discovered(workspace: Workspace, kube: Kube, deployed: Iterable[Deployed]) -> Discovery:
-    """What is in the cluster, against the plan; the findings carry the spec's `allow`.
+    """What is in the cluster, against the plan.
 
     Args:
         deployed: the releases of the stack's state; they are ours, whatever their objects say.
     """
     ours = Ours(workspace.plan.cluster.name, frozenset((one.namespace, one.name) for one in deployed))
-    made = discover(workspace.plan, look(kube), ours, all_signs())
-    return Discovery(made.seen, made.rows, allowed(workspace, made.findings))
-
-
-def allowed(workspace: Workspace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The same findings with the reasons that the spec gives for them."""
-    reasons = {entry.id: entry.reason for entry in workspace.spec.allow}
-    return tuple(finding.allow(reasons.get(finding.id, "")) for finding in findings)
+    return discover(workspace.plan, look(kube), ours, all_signs())
 
 
 def show(workspace: Workspace, already: Discovery, screen: Screen) -> None:
     """The table, where there is something in it that was not to be expected; always on an existing cluster."""
     if workspace.plan.cluster.target == "existing" or any(row.decision not in EXPECTED for row in already.rows):
         screen.result("Installed", installed_text(already, color=use_color()), installed_document(already))
-
-
-def refuse(findings: Iterable[Finding], screen: Screen) -> None:
-    """Stops on errors that the spec does not allow; each is told with what can be done about it.
-
-    Raises:
-        MlclusterError: there is one.
-    """
-    blocking = [finding for finding in findings if finding.blocks]
-    if not blocking:
-        return
-    first, *others = blocking
-    for finding in others:
-        screen.say(f"{finding.severity.value} {finding.id}: {finding.message}\n  {finding.hint}")
-    more = f" (and {len(others)} more, above)" if others else ""
-    accept = f"or accept it in the spec: allow: [{{id: {first.id}, reason: why this is fine here}}]"
-    hint = "; ".join(part for part in (first.hint, accept) if part)
-    raise MlclusterError("comparing the plan with the cluster", f"{first.id}: {first.message}{more}", hint)
 
 
 def releases_of(stacks: Iterable[Stack]) -> list[Deployed]:

@@ -29,12 +29,11 @@ def version_findings(
         today: for the end of support; default: the day it is, UTC.
     """
     wanted, running = workspace.plan.cluster.kubernetes_version, str(outputs.get("kubernetesVersion") or "")
-    reasons = {allowed.id: allowed.reason for allowed in workspace.spec.allow}
     made = [*_support(wanted, today or datetime.now(tz=UTC).date())]
     if running and running != wanted:
         made += _step(running, wanted)
         made += _nodes(workspace, wanted, live)
-    return tuple(finding.allow(reasons.get(finding.id, "")) for finding in made)
+    return tuple(made)
 
 
 def component_steps(
@@ -59,8 +58,7 @@ def component_findings(
     made = [*upgrade_findings(changing)]
     if already is not None and not workspace.plan.cluster.kubernetes_version:
         made += kubernetes_range(workspace.plan, already.seen.kubernetes)
-    reasons = {allowed.id: allowed.reason for allowed in workspace.spec.allow}
-    return tuple(finding.allow(reasons.get(finding.id, "")) for finding in made)
+    return tuple(made)
 
 
 def show_steps(changing: tuple[Upgrade, ...], screen: Screen) -> None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlcluster.errors import MlclusterError
 from mlcluster.findings import Finding
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
@@ -42,22 +41,3 @@ def load_workspace(path: Path) -> Workspace:
     loaded = load(path)
     plan = build(loaded.spec)
     return Workspace(path, loaded.spec, loaded.document, plan, findings(plan, loaded.spec))
-
-
-def stop_on_errors(workspace: Workspace, found: tuple[Finding, ...]) -> None:
-    """`preview` and `up` do not go on with an error that the spec does not allow.
-
-    Raises:
-        MlclusterError: there is one.
-    """
-    blocking = [finding for finding in found if finding.blocks]
-    if not blocking:
-        return
-    first = blocking[0]
-    more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
-    raise MlclusterError(
-        "checking the plan",
-        f"{first.id}: {first.message}{more}",
-        f"see `mlcluster validate {workspace.path}`; or accept it in the spec: "
-        f"allow: [{{id: {first.id}, reason: why this is fine here}}]",
-    )

@@ -9,9 +9,12 @@ import pytest
 from mlcluster.commands.plan import plan
 from mlcluster.commands.validate import validate
 from mlcluster.deploy.preview.checks import state_findings
-from mlcluster.deploy.session.workspace import load_workspace, stop_on_errors
+from mlcluster.deploy.preview.findings import report_findings
+from mlcluster.deploy.session.workspace import load_workspace
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.plan.document import to_json
+from mlcluster.report.screen import Screen
+from mlcluster.rules.allowances import with_reasons
 from mlcluster.spec.yaml_reader import read_yaml
 from tests.specs import EXISTING, SHAPE, SYSTEM, Data, cluster
 
@@ -87,17 +90,17 @@ def test_a_plan_in_every_format(write: Any, capsys: pytest.CaptureFixture[str]) 
 def test_an_error_stops_up_with_two_ways_on(write: Any) -> None:
     workspace = load_workspace(write(DEAR, budget=BUDGET))
     with pytest.raises(MlclusterError) as caught:
-        stop_on_errors(workspace, workspace.findings)
+        report_findings(workspace, workspace.findings, Screen("text", color=False))
     assert caught.value.happened.startswith("CST001: at maximum size the nodes cost $200.00 an hour")
-    assert f"mlcluster validate {workspace.path}" in caught.value.hint
+    assert "raise the budget; or accept it" in caught.value.hint
     assert "allow: [{id: CST001, reason: " in caught.value.hint
 
 
 def test_more_errors_are_counted(write: Any) -> None:
     taints = [{"key": f"t{index}", "effect": "NoSchedule"} for index in range(9)]
     workspace = load_workspace(write({**DEAR, "taints": taints}, budget=BUDGET))
-    with pytest.raises(MlclusterError, match=r"CAP002: .* \(and 1 more\)"):
-        stop_on_errors(workspace, workspace.findings)
+    with pytest.raises(MlclusterError, match=r"CAP002: .* \(and 1 more, above\)"):
+        report_findings(workspace, workspace.findings, Screen("text", color=False))
 
 
 def test_warnings_and_allowed_errors_stop_nothing(write: Any) -> None:
@@ -106,7 +109,7 @@ def test_warnings_and_allowed_errors_stop_nothing(write: Any) -> None:
         write(DEAR, budget=BUDGET, allow=[{"id": "CST001", "reason": REASON}]),
     ):
         workspace = load_workspace(path)
-        stop_on_errors(workspace, workspace.findings)
+        report_findings(workspace, workspace.findings, Screen("text", color=False))
 
 
 class TestSTA001:
@@ -118,7 +121,8 @@ class TestSTA001:
     def test_allowed_with_a_reason(self, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CI", "true")
         path = write(SYSTEM, target=EXISTING, allow=[{"id": "STA001", "reason": REASON}])
-        (finding,) = state_findings(load_workspace(path))
+        workspace = load_workspace(path)
+        (finding,) = with_reasons(state_findings(workspace), workspace.spec)
         assert not finding.blocks
 
     def test_elsewhere_or_shared_or_in_a_lab(self, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:

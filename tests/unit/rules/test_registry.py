@@ -17,7 +17,9 @@ def used_ids(project_root: Path) -> set[str]:
     """Every ID in the packages that make findings."""
     quoted = re.compile(r'"([A-Z]{3}[0-9]{3})"')
     files = [
-        path for part in ("plan", "rules", "verbs", "aws") for path in (project_root / "mlcluster" / part).rglob("*.py")
+        path
+        for part in ("plan", "rules", "deploy", "aws")
+        for path in (project_root / "mlcluster" / part).rglob("*.py")
     ]
     return {identifier for path in files for identifier in quoted.findall(path.read_text("utf-8"))}
 

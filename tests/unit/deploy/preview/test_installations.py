@@ -9,7 +9,8 @@ import pytest
 
 from mlcluster.catalog.components import pin
 from mlcluster.commands.plan import plan
-from mlcluster.deploy.preview.installations import PLATFORM, deployed_in, discovered, refuse, show
+from mlcluster.deploy.preview.findings import report_findings
+from mlcluster.deploy.preview.installations import PLATFORM, deployed_in, discovered, show
 from mlcluster.deploy.preview.upgrades import by_hand, component_findings, component_steps, show_steps
 from mlcluster.deploy.session.prompts import agreed_to_steps
 from mlcluster.deploy.session.stack import home_of
@@ -47,7 +48,7 @@ class TestRefusal:
     def test_it_names_the_owner_the_way_out_and_the_allow(self) -> None:
         made = looked(existing(), helm_record(*KUEUE, "0.18.3"))
         with pytest.raises(MlclusterError) as caught:
-            refuse(made.findings, Screen("text", color=False))
+            report_findings(existing(), made.findings, Screen("text", color=False))
         assert "EXI001: Kueue 0.18.3 is there already" in caught.value.happened
         assert "made by Helm release kueue-system/kueue" in caught.value.happened
         assert "components.kueue.install: false" in caught.value.hint
@@ -59,14 +60,16 @@ class TestRefusal:
             workspace, helm_record(*KUEUE, "0.18.3"), helm_record("jobset", "jobset-system", "jobset", "0.9.0")
         )
         with pytest.raises(MlclusterError, match="and 1 more, above"):
-            refuse(made.findings, Screen("text", color=False))
+            report_findings(workspace, made.findings, Screen("text", color=False))
         assert "error EXI001: " in capsys.readouterr().err
 
-    def test_an_allowed_one_does_not_stop(self) -> None:
+    def test_an_allowed_one_does_not_stop(self, capsys: pytest.CaptureFixture[str]) -> None:
         allow = [{"id": "EXI001", "reason": "it is removed tonight"}]
-        made = looked(existing(allow=allow), helm_record(*KUEUE, "0.18.3"))
-        assert [finding.allowed for finding in made.findings] == ["it is removed tonight"]
-        refuse(made.findings, Screen("text", color=False))
+        workspace = existing(allow=allow)
+        made = looked(workspace, helm_record(*KUEUE, "0.18.3"))
+        assert [finding.id for finding in made.findings] == ["EXI001"]
+        report_findings(workspace, made.findings, Screen("text", color=False))
+        assert "(allowed: it is removed tonight)" in capsys.readouterr().err
 
     def test_what_the_state_holds_is_ours(self) -> None:
         deployed = [Deployed("kueue-system", "kueue", "kueue", "0.18.3")]

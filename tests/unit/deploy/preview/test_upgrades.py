@@ -11,6 +11,7 @@ from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.findings import Finding, Severity
 from mlcluster.plan import names
+from mlcluster.rules.allowances import with_reasons
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.remembering import reading_of
 from tests.specs import SYSTEM
@@ -69,7 +70,7 @@ class TestSteps:
 
     def test_what_the_spec_allows_blocks_no_more(self) -> None:
         workspace = reading_for("1.35", allow=[{"id": "VER001", "reason": "EKS went ahead by itself"}])
-        (found,) = found_by(workspace, "1.33")
+        (found,) = with_reasons(found_by(workspace, "1.33"), workspace.spec)
         assert (found.allowed, found.blocks) == ("EKS went ahead by itself", False)
 
     def test_the_way(self) -> None:
