@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from mlcluster.deploy.session.cluster import lab_of, open_cluster, stacks_of
+from mlcluster.deploy.session.cluster import lab_of
 from mlcluster.deploy.session.run_lock import exclusive
-from mlcluster.deploy.session.tools import tools_of
+from mlcluster.deploy.session.session import open_session
 from mlcluster.deploy.session.workspace import Workspace, load_workspace
 from mlcluster.errors import ExitCode
 from mlcluster.report.screen import Screen
@@ -24,15 +24,14 @@ def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
 
 
 def _unlock(workspace: Workspace, screen: Screen, *, assume_dead: bool) -> ExitCode:
-    tools = tools_of(workspace, screen.progress)
     lab = lab_of(workspace)
     if lab is not None and lab.status().state == "absent":
         screen.result("UnlockResult", "there is no lab, so nothing is locked", {"cleared": []})
         return ExitCode.OK
-    # A killed run may have left a lab that does not run; whose objects these are is looked up on its API server.
-    with open_cluster(workspace, tools, screen.progress, start=True) as live:
-        cleared = []
-        for stack in stacks_of(workspace, live, tools.pulumi, screen.progress):
+    cleared = []
+    # A killed run may have left a lab that does not run, and recovery asks its API server: so the lab starts.
+    with open_session(workspace, screen.progress, start=True, owned=False) as session:
+        for stack in session.stacks:
             with screen.progress.task(f"looking at {stack.title}"):
                 recovered = stack.engine.unlock(assume_dead=assume_dead)
             cleared += [str(recovered)] if recovered else []
