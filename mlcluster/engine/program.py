@@ -6,11 +6,11 @@ tasks on it, and Python complains about both on stderr whenever it collects them
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from mlcluster.errors import MlclusterError
+from mlcluster.waiting import wait_while
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 """The SDK's server logs a traceback when the engine is gone before the program. Without a handler that is for stderr;
@@ -55,9 +55,7 @@ class TidyProgram:
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:
-    until = time.monotonic() + END_SECONDS
-    while loop.is_running() and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_while(loop.is_running, END_SECONDS, pause=0.01)
     if loop.is_running() or loop.is_closed():
         return
     if left := asyncio.all_tasks(loop):  # gather() of nothing would look for a loop of this thread

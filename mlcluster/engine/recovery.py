@@ -7,7 +7,6 @@ there, or belongs to somebody else, leaves the state.
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from mlcluster.engine.locks import Lock
 from mlcluster.engine.mending import mend_files
 from mlcluster.engine.state import Pending
 from mlcluster.plan import names
+from mlcluster.waiting import wait_while
 
 ORPHAN_SECONDS = 30.0
 """An engine whose mlcluster was killed is interrupted; after this long its process group is killed."""
@@ -142,15 +142,11 @@ def _end_orphans(home: StackHome, project: str, say: Callable[[str], object]) ->
     pids = _orphans(home, project)
     if pids:
         say("Waiting for the engine of a killed run to end.")
-        until = time.monotonic() + ORPHAN_SECONDS
         _signal(pids, signal.SIGINT)  # it ends the operations that run and writes its state
-        while (left := _orphans(home, project)) and time.monotonic() < until:
-            time.sleep(0.1)
-        if left:
+        if left := wait_while(lambda: _orphans(home, project), ORPHAN_SECONDS):
             say(f"It did not end within {ORPHAN_SECONDS:.0f} s: killing it.")
             _signal(left, signal.SIGKILL)
-            while _orphans(home, project) and time.monotonic() < until + _KILL_SECONDS:
-                time.sleep(0.1)
+            wait_while(lambda: _orphans(home, project), _KILL_SECONDS)
     return locks.read_locks(home, project)
 
 

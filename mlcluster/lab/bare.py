@@ -13,6 +13,7 @@ from mlcluster.lab.ports import LOOPBACK, Ports
 from mlcluster.lab.record import Record
 from mlcluster.lab.running import READY_SECONDS, Book
 from mlcluster.progress import Task
+from mlcluster.waiting import wait_while
 
 _TRIES = 3
 _SETTLED_SECONDS = 0.6  # the controllers create their service accounts within this of one another
@@ -108,13 +109,10 @@ def _await_service_account(book: Book) -> None:
     path = "/api/v1/namespaces/default/serviceaccounts/default"
     layout = book.layout
     ask = components.trouble_of(partial(probe.https, layout, book.record.ports.api, path))
-    deadline = time.monotonic() + READY_SECONDS
-    while answer := ask():
-        book.require("etcd", "kube-apiserver", "kube-controller-manager")
-        if time.monotonic() > deadline:
-            log = layout.log("kube-controller-manager")
-            raise NotReady("the service account default/default", READY_SECONDS, answer, log)
-        time.sleep(0.05)
+    needed = ("etcd", "kube-apiserver", "kube-controller-manager")
+    if answer := wait_while(ask, READY_SECONDS, lambda _: book.require(*needed), pause=0.05):
+        log = layout.log("kube-controller-manager")
+        raise NotReady("the service account default/default", READY_SECONDS, answer, log)
 
 
 def _choose_again(book: Book, choose: Callable[[], Ports]) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal
 import psutil
 
 from mlcluster.errors import MlclusterError
+from mlcluster.waiting import wait_while
 
 _INHERITED = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE")
 _SAME_START = 0.5  # seconds; what the kernel rounds
@@ -126,12 +126,7 @@ def _signal(process: Process, number: signal.Signals) -> None:
 
 
 def _gone_within(process: Process, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while _state(process) != "gone":
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL)
-    return True
+    return not wait_while(lambda: _state(process) != "gone", seconds, pause=_POLL)
 
 
 def last_lines(log: Path, count: int = 15, most: int = 64 << 10) -> str:

@@ -5,13 +5,12 @@ kubernetes/cmd/kube-controller-manager/app/core.go), and counts it in an existin
 the API server rejects every object of the kind: "status unknown for quota".
 """
 
-import time
-
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.plan.components.member_roles import kinds_of_members
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Progress
+from mlcluster.waiting import wait_while
 
 PATIENCE_SECONDS = 420.0
 """The controller looks at every quota again after five minutes (--resource-quota-sync-period) at the latest."""
@@ -27,17 +26,19 @@ def wait_until_counted(plan: Plan, kube: Kube, progress: Progress) -> None:
     """
     if not (plan.teams and kinds_of_members(plan.objects)):
         return
-    deadline = time.monotonic() + PATIENCE_SECONDS
     with progress.task("waiting for quotas to count the kinds of jobs") as task:
-        while waiting := uncounted_kinds(plan, kube):
-            if time.monotonic() > deadline:
-                raise MlclusterError(
-                    "waiting for quotas to count the kinds of jobs",
-                    f"{waiting[0]}; until then the API server rejects them",
-                    "Check that kube-controller-manager runs its resourcequota controller, then run up again",
-                )
-            task.update(waiting[0])
-            time.sleep(_PAUSE_SECONDS)
+        uncounted = wait_while(
+            lambda: uncounted_kinds(plan, kube),
+            PATIENCE_SECONDS,
+            lambda waiting: task.update(waiting[0]),
+            pause=_PAUSE_SECONDS,
+        )
+    if uncounted:
+        raise MlclusterError(
+            "waiting for quotas to count the kinds of jobs",
+            f"{uncounted[0]}; until then the API server rejects them",
+            "Check that kube-controller-manager runs its resourcequota controller, then run up again",
+        )
 
 
 def uncounted_kinds(plan: Plan, kube: Kube) -> list[str]:

@@ -1,6 +1,5 @@
 """After the engine is done: wait until the nodes are ready and the queues admit."""
 
-import time
 from typing import Any
 
 from mlcluster.errors import MlclusterError
@@ -11,6 +10,7 @@ from mlcluster.plan.model import Plan
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.plan.queues import queued_teams
 from mlcluster.progress import Progress
+from mlcluster.waiting import wait_while
 
 PATIENCE_SECONDS = 120.0
 CLOUD_PATIENCE_SECONDS = 900.0
@@ -24,14 +24,11 @@ def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
         MlclusterError: something is not after two minutes, fifteen in the cloud; says what and why.
     """
     patience = CLOUD_PATIENCE_SECONDS if plan.cluster.target == "eks" else PATIENCE_SECONDS
-    deadline = time.monotonic() + patience
     with progress.task("waiting for nodes and queues") as task:
-        while waiting := unsettled(plan, kube):
-            if time.monotonic() > deadline:
-                first = "; ".join(waiting[:3])
-                raise MlclusterError("waiting for nodes and queues", first, "run up again, or see mlcluster status")
-            task.update(waiting[0])
-            time.sleep(0.1)
+        left = wait_while(lambda: unsettled(plan, kube), patience, lambda waiting: task.update(waiting[0]))
+    if left:
+        happened = "; ".join(left[:3])
+        raise MlclusterError("waiting for nodes and queues", happened, "run up again, or see mlcluster status")
 
 
 def unsettled(plan: Plan, kube: Kube) -> list[str]:

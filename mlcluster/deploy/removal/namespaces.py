@@ -5,7 +5,6 @@ A finalizer is taken off only of an object that is on its way out, that is ours 
 controller is gone; each is told.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from mlcluster.kube.controllers import listed, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from mlcluster.progress import Progress, Task
+from mlcluster.waiting import wait_while
 
 WORKLOAD_SECONDS = 120.0
 NAMESPACE_SECONDS = 300.0
@@ -80,28 +80,42 @@ def _delete_workloads(kube: Kube, spaces: Sequence[str], releases: Sequence[Inst
     with progress.task(f"deleting {len(there)} workloads of components") as task:
         for item in there:
             _delete(kube, item)
-        deadline = time.monotonic() + WORKLOAD_SECONDS
-        while left := [item for kind in kinds for item in _in(kube, kind, spaces)]:
+
+        def on_wait(left: list[Object]) -> None:
             task.update(f"{_told(left[0])} is still there", done=len(there) - len(left), total=len(there))
             _strip(kube, left, releases, progress)
-            if time.monotonic() > deadline:
-                progress.say(f"{len(left)} workloads did not go in time; they go with their namespaces")
-                return
-            time.sleep(_PAUSE)
+
+        left = wait_while(
+            lambda: [item for kind in kinds for item in _in(kube, kind, spaces)],
+            WORKLOAD_SECONDS,
+            on_wait,
+            pause=_PAUSE,
+        )
+    if left:
+        progress.say(f"{len(left)} workloads did not go in time; they go with their namespaces")
 
 
 def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Installed], progress: Progress) -> None:
     with progress.task(f"deleting {', '.join(spaces)}") as task:
         for name in spaces:
             kube.delete("v1", "Namespace", name)
-        deadline = time.monotonic() + NAMESPACE_SECONDS
-        while left := [found for name in spaces if (found := kube.get_object("v1", "Namespace", name))]:
-            held = [item for release in releases for item in _finalized(kube, release, spaces)]
-            _strip(kube, held, releases, progress)
-            if time.monotonic() > deadline:
-                raise _stuck(left[0], held)
-            _show(task, left, held)
-            time.sleep(_PAUSE)
+
+        def held() -> list[Object]:
+            return [item for release in releases for item in _finalized(kube, release, spaces)]
+
+        def on_wait(left: list[Object]) -> None:
+            waiting = held()
+            _strip(kube, waiting, releases, progress)
+            _show(task, left, waiting)
+
+        left = wait_while(
+            lambda: [found for name in spaces if (found := kube.get_object("v1", "Namespace", name))],
+            NAMESPACE_SECONDS,
+            on_wait,
+            pause=_PAUSE,
+        )
+    if left:
+        raise _stuck(left[0], held())
 
 
 def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress: Progress) -> None:

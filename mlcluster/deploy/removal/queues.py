@@ -1,12 +1,12 @@
 """Taking queues out of use before what they hold is deleted: hold, then objects."""
 
-import time
 from collections.abc import Iterable
 
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.progress import Progress
+from mlcluster.waiting import wait_while
 
 DRAIN_SECONDS = 60.0
 
@@ -20,14 +20,14 @@ def hold_queues(kube: Kube, queues: Iterable[str], progress: Progress) -> None:
     if not held:
         return
     with progress.task(f"draining {', '.join(held)}") as task:
-        deadline = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < deadline:
-            admitted = sum(_admitted(kube, name) for name in held)
-            if not admitted:
-                return
-            task.update(f"{admitted} workloads still admitted")
-            time.sleep(0.2)
-    progress.say("some workloads did not stop in time; they go with their namespaces")
+        admitted = wait_while(
+            lambda: sum(_admitted(kube, name) for name in held),
+            DRAIN_SECONDS,
+            lambda count: task.update(f"{count} workloads still admitted"),
+            pause=0.2,
+        )
+    if admitted:
+        progress.say("some workloads did not stop in time; they go with their namespaces")
 
 
 def _hold(kube: Kube, name: str) -> bool:

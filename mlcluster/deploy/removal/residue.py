@@ -1,6 +1,5 @@
 """After releases are uninstalled: what Helm leaves behind goes too, unless somebody else has a use for it."""
 
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 
@@ -13,6 +12,7 @@ from mlcluster.kube.client import Kube, Object
 from mlcluster.kube.controllers import DEFINITIONS, listed, owner_of, served_version, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.progress import Progress
+from mlcluster.waiting import wait_while
 
 DEFINITION_SECONDS = 60.0
 _PAUSE = 0.2
@@ -96,13 +96,12 @@ def _definitions(kube: Kube, release: Installed, shared: Mapping[str, str], prog
 
 def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
     """Names of the definitions that are still there when patience ends; the server looks for objects of each first."""
-    deadline = time.monotonic() + DEFINITION_SECONDS
     with progress.task("waiting for definitions to go") if names else nullcontext():
-        while left := [name for name in names if kube.get_object(*DEFINITIONS, name) is not None]:
-            if time.monotonic() > deadline:
-                return left
-            time.sleep(_PAUSE)
-    return []
+        return wait_while(
+            lambda: [name for name in names if kube.get_object(*DEFINITIONS, name) is not None],
+            DEFINITION_SECONDS,
+            pause=_PAUSE,
+        )
 
 
 def _used(kube: Kube, definition: Object, release: Installed) -> str:

@@ -1,7 +1,6 @@
 """The objects that a controller's chart brings into a lab: applied in order, noted, and deleted again."""
 
 import json
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from mlcluster.lab.controllers.arranging import Arranged, Manifest
 from mlcluster.lab.controllers.definitions import FIELD_MANAGER, await_established
 from mlcluster.lab.failures import NotReady
 from mlcluster.progress import Task
+from mlcluster.waiting import wait_while
 
 _AT_ONCE = 8
 _GONE_SECONDS = 300.0  # a namespace takes 6 to 50 s on an idle machine
@@ -101,15 +101,20 @@ def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], waiti
     Raises:
         NotReady: some are still there after five minutes; names them, and what the first one waits for.
     """
-    deadline = time.monotonic() + _GONE_SECONDS
-    left = items
-    while left := [item for item in left if _get(kube, item) is not None] or _api_services(kube, groups):
+    remaining = items
+
+    def look() -> list[Manifest]:
+        nonlocal remaining
+        remaining = [item for item in remaining if _get(kube, item) is not None] or _api_services(kube, groups)
+        return remaining
+
+    def on_wait(left: list[Manifest]) -> None:
         waiting.check()
-        if time.monotonic() > deadline:
-            told = f"still there: {_named(left)}{_held_by(_get(kube, left[0]))}"
-            raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, told, waiting.log)
         waiting.task.update(f"waiting for the deletion of {_named(left)}")
-        time.sleep(0.1)
+
+    if left := wait_while(look, _GONE_SECONDS, on_wait):
+        told = f"still there: {_named(left)}{_held_by(_get(kube, left[0]))}"
+        raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, told, waiting.log)
 
 
 def _named(items: list[Manifest]) -> str:

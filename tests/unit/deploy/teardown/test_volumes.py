@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from mlcluster.deploy.teardown.volumes import PATIENCE_SECONDS, Patience, delete_load_balancers, delete_volumes
+from mlcluster.deploy.teardown.volumes import PATIENCE_SECONDS, delete_load_balancers, delete_volumes
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Silent
+from mlcluster.waiting import Clock
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.kueue import put_claim
 
@@ -35,8 +36,8 @@ class Waiting:
             _drop(self.server, *going)
 
     @property
-    def patience(self) -> Patience:
-        return Patience(pause=self.pause, clock=lambda: self.now)
+    def clock(self) -> Clock:
+        return Clock(lambda: self.now, self.pause)
 
 
 def _drop(server: FakeApiServer, kind: str, name: str) -> None:
@@ -70,12 +71,12 @@ def put_volume(server: FakeApiServer, name: str, *, policy: str = "Delete", clai
 
 def balancers(server: FakeApiServer, waiting: Waiting) -> None:
     with server.kube() as kube:
-        delete_load_balancers(kube, Silent(), waiting.patience)
+        delete_load_balancers(kube, Silent(), waiting.clock)
 
 
 def volumes(server: FakeApiServer, waiting: Waiting) -> None:
     with server.kube() as kube:
-        delete_volumes(kube, Silent(), waiting.patience)
+        delete_volumes(kube, Silent(), waiting.clock)
 
 
 class TestLoadBalancers:
@@ -116,7 +117,7 @@ class TestLoadBalancers:
             put_service(server, "web")
 
         with server.kube() as kube:
-            delete_load_balancers(kube, Silent(), Patience(pause=replaced, clock=lambda: waiting.now))
+            delete_load_balancers(kube, Silent(), Clock(lambda: waiting.now, replaced))
         assert waiting.pauses == [1]
 
     def test_without_any_only_one_question_is_asked(self, server: FakeApiServer) -> None:
