@@ -1,4 +1,4 @@
-"""`mlcluster doctor`: is everything there that the next command needs? Looks only, and never waits for long."""
+"""`mlcluster doctor`: check that everything the next command needs is there. Read-only and quick."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -38,7 +38,7 @@ def starter(target: str, name: str) -> str:
 
 
 def write_starter(path: Path, target: str, name: str) -> None:
-    """Put a first spec at `path`, which must not exist yet.
+    """Write a first spec to `path`, which must not exist yet.
 
     Raises:
         MlclusterError: it exists, or cannot be written, or `starter` refuses its arguments.
@@ -54,7 +54,7 @@ def write_starter(path: Path, target: str, name: str) -> None:
 
 
 def init(path: Path, target: str, name: str) -> ExitCode:
-    """Writes the starter and says what to do with it; for `-` it is the result itself."""
+    """Write a first spec and print the next commands; for `-` print the spec itself."""
     if str(path) == "-":
         print_result(starter(target, name))
         return ExitCode.OK

@@ -10,7 +10,7 @@ from mlcluster.report.standard_output import print_result, use_color
 
 
 def plan(path: Path, output: str, *, live: bool = False, charts: Path | None = None) -> ExitCode:
-    """Prints the plan as a screen of tables, or whole as JSON or YAML.
+    """Print the plan as tables, or whole as JSON or YAML.
 
     Args:
         live: ask the cluster what is there already; reads only. `FINDINGS` when it has something against the plan.
@@ -41,7 +41,7 @@ def plan(path: Path, output: str, *, live: bool = False, charts: Path | None = N
 
 
 def _rendered(workspace: Workspace, charts: Path) -> Workspace:
-    """The same spec with a plan whose pods are those of its rendered charts."""
+    """Return the workspace with the pods of rendered charts in its plan."""
     from mlcluster.charts.pods import pods_of_charts
     from mlcluster.lab.toolchain.find import find_tool
     from mlcluster.report.progress import for_terminal

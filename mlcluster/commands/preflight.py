@@ -1,4 +1,4 @@
-"""`mlcluster preflight`: does the AWS account allow what the plan holds, and has this machine what the engine asks for?
+"""`mlcluster preflight`: check that the AWS account can create the planned resources, and this machine.
 
 It asks only, and changes nothing.
 """
@@ -22,7 +22,7 @@ from mlcluster.spec.eks import EksTarget
 
 
 def preflight(path: Path, output: str) -> ExitCode:
-    """Prints a row for each check; `FINDINGS` when there is an error that the spec does not allow.
+    """Print a row for each check; return `FINDINGS` if there is an error that the spec does not allow.
 
     Returns:
         `INVALID` where nothing is wrong with the account, but something is missing on this machine.
@@ -41,7 +41,7 @@ def preflight_of(
     opened: Opening = open_account,
     machine: Looking = prerequisites,
 ) -> ExitCode:
-    """The verb, once the spec is read.
+    """Check the account and this machine for a workspace.
 
     Args:
         reading: the spec and its plan.
@@ -62,7 +62,7 @@ def preflight_of(
 def _account_blocks(
     workspace: Workspace, output: str, progress: Progress, opened: Opening, checks: Sequence[Check]
 ) -> bool:
-    """Prints what the account answers; whether there is an error that the spec does not allow."""
+    """Print the results of the account; return whether there is an error that the spec does not allow."""
     target = workspace.spec.target
     if not isinstance(target, EksTarget):
         said = (

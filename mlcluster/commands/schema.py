@@ -8,7 +8,7 @@ from mlcluster.spec.schema import cluster_schema
 
 
 def schema() -> ExitCode:
-    """Prints the schema."""
+    """Print the schema."""
     print_result(schema_text())
     return ExitCode.OK
 

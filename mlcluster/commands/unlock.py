@@ -12,7 +12,7 @@ from mlcluster.report.standard_output import use_color
 
 
 def unlock(path: Path, output: str, *, assume_dead: bool) -> ExitCode:
-    """Clears locks of dead owners and the operations they left open; a living owner is named and left alone.
+    """Clear the locks of dead owners and the operations that they left open; a live owner keeps its lock, and is named.
 
     Args:
         assume_dead: the user vouches that a holder on another host is gone.

@@ -1,4 +1,4 @@
-"""`mlcluster validate`: is the spec valid, and does the plan hold what it promises?"""
+"""`mlcluster validate`: check a spec and its plan."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ SEVERITY_RANK = {"error": 2, "warning": 1, "info": 0, "never": 3}
 
 
 def validate(path: Path, output: str, fail_on: str) -> ExitCode:
-    """Prints the findings; `FINDINGS` when one at or above `fail_on` is not allowed by the spec."""
+    """Print the findings; return `FINDINGS` if one at or above `fail_on` is not allowed by the spec."""
     workspace = load_workspace(path)
     if output == "json":
         print_result(json.dumps(findings_document(workspace.findings, workspace.document), indent=2))

@@ -1,4 +1,4 @@
-"""What users have in a namespace, on a pool, and of a component: what would be deleted with it."""
+"""Work and data of users in a namespace, on a pool, and of a component: they would be deleted with it."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ MOST_NAMES = 5
 
 
 def live_in(kube: Kube, namespace: str) -> list[str]:
-    """What runs or is stored in a namespace: "3 pods (a, b, c)", jobs, volume claims."""
+    """Return what runs or is stored in a namespace: "3 pods (a, b, c)", jobs, volume claims."""
     pods = [pod for pod in kube.list("v1", "Pod", namespace) if (pod.get("status") or {}).get("phase") not in ENDED]
     jobs = [job for job in kube.list("batch/v1", "Job", namespace) if not _ended(job)]
     claims = kube.list("v1", "PersistentVolumeClaim", namespace)
@@ -39,23 +39,23 @@ def live_on(kube: Kube, node_pool: str) -> list[str]:
 
 
 def workloads_of(kube: Kube, release: str) -> list[str]:
-    """What users have made that the component's controller runs: it would be stranded, or go with its definition."""
+    """Return the workloads of a component's controller: without it they stop, or are deleted with their CRD."""
     found = [(split_kind(kind)[1], listed(kube, *split_kind(kind))) for kind in leaves_of(release).workloads]
     return [_counted(f"{word} objects", objects) for word, objects in found if objects]
 
 
 def objects_of(kube: Kube, definition: str) -> list[str]:
-    """What others have made of a kind that is ours: it goes with its definition."""
+    """Return the objects of a managed CRD that mlcluster does not manage: they are deleted with the CRD."""
     found = kube.get_object(*DEFINITIONS, definition)
     if found is None:
         return []
     kind = found["spec"]["names"]["kind"]
-    objects = [one for one in listed(kube, served_version(found), kind) if not _is_ours(one)]
+    objects = [one for one in listed(kube, served_version(found), kind) if not _is_managed(one)]
     return [_counted(f"{kind} objects", objects)] if objects else []
 
 
 def live_with(kube: Kube, identifier: str) -> list[str]:
-    """What users have that goes with this resource of the plan."""
+    """Return what would be deleted with this resource of the plan."""
     kind, _, name = identifier.partition("/")
     look = {"Namespace": live_in, "Release": workloads_of, "CustomResourceDefinition": objects_of}.get(kind)
     return [] if look is None else look(kube, name)
@@ -66,7 +66,7 @@ def _ended(job: dict[str, Any]) -> bool:
     return any(entry.get("type") in JOB_ENDED and entry.get("status") == "True" for entry in conditions)
 
 
-def _is_ours(item: dict[str, Any]) -> bool:
+def _is_managed(item: dict[str, Any]) -> bool:
     return (item["metadata"].get("labels") or {}).get(names.MANAGED_BY) == names.MANAGER
 
 

@@ -20,7 +20,7 @@ def kueue_configuration(plan: Plan) -> dict[str, Any]:
 
 
 def start_processes(plan: Plan, live: LiveCluster, tools: Tools, progress: Progress) -> None:
-    """Starts what runs as a process here, and waits until each answers; changed settings restart it.
+    """Start the controllers that run as processes of the lab, and wait for each; changed settings restart it.
 
     Raises:
         ControllerInUse: the plan drops one of whose kinds there are still objects in a namespace. Kueue would not
@@ -54,11 +54,11 @@ def stop_unwanted(plan: Plan, live: LiveCluster, progress: Progress) -> None:
             try:
                 live.lab.stop_controllers([name], progress)
             except ControllerInUse as error:
-                progress.say(f"{name} is not in the spec any more but goes on: {error.happened}")
+                progress.say(f"{name} is not in the spec any more but keeps running: {error.happened}")
 
 
 def stop_processes(live: LiveCluster, progress: Progress) -> None:
-    """Stops what `start_processes` started, and removes the objects that came with it."""
+    """Stop the controllers of the lab, and remove the objects that came with them."""
     if live.lab is not None:
         live.lab.stop_controllers(live.lab.controllers(), progress)
 

@@ -33,7 +33,7 @@ from mlcluster.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the nodes of one pool are to carry."""
+    """The labels and taints that the nodes of one pool get."""
 
     selector: frozenset[tuple[str, str]]
     wanted: Wanted
@@ -48,7 +48,7 @@ class NodeStep:
 
 
 def marks_of(workspace: Workspace) -> list[Mark]:
-    """What the spec says; [] on every target but `existing`, and there too unless a pool asks for it."""
+    """Return the labels and taints of each pool with `applyToNodes`; [] on other targets than `existing`."""
     if workspace.spec.target.kind != "existing":
         return []
     pairs = zip(workspace.spec.node_pools, workspace.plan.pools, strict=True)
@@ -60,7 +60,7 @@ def marks_of(workspace: Workspace) -> list[Mark]:
 
 
 def node_steps(kube: Kube, marks: Sequence[Mark], *, early: bool = False) -> list[NodeStep]:
-    """What differs on the nodes now; [] when each is what the spec says.
+    """Return what differs on the nodes; [] when each has the labels and taints of the spec.
 
     Args:
         early: only what goes on before the platform.
@@ -85,24 +85,24 @@ def steps_text(steps: Iterable[NodeStep]) -> list[str]:
 
 
 def planned_marks(workspace: Workspace, kube: Kube) -> list[str]:
-    """What `up` would change on nodes, in lines."""
+    """Return what `up` would change on nodes, in lines."""
     return steps_text(node_steps(kube, marks_of(workspace))) if workspace.spec.target.kind == "existing" else []
 
 
 def put_marks(workspace: Workspace, kube: Kube, progress: Progress) -> None:
-    """Makes every node of an existing cluster what the spec says of it."""
+    """Put the labels and taints of the spec on the nodes of an existing cluster, and remove earlier ones."""
     if workspace.spec.target.kind == "existing":
         _take_steps(kube, node_steps(kube, marks_of(workspace)), progress, "putting labels and taints on nodes")
 
 
 def put_labels_first(workspace: Workspace, kube: Kube, progress: Progress) -> None:
-    """Puts on what goes before the platform; nothing comes off and no taint changes."""
+    """Add the labels that the platform needs; remove nothing and change no taint."""
     if marks := marks_of(workspace):
         _take_steps(kube, node_steps(kube, marks, early=True), progress, "putting labels on nodes")
 
 
 def take_off_marks(kube: Kube, progress: Progress) -> None:
-    """Takes off every label and taint that `put_marks` has put on, whatever the spec says now."""
+    """Remove every label and taint that `put_marks` added, whatever the spec contains now."""
     _take_steps(kube, node_steps(kube, []), progress, "taking labels and taints off nodes")
 
 
@@ -116,7 +116,7 @@ def _take_steps(kube: Kube, steps: Sequence[NodeStep], progress: Progress, title
 
 
 def _mark(pool: Pool, *, labels: bool, taints: bool) -> Mark:
-    """What the plan says of the pool, less the labels by which its nodes are found."""
+    """Return the labels and taints of a pool, without the labels that select its nodes."""
     put = {key: value for key, value in pool.labels.items() if pool.selector.get(key) != value}
     bad = tuple((taint.key, taint.value, taint.effect) for taint in pool.taints)
     wanted = Wanted(put if labels else {}, bad if taints else (), frozenset(filter(instructs, put)))
@@ -133,14 +133,14 @@ def _changes(node: Object, marks: Sequence[Mark], *, early: bool) -> Iterator[tu
 
 
 def _early(node: Object, wanted: Wanted) -> Wanted:
-    """All of ours that is there, and the labels that need nothing of the platform."""
+    """Return the managed labels that are there, and those that need nothing of the platform."""
     ready = {key: value for key, value in wanted.labels.items() if key not in NAMES_CONFIGURATION}
     return Wanted({**our_labels(node), **ready}, tuple(our_taints(node)), wanted.over)
 
 
 def _texts(changed: NodeChange) -> Iterator[str]:
     for key, value in changed.adds.items():
-        instead = f" in place of {changed.takes[key]}, which somebody else has set" if key in changed.takes else ""
+        instead = f" in place of {changed.takes[key]}, which another client set" if key in changed.takes else ""
         yield f"get label {key}={value}{instead}"
     yield from (f"lose label {key}" for key in changed.drops)
     yield from (f"get taint {_spelt(taint)}{_warning(taint)}" for taint in changed.taints)

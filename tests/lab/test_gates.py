@@ -199,7 +199,7 @@ def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engin
     assert engine.is_empty()
     assert not trial.has("v1", "ConfigMap", "free")
     assert trial.kube.get_object(*CRD) is None
-    assert said == [f"removed the definition {DEFINITION}, which gadgets left behind: no object of it is left"]
+    assert said == [f"removed the CRD {DEFINITION}, which gadgets left behind: it has no objects"]
 
 
 def take_down(trial: Trial, engine: Engine) -> list[str]:
@@ -241,10 +241,10 @@ def test_a_finalizer_goes_with_its_controller(
         with pytest.raises(MlclusterError) as caught:
             empty_namespaces(trial.kube, "atlas", releases, told)
     assert f"Gadget/{team}/held waits for {HOLD}" in caught.value.happened
-    assert told.said == ["1 workloads did not go in time; they go with their namespaces"]
+    assert told.said == ["1 workloads were not deleted in time; they are deleted with their namespaces"]
     trial.kube.delete("apps/v1", "Deployment", deployment["metadata"]["name"], SPACE)
     said = take_down(trial, engine)
-    assert said[0] == f"took the finalizer {HOLD} off Gadget/{team}/held: its controller, gadgets, is gone"
+    assert said[0] == f"removed the finalizer {HOLD} from Gadget/{team}/held: its controller, gadgets, is gone"
     assert trial.kube.get_object("v1", "Namespace", team) is None
     assert trial.kube.get_object(*CRD) is None
 

@@ -1,4 +1,4 @@
-"""What `up` and `down` start on this machine before they can look at the cluster of a `local` spec: told and asked."""
+"""Start of a lab by `up`: what starts on this machine, and the question before it."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class LabStart:
 
     @property
     def text(self) -> str:
-        """What starts, and why."""
+        """The programs that start, and the reason."""
         listed = ", ".join(self.programs)
         if self.runs:
             return f"The lab {self.name} runs with another `extendedResourceToleration`; its API server starts again."
@@ -44,7 +44,7 @@ class LabStart:
 
 
 def lab_start(workspace: Workspace) -> LabStart | None:
-    """What `up` starts before it previews; None where the cluster can be asked as it is."""
+    """Return what `up` must start before it can preview; None where the lab runs as the spec wants it."""
     lab, target = lab_of(workspace), workspace.spec.target
     if lab is None or not isinstance(target, LocalTarget):
         return None
@@ -59,7 +59,7 @@ def lab_start(workspace: Workspace) -> LabStart | None:
 
 
 def agreed_to_lab(workspace: Workspace, start: LabStart, screen: Screen, *, yes: bool) -> bool:
-    """Says what starts and what is planned, and asks; for a new lab this is the question for the whole plan.
+    """Show what starts and what is planned, and ask; for a new lab the answer covers the whole plan.
 
     Raises:
         MlclusterError: there is no terminal, or no answer fits.

@@ -1,4 +1,4 @@
-"""What `up` says at the end: where the cluster is, which queues it has, what to do next."""
+"""The result of `up`: where the cluster is, which queues it has, and what to do next."""
 
 from typing import Any
 

@@ -18,7 +18,7 @@ CLOUD_PATIENCE_SECONDS = 900.0
 
 
 def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
-    """Returns when every simulated node is Ready and every queue of ours is Active.
+    """Return when every simulated node is Ready and every ClusterQueue of the plan is Active.
 
     Raises:
         MlclusterError: something is not after two minutes, fifteen in the cloud; says what and why.
@@ -32,7 +32,7 @@ def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
 
 
 def unsettled(plan: Plan, kube: Kube) -> list[str]:
-    """What is not ready, with its reason."""
+    """Return a sentence for each node and queue that is not ready, with its reason."""
     selector = f"{names.CLUSTER}={plan.cluster.name}"
     expected = [entry.id.removeprefix("Node/") for entry in plan.resources if entry.id.startswith("Node/")]
     found: list[str] = []

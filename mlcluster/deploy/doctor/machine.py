@@ -1,4 +1,4 @@
-"""What `doctor` asks of this machine: programs, plugins, directories."""
+"""Checks of `doctor` on this machine: programs, plugins, directories."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ def machine_questions(workspace: Workspace | None) -> list[Question]:
 
 
 def _program(name: str, wanted: str) -> Program:
-    """What is on PATH and what is built of one program of the toolchain."""
+    """Return where a program of the toolchain is: on PATH, or built by mlcluster."""
     tool = next(tool for tool in pins.TOOLS if tool.name == name)
     found, built = shutil.which(name), directory() / "bin" / name
     version = fit.version_of(name, Path(found)) if found else None

@@ -1,4 +1,4 @@
-"""What `doctor` asks of everything around a spec's cluster: backend, locks, credentials, the cluster itself."""
+"""Checks of `doctor` on the surroundings of a cluster: backend, locks, credentials, and the cluster itself."""
 
 import os
 import tempfile

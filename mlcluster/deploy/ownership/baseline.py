@@ -1,4 +1,6 @@
-"""What was in a cluster before our first release of a component: `down` leaves that alone.
+"""The baseline: CRDs and node labels that were in a cluster before the first installation of a component.
+
+`down` leaves them unchanged.
 
 A chart's `crds/` folder skips definitions that are there, and labels of nodes do not say who wrote them first; so what
 is there is noted before the first installation, in a ConfigMap of its own.
@@ -21,14 +23,14 @@ NAME = "mlcluster-found"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was there before one release: names of definitions, keys of node labels."""
+    """The baseline of a release: names of CRDs, keys of node labels."""
 
     definitions: frozenset[str]
     node_labels: frozenset[str]
 
 
 def note_found(plan: Plan, kube: Kube, held: Iterable[str]) -> None:
-    """Notes what is there, once for each release, before it is installed for the first time.
+    """Record the baseline of each release once, before it is installed for the first time.
 
     Args:
         plan: whose releases will be installed.
@@ -49,7 +51,7 @@ def note_found(plan: Plan, kube: Kube, held: Iterable[str]) -> None:
 
 
 def found_before(kube: Kube, release: str) -> Found | None:
-    """What was noted for a release; None when nobody looked in time."""
+    """Return the baseline of a release; None if none was recorded in time."""
     noted = _read(kube).get(release)
     return None if noted is None else Found(frozenset(noted["definitions"]), frozenset(noted["nodeLabels"]))
 
@@ -60,7 +62,7 @@ def noted_releases(kube: Kube) -> dict[str, str]:
 
 
 def forget_found(kube: Kube) -> None:
-    """Removes the notes: one of the last steps of `down`."""
+    """Delete the record: one of the last steps of `down`."""
     kube.delete("v1", "ConfigMap", NAME, NAMESPACE)
 
 

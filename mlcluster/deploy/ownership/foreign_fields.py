@@ -37,7 +37,7 @@ class Widened:
 
     @property
     def text(self) -> str:
-        """What `up` does about it, in one line."""
+        """What `up` does about the fields, in one line."""
         managers = ", ".join(sorted({one.manager for one in self.added}))
         return f"{self.planned.id}: {', '.join(self.paths)} is removed; {managers} added it"
 

@@ -61,7 +61,7 @@ def unplanned(plan: Plan, live: LiveCluster, stacks: list[Stack]) -> Unplanned:
 
 
 def show_unplanned(screen: Screen, kube: Kube, found: Unplanned) -> None:
-    """Say which of the objects `down` deletes, with what goes with them, and which it leaves."""
+    """Say which of the objects `down` deletes, with what is deleted with them, and which it leaves."""
     if found.deleted:
         screen.say(f"outside of the stacks: {counted(len(found.deleted), 'object', 'objects')} to delete")
     for item in found.deleted:
@@ -106,7 +106,7 @@ def _place(manifest: Object) -> tuple[str, str, str]:
 
 
 def _is_going(item: Object) -> bool:
-    """Whether the object is being deleted, or is garbage-collected with its owner."""
+    """Return whether the object is being deleted, or is garbage-collected with its owner."""
     return bool(item["metadata"].get("deletionTimestamp") or item["metadata"].get("ownerReferences"))
 
 

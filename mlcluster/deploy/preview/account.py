@@ -17,10 +17,10 @@ Opening = Callable[..., Account]
 def preflight_findings(
     workspace: Workspace, progress: Progress, opened: Opening = open_account
 ) -> tuple[Finding, ...] | None:
-    """What the account has against the plan, for `preview` and `up`; the findings carry the spec's `allow`.
+    """Return the findings of the AWS account about the plan, for `preview` and `up`.
 
     Returns:
-        None when there are no credentials at all, so that nobody was asked: the caller says so. () for other targets.
+        None when there are no AWS credentials, so that AWS was not asked; () for other targets.
 
     Raises:
         CredentialsError: there are credentials, and AWS does not take them.

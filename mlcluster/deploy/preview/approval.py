@@ -10,7 +10,7 @@ from mlcluster.report.numbers import counted
 def agreed_to_changes(
     changes: int, going: list[Destruction], named: Collection[str], *, yes: bool, agreed: bool = False
 ) -> bool:
-    """Whether to go on with `changes` changes; what would be destroyed has to be named, on the command line or here.
+    """Ask whether to apply the changes; each destructive one is named on the command line or at a prompt.
 
     Args:
         changes: how many there are.

@@ -55,23 +55,23 @@ def preview_of(session: Session, screen: Screen, *, refresh: bool) -> Preview:
 
 
 def platform_size(workspace: Workspace) -> int:
-    """How many resources the platform's stack registers; a release that runs as a process of the lab is none."""
+    """Return how many resources the stack of the platform registers; a process of the lab is not one of them."""
     return len(workspace.plan.objects) + len(workspace.plan.registered_releases)
 
 
 def planned_size(workspace: Workspace) -> int:
-    """How many resources the stacks register for the whole plan: what a first `up` creates."""
+    """Return how many resources the stacks register for the whole plan: a first `up` creates them all."""
     return len(workspace.plan.resources) + platform_size(workspace)
 
 
 def platform_text(workspace: Workspace) -> str:
-    """What is said of the platform while the cloud's stack makes the cluster for it."""
+    """Return the line about the platform while there is no cluster for it yet."""
     size = platform_size(workspace)
     return f"platform: {size} to create; planned, not previewed: no cluster yet (`mlcluster plan` shows them)"
 
 
 def planned_text(workspace: Workspace) -> str:
-    """Before there is a cluster nobody can be asked: the plan stands for the preview, and says so."""
+    """Return the plan as the preview of a cluster that does not exist yet."""
     from mlcluster.report.plan_text import plan_text
 
     label = f"planned, not previewed: no cluster yet; {planned_size(workspace)} to create"

@@ -1,4 +1,4 @@
-"""When a chart cannot be had: which one, from where, what Helm has of it on this machine, and how to mirror it."""
+"""Charts that cannot be pulled: which one, from where, the copies that Helm has here, and how to mirror it."""
 
 import os
 import re
@@ -18,13 +18,13 @@ _SAID: dict[ChartTrouble, str] = {
 }
 _REACH = (
     "Check network, proxy and credentials; or have every chart and image from one mirror: set components.registry "
-    "(docs/air-gapped.md lists them and shows how to fill it). What was done stays: run the same command again."
+    "(docs/air-gapped.md lists them and shows how to fill it). Run the same command again: it continues."
 )
 
 
 @contextmanager
 def charts_explained(plan: Plan) -> Iterator[None]:
-    """Around an engine operation: a release that failed for want of its chart is told with chart and repository.
+    """Replace the error of an engine operation whose chart could not be pulled by one that names chart and repository.
 
     Raises:
         MlclusterError: instead of the engine's, where that is the cause.
@@ -36,7 +36,7 @@ def charts_explained(plan: Plan) -> Iterator[None]:
 
 
 def explained(error: ResourcesFailedError, plan: Plan, cache: Path) -> MlclusterError:
-    """The same error, or a better one where charts could not be had."""
+    """Return the error, or a clearer one where a chart could not be pulled."""
     releases = {release.id: release for release in plan.releases}
     lines, wanted = [], list[PlanRelease]()
     for identifier, message in error.resources:
@@ -52,13 +52,13 @@ def explained(error: ResourcesFailedError, plan: Plan, cache: Path) -> Mlcluster
 
 
 def cached(release: PlanRelease, cache: Path) -> list[str]:
-    """Names of the packages that Helm keeps of this chart, in any version."""
+    """Return the names of the archives that Helm keeps of this chart, in any version."""
     pattern = re.compile(rf"{re.escape(_name(release))}-v?[0-9].*\.tgz")
     return sorted(path.name for path in cache.glob("*.tgz") if pattern.fullmatch(path.name)) if cache.is_dir() else []
 
 
 def helm_cache() -> Path:
-    """Where Helm keeps packages of charts on this machine."""
+    """Return the directory in which Helm keeps archives of charts."""
     given = os.environ.get("HELM_REPOSITORY_CACHE")
     home = os.environ.get("HELM_CACHE_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "helm")
     return Path(given or Path(home, "repository")).expanduser()
@@ -78,7 +78,7 @@ def _hint(wanted: Sequence[PlanRelease]) -> str:
     place = mirrored.chart.rpartition("/")[0]
     return (
         f"Where there is a way out: `helm pull` the chart in this version, then `helm push {_name(mirrored)}-"
-        f"{mirrored.version}.tgz {place}` (docs/air-gapped.md). What was done stays: run the same command again."
+        f"{mirrored.version}.tgz {place}` (docs/air-gapped.md). Run the same command again: it continues."
     )
 
 

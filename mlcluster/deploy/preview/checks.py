@@ -1,4 +1,4 @@
-"""What must be fine before anything is previewed or applied: the plan, the account, the cluster and what is in it."""
+"""Checks before a preview or an apply: the plan, the AWS account, the cluster, and the components installed in it."""
 
 import os
 
@@ -19,13 +19,13 @@ from mlcluster.report.screen import Screen
 
 
 def check(workspace: Workspace, screen: Screen) -> None:
-    """Tells the warnings, and stops on an error that the spec does not allow, or on what this machine lacks."""
+    """Report the findings about the plan, and check that this machine has the programs that the engine needs."""
     report_findings(workspace, (*workspace.findings, *state_findings(workspace)), screen)
     require(workspace)
 
 
 def ask_account(workspace: Workspace, screen: Screen) -> None:
-    """On `eks`: the same for what the account answers; without credentials nobody is asked, and that is said."""
+    """Report the findings of the AWS account on `eks`; without credentials, say that the check was skipped."""
     if not is_eks(workspace):
         return
     from mlcluster.deploy.preview.account import preflight_findings
@@ -38,10 +38,10 @@ def ask_account(workspace: Workspace, screen: Screen) -> None:
 
 
 def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
-    """STA001: local files as a backend on a CI machine, where they are gone with it."""
+    """Return STA001 where the state would be in files of a CI machine."""
     if workspace.plan.cluster.target == "local" or not os.environ.get("CI") or not home_of(workspace).owns_backend:
         return ()
-    message = "the state would be kept in files of this CI machine and be gone with it"
+    message = "the state would be in files of this CI machine, and be lost with it"
     return (found("STA001", ("state",), message, "set state.backend, or MLCLUSTER_BACKEND_URL"),)
 
 

@@ -1,4 +1,4 @@
-"""Destructive changes are asked for by name, with what lives in them on the table."""
+"""Destructive changes: the user approves each by name, with its contents shown."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ CLOUD = {
     "FileSystem": "volume",
     "LustreFileSystem": "volume",
 }
-"""Types of the AWS stack that hold what somebody would miss, and what to call them."""
+"""Types of AWS resources that hold data or work of users -> the kind that `--allow-destroy` takes."""
 _CALLED = {"Release": "component", "CustomResourceDefinition": "definition"}
-"""What takes work of users along, and what to call it."""
+"""Types of the platform that may hold work of users -> the kind that `--allow-destroy` takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Destruction:
-    """One thing that would go: `kind/name` as `--allow-destroy` takes it, and what lives in it."""
+    """A resource that would be deleted: `kind/name` as `--allow-destroy` takes it, and its contents."""
 
     kind: str
     name: str
@@ -31,12 +31,12 @@ class Destruction:
 
     @property
     def key(self) -> str:
-        """What to write after `--allow-destroy`."""
+        """The argument of `--allow-destroy`."""
         return f"{self.kind}/{self.name}"
 
 
 def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruction]:
-    """Every namespace, pool, volume, network and cluster that the previews would delete or replace.
+    """Return every namespace, pool, volume, network and cluster that the previews would delete or replace.
 
     A component too, if there is anything that only its controller runs; a definition, if others have objects of it.
 
@@ -78,7 +78,7 @@ def _flavor(identifier: str) -> str:
 
 
 def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
-    """Stops unless every destruction was named.
+    """Refuse to continue unless the user named every destructive change.
 
     Raises:
         MlclusterError: lists what would go, what lives in it, and the flags that would allow it.

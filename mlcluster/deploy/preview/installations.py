@@ -1,4 +1,4 @@
-"""A look at the cluster before anything is done to it: what is installed, by whom, and what becomes of it."""
+"""Existing installations: which components the cluster has already, who manages them, and what `up` does with each."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,14 +21,14 @@ from mlcluster.rules.upgrades import Deployed
 
 PLATFORM = "mlcluster-platform"
 EXPECTED = frozenset({"ours", "install"})
-"""Decisions that nobody needs to be told of."""
+"""Decisions that the user need not see."""
 
 
 def discovered(workspace: Workspace, kube: Kube, deployed: Iterable[Deployed]) -> Discovery:
-    """What is in the cluster, against the plan.
+    """Compare the installed components with the plan.
 
     Args:
-        deployed: the releases of the stack's state; they are ours, whatever their objects say.
+        deployed: the releases of the stack's state; they are managed, whatever labels their objects have.
     """
     ours = Ours(workspace.plan.cluster.name, frozenset((one.namespace, one.name) for one in deployed))
     return discover(workspace.plan, look(kube), ours, all_signs())
@@ -46,7 +46,7 @@ def releases_of(stacks: Iterable[Stack]) -> list[Deployed]:
 
 
 def looked_at(workspace: Workspace) -> tuple[Discovery, list[Deployed]]:
-    """The same without an engine, for `plan --live`: the state is read where it is a file, else the cluster is asked.
+    """Compare without an engine, for `plan --live`: with the state where it is a file, else with the cluster.
 
     Raises:
         MlclusterError: there is no cluster yet, or none that answers.
@@ -62,14 +62,14 @@ def looked_at(workspace: Workspace) -> tuple[Discovery, list[Deployed]]:
 
 
 def deployed_in(workspace: Workspace, kube: Kube) -> list[Deployed]:
-    """The releases of the stack without an engine: from the state's file, else what the cluster says is ours."""
+    """Return the releases of the stack without an engine: from the state's file, else by the owner in the cluster."""
     home = home_of(workspace)
     checkpoint = home.checkpoint(PLATFORM)
     if checkpoint is not None and checkpoint.is_file():
         return releases_in(parse_checkpoint(checkpoint.read_text(encoding="utf-8")) or {})
-    if checkpoint is not None or not owner.is_ours(kube, workspace.spec.metadata.name, home):
+    if checkpoint is not None or not owner.is_owner(kube, workspace.spec.metadata.name, home):
         return []
-    # The state is elsewhere, but the cluster names this stack as its owner: what is planned under these names is ours.
+    # The state is elsewhere, but the cluster names this stack as its owner: releases with planned names are managed.
     seen = {(one.namespace, one.name): one for one in look(kube).releases}
     wanted = [seen.get((release.namespace, release.name)) for release in workspace.plan.releases]
     return [Deployed(one.namespace, one.name, one.chart, one.version) for one in wanted if one is not None]

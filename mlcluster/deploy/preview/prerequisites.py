@@ -1,4 +1,4 @@
-"""What this machine must have before the engine starts for a spec: the plugins, and the AWS CLI for EKS.
+"""Prerequisites of the engine on this machine: its plugins, and the AWS CLI for EKS.
 
 The engine finds out late: it asks for a plugin when the first resource of it is registered, and the eks component asks
 for the AWS CLI when it is constructed.

@@ -39,10 +39,10 @@ def version_findings(
 def component_steps(
     workspace: Workspace, deployed: Iterable[Deployed], already: Discovery | None
 ) -> tuple[Upgrade, ...]:
-    """Every component that would get another version, by the stack's state, else by what the look saw of ours.
+    """Return every component that gets another version, compared with the state, else with the managed releases found.
 
     Args:
-        already: the look at the cluster: releases with our label count even if the state has lost them.
+        already: the installed components; labeled releases count even if the state has lost them.
     """
     known = {(one.namespace, one.name): one for one in deployed if one.version}
     for one in already.seen.releases if already else ():
@@ -62,13 +62,13 @@ def component_findings(
 
 
 def show_steps(changing: tuple[Upgrade, ...], screen: Screen) -> None:
-    """What changes its version, with the steps to take."""
+    """Show which components change their version, with the steps to take."""
     if changing:
         screen.result("Upgrades", upgrades_text(changing), {"upgrades": upgrades_document(changing)})
 
 
 def by_hand(workspace: Workspace, changing: tuple[Upgrade, ...]) -> list[str]:
-    """What somebody has to have done before `up` goes on: titles of manual steps that the spec does not allow."""
+    """Return the components whose manual upgrade steps must be done before `up` continues."""
     if any(entry.id == "UPG002" for entry in workspace.spec.allow):
         return []
     return [f"{one.title} {one.wanted}" for one in changing if one.assessment.verdict == "manual"]
@@ -94,7 +94,7 @@ def _support(wanted: str, today: date) -> Iterator[Finding]:
 
 def _step(running: str, wanted: str) -> Iterator[Finding]:
     if _minor(wanted) < _minor(running):
-        message = f"the cluster runs {running}, and EKS never goes back to {wanted}"
+        message = f"the cluster runs {running}, and EKS does not downgrade to {wanted}"
         yield found("VER001", WHERE, message, f'set kubernetesVersion: "{running}"')
     elif len(path_between(running, wanted)) > 1:
         steps = path_between(running, wanted)

@@ -1,4 +1,4 @@
-"""Registrations at the API server that lead nowhere: webhooks and aggregated APIs whose Service is gone.
+"""Webhooks and aggregated APIs without endpoints: registrations at the API server whose Service is gone.
 
 A webhook without a Service refuses every write that it would look at; an aggregated API without one keeps every
 namespace from going.
@@ -17,7 +17,7 @@ _AGGREGATED = ("apiregistration.k8s.io/v1", "APIService")
 
 
 def remove_broken(kube: Kube, release: str, namespace: str, leaves: Leaves, progress: Progress) -> None:
-    """Deletes what a release whose programs are gone has registered, where nobody answers any more; tells each.
+    """Delete the registrations of a release whose programs are gone, where their Services have no endpoint.
 
     Somebody else's of the same name stays: it leads into another namespace, or Helm has noted another release on it.
     """
@@ -45,11 +45,11 @@ def _leads_to(clients: list[Mapping[str, Object]], namespace: str) -> bool:
 def _remove(kube: Kube, item: Object, release: str, progress: Progress) -> None:
     name = item["metadata"]["name"]
     kube.delete(item["apiVersion"], item["kind"], name, uid=item["metadata"]["uid"])
-    progress.say(f"removed {item['kind']} {name}, which {release} left behind: nobody answers there")
+    progress.say(f"removed {item['kind']} {name}, which {release} left behind: its Service has no endpoint")
 
 
 def _all_dead(kube: Kube, clients: list[Mapping[str, Object]]) -> bool:
-    """Whether each of them names a Service, and none of these has an endpoint."""
+    """Return whether each client names a Service, and none of these has an endpoint."""
     return all(client.get("service") for client in clients) and not any(
         True for client in clients for _ in _endpoints(kube, client["service"])
     )

@@ -1,4 +1,4 @@
-"""Before a platform is destroyed: what lives in the teams' namespaces goes while the controllers still run.
+"""Delete workloads and namespaces of teams before the platform, while its controllers still run.
 
 Order: workloads of components, the namespaces with everything in them, then the stack.
 A finalizer is taken off only of an object that is on its way out, that is ours or in a namespace of ours, and whose
@@ -28,7 +28,7 @@ _PAUSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A Helm release of ours, and what is known of it."""
+    """A managed Helm release, and its known residue."""
 
     name: str
     namespace: str
@@ -36,7 +36,7 @@ class Installed:
 
 
 def installed_releases(stack: Stack) -> list[Installed]:
-    """The releases that a stack holds."""
+    """Return the Helm releases that a stack holds."""
     held = stack.engine.resources() if stack.engine.exists() else []
     found = []
     for resource in held:
@@ -47,7 +47,7 @@ def installed_releases(stack: Stack) -> list[Installed]:
 
 
 def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], progress: Progress) -> None:
-    """Deletes the workloads of components in the teams' namespaces, then the namespaces.
+    """Delete the workloads of components in the namespaces of teams, then the namespaces.
 
     Args:
         kube: the cluster.
@@ -92,7 +92,7 @@ def _delete_workloads(kube: Kube, spaces: Sequence[str], releases: Sequence[Inst
             pause=_PAUSE,
         )
     if left:
-        progress.say(f"{len(left)} workloads did not go in time; they go with their namespaces")
+        progress.say(f"{len(left)} workloads were not deleted in time; they are deleted with their namespaces")
 
 
 def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Installed], progress: Progress) -> None:
@@ -119,7 +119,7 @@ def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Ins
 
 
 def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress: Progress) -> None:
-    """Objects of our own that would wait for a controller that is gone: the engine finds them deleted."""
+    """Delete managed objects that would wait for a controller that is gone: the engine finds them deleted."""
     for release in gone:
         for kinds in release.leaves.finalizers.values():
             ours = [item for kind in kinds for item in _kind(kube, kind, selector=selector)]
@@ -129,7 +129,7 @@ def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress:
 
 
 def _strip(kube: Kube, items: Iterable[Object], releases: Sequence[Installed], progress: Progress) -> None:
-    """Takes those finalizers off that nobody is left for, of objects that are on their way out."""
+    """Remove finalizers whose controller is gone from objects that are being deleted."""
     gone = cache(lambda owner: _gone(kube, releases[owner]))  # asked once a sweep: there may be thousands of objects
     for item in items:
         metadata = item["metadata"]
@@ -143,7 +143,7 @@ def _strip(kube: Kube, items: Iterable[Object], releases: Sequence[Installed], p
             left = [other for other in metadata["finalizers"] if other != finalizer]
             changed = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
             if _patched(kube, item, changed):
-                progress.say(f"took the finalizer {finalizer} off {_told(item)}: its controller, {name}, is gone")
+                progress.say(f"removed the finalizer {finalizer} from {_told(item)}: its controller, {name}, is gone")
                 metadata["finalizers"] = left
             break  # the object has changed: the next look takes the next one
 
@@ -153,7 +153,7 @@ def _patched(kube: Kube, item: Object, changed: Object) -> bool:
     try:
         kube.patch(item["apiVersion"], item["kind"], metadata["name"], changed, metadata.get("namespace"))
     except ApiError as error:
-        if error.status in {404, 409}:  # somebody else was quicker
+        if error.status in {404, 409}:  # another client was quicker
             return False
         raise
     return True
@@ -168,7 +168,7 @@ def _gone(kube: Kube, release: Installed) -> bool:
 
 
 def _finalized(kube: Kube, release: Installed, spaces: Sequence[str]) -> Iterator[Object]:
-    """What is on its way out in these namespaces and waits for a controller of the release."""
+    """Yield objects in these namespaces that are being deleted and wait for a controller of the release."""
     for finalizer, kinds in release.leaves.finalizers.items():
         for item in (item for kind in kinds for item in _in(kube, kind, spaces)):
             metadata = item["metadata"]
@@ -221,6 +221,6 @@ def _stuck(namespace: Object, held: Sequence[Object]) -> MlclusterError:
     name = namespace["metadata"]["name"]
     return MlclusterError(
         f"deleting namespace {name}",
-        "; ".join([f"it is still going after {NAMESPACE_SECONDS:.0f} s", *waits, *told]),
-        "repair the controller that takes these finalizers off, or delete its Deployment; then run down again",
+        "; ".join([f"it is still being deleted after {NAMESPACE_SECONDS:.0f} s", *waits, *told]),
+        "Repair the controller that removes these finalizers, or delete its Deployment; then run down again.",
     )

@@ -1,4 +1,4 @@
-"""Taking queues out of use before what they hold is deleted: hold, then objects."""
+"""Stop ClusterQueues before the objects that they admit are deleted."""
 
 from collections.abc import Iterable
 
@@ -12,9 +12,9 @@ DRAIN_SECONDS = 60.0
 
 
 def hold_queues(kube: Kube, queues: Iterable[str], progress: Progress) -> None:
-    """Stops each cluster queue and waits until nothing is admitted through it any more.
+    """Stop each ClusterQueue and wait until it admits nothing any more.
 
-    A queue that does not drain in time is told, not waited for: its namespace takes its workloads along.
+    A queue that does not drain in time is reported and ends the wait: its workloads are deleted with their namespace.
     """
     held = [name for name in queues if _hold(kube, name)]
     if not held:
@@ -27,7 +27,7 @@ def hold_queues(kube: Kube, queues: Iterable[str], progress: Progress) -> None:
             pause=0.2,
         )
     if admitted:
-        progress.say("some workloads did not stop in time; they go with their namespaces")
+        progress.say("some workloads did not stop in time; they are deleted with their namespaces")
 
 
 def _hold(kube: Kube, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""After releases are uninstalled: what Helm leaves behind goes too, unless somebody else has a use for it."""
+"""Residue of uninstalled Helm releases: CRDs, webhooks and node labels, unless another party uses them."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
@@ -22,7 +22,7 @@ _MOST_NAMES = 3
 def clean_up(
     kube: Kube, releases: Iterable[Installed], progress: Progress, *, nodes: bool, staying: Iterable[Installed] = ()
 ) -> list[str]:
-    """Removes what uninstalled releases of ours have left, where nobody else runs the same by now.
+    """Remove the residue of uninstalled releases, unless another party has installed the same component since.
 
     Args:
         kube: the cluster.
@@ -39,7 +39,7 @@ def clean_up(
     for release in releases:
         remove_broken(kube, release.name, release.namespace, release.leaves, progress)
         if _runs_again(kube, release):
-            kept.append(f"what {release.name} has left: somebody runs it in {release.namespace}")
+            kept.append(f"the residue of {release.name}: another party runs it in {release.namespace}")
             continue
         kept += _definitions(kube, release, shared, progress)
         if nodes:
@@ -48,7 +48,7 @@ def clean_up(
 
 
 def ever_installed(kube: Kube, installed: Iterable[Installed]) -> list[Installed]:
-    """The releases that a stack holds, and those that an interrupted run has uninstalled before."""
+    """Return the releases that a stack holds, and those that an interrupted run uninstalled."""
     found = {release.name: release for release in installed}
     for name, namespace in noted_releases(kube).items():
         found.setdefault(name, Installed(name, namespace, leaves_of(name)))
@@ -58,7 +58,7 @@ def ever_installed(kube: Kube, installed: Iterable[Installed]) -> list[Installed
 def clean_up_removed(
     kube: Kube, before: Iterable[Installed], platform: Stack, progress: Progress, *, nodes: bool
 ) -> None:
-    """The same after an `up` that has uninstalled some of the releases that were there before; tells what is kept."""
+    """Remove the residue of releases that an `up` uninstalled; report what is kept."""
     staying = installed_releases(platform)
     names = {release.name for release in staying}
     removed = [release for release in before if release.name not in names]
@@ -67,7 +67,7 @@ def clean_up_removed(
 
 
 def _runs_again(kube: Kube, release: Installed) -> bool:
-    """Whether somebody has installed it where ours was to be: notes are made before that, and not all came to be."""
+    """Return whether another party installed the release where it was planned."""
     leaves = bool(release.leaves.definitions or release.leaves.node_label_prefixes)
     return leaves and state_of(kube, release.namespace, release.name) != "gone"
 
@@ -80,7 +80,7 @@ def _definitions(kube: Kube, release: Installed, shared: Mapping[str, str], prog
         if found is None:
             continue
         if before is None:
-            reason = "nobody noted whether it was there before"
+            reason = "no record tells whether it was there before"
         elif name in before.definitions:
             reason = "it was there before"
         else:
@@ -90,13 +90,14 @@ def _definitions(kube: Kube, release: Installed, shared: Mapping[str, str], prog
             continue
         kube.delete(*DEFINITIONS, name, uid=found["metadata"]["uid"])
         going.append(name)
-        progress.say(f"removed the definition {name}, which {release.name} left behind: no object of it is left")
-    return kept + [f"CustomResourceDefinition/{name}: it is still going" for name in _wait_gone(kube, going, progress)]
+        progress.say(f"removed the CRD {name}, which {release.name} left behind: it has no objects")
+    left = _wait_gone(kube, going, progress)
+    return kept + [f"CustomResourceDefinition/{name}: it is still being deleted" for name in left]
 
 
 def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
-    """Names of the definitions that are still there when patience ends; the server looks for objects of each first."""
-    with progress.task("waiting for definitions to go") if names else nullcontext():
+    """Return the CRDs that are still there at the end of the wait; the API server deletes the objects of each first."""
+    with progress.task("waiting for the deletion of CRDs") if names else nullcontext():
         return wait_while(
             lambda: [name for name in names if kube.get_object(*DEFINITIONS, name) is not None],
             DEFINITION_SECONDS,
@@ -105,7 +106,7 @@ def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
 
 
 def _used(kube: Kube, definition: Object, release: Installed) -> str:
-    """Why a definition of a release that is gone is still needed; "" when it is not."""
+    """Return why the CRD of an uninstalled release is still needed; "" when it is not."""
     owner, kind = owner_of(definition), definition["spec"]["names"]["kind"]
     if owner and owner != f"{release.namespace}/{release.name}":
         return f"it belongs to the release {owner}"
@@ -129,10 +130,10 @@ def _node_labels(kube: Kube, release: Installed, progress: Progress) -> list[str
         labels = node["metadata"].get("labels") or {}
         left = {key for key in labels if key.startswith(prefixes)} - (before.node_labels if before else set())
         if left and before is None:
-            return [f"node labels {', '.join(prefixes)}*: nobody noted which were there before"]
+            return [f"node labels {', '.join(prefixes)}*: no record tells which were there before"]
         if left:
             kube.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": dict.fromkeys(left)}})
             changed, keys = changed + 1, keys | left
     if changed:
-        progress.say(f"took {len(keys)} labels ({', '.join(prefixes)}*) of {release.name} off {changed} nodes")
+        progress.say(f"removed {len(keys)} labels ({', '.join(prefixes)}*) of {release.name} from {changed} nodes")
     return []

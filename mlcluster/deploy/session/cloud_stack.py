@@ -1,4 +1,4 @@
-"""The cloud's half of an `eks` cluster: its stack, and the way from its outputs to the Kubernetes API."""
+"""The stack of the AWS resources of an `eks` cluster, and the kubeconfig from its outputs."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ CONTROL_PLANE = "aws:eks/cluster:Cluster"
 
 
 def open_cloud_stack(workspace: Workspace, binary: Path, progress: Progress, cluster_uid: str = "") -> Stack:
-    """The stack of the AWS resources.
+    """Return the stack of the AWS resources.
 
     Raises:
         MlclusterError: the spec is for another target.
@@ -40,7 +40,7 @@ def open_cloud_stack(workspace: Workspace, binary: Path, progress: Progress, clu
 
 
 def outputs_of(stack: Stack) -> dict[str, Any]:
-    """What the stack tells of the cluster; {} before there is a control plane, and after it is gone.
+    """Return the outputs of the stack; {} before there is a control plane, and after it is deleted.
 
     The engine keeps a stack's outputs until the stack is empty: after a `down` that failed at the VPC they would lead
     to an API server that is no more.
@@ -52,13 +52,13 @@ def outputs_of(stack: Stack) -> dict[str, Any]:
 
 
 def values_of(stack: Stack) -> Mapping[str, Mapping[str, str]]:
-    """What objects of the platform refer to: resource id -> output -> value."""
+    """Return the values that objects of the platform refer to: resource id -> output -> value."""
     found: Mapping[str, Mapping[str, str]] = outputs_of(stack).get("values") or {}
     return found
 
 
 def write_kubeconfig(workspace: Workspace, outputs: Mapping[str, Any]) -> Path | None:
-    """Writes the kubeconfig for the owner's eyes alone; None before there is a cluster.
+    """Write the kubeconfig with access for its owner only, and return its path; None before there is a cluster.
 
     It holds no secret: tokens come from `aws eks get-token`, each time anew, with the profile of the spec.
     """

@@ -1,4 +1,4 @@
-"""The cluster that a spec is for, opened: its API server, its lab on `local`, and the engine's stacks on it."""
+"""The cluster of a spec: its API server, its lab on `local`, and the stacks on it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ PERMISSIONS = [
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """A cluster that answers, knows us, and lets us do what we are about to do.
+    """A cluster that answers, accepts the credentials, and grants the rights that `up` and `down` need.
 
     Attributes:
         kubeconfig: path of the file.
@@ -58,7 +58,7 @@ class LiveCluster:
 
 
 def lab_of(workspace: Workspace) -> "Lab | None":
-    """The lab of a `local` spec, whether it runs or not."""
+    """Return the lab of a `local` spec, whether it runs or not; None for another target."""
     name = lab_name(workspace)
     if not name:
         return None
@@ -71,7 +71,7 @@ def lab_of(workspace: Workspace) -> "Lab | None":
 def open_cluster(
     workspace: Workspace, tools: Tools, progress: Progress, *, start: bool
 ) -> Iterator[LiveCluster | None]:
-    """The live cluster, checked; None where a lab does not run and is not to be started, or EKS has no cluster yet.
+    """Yield the checked cluster; None where a lab does not run and must not start, or EKS has no cluster yet.
 
     Args:
         start: bring the lab up first where there is one.
@@ -96,7 +96,7 @@ def open_cluster(
 def _local(
     lab: "Lab", workspace: Workspace, tools: Tools, progress: Progress, *, start: bool
 ) -> Iterator[LiveCluster | None]:
-    """The cluster of a lab. A command that may start the lab also keeps it complete for as long as it works."""
+    """Yield the cluster of a lab. A command that may start the lab also restarts processes of it that end meanwhile."""
     running = lab.status().state == "running"
     if not start or tools.toolchain is None:
         if not running:
@@ -118,7 +118,7 @@ def _local(
 
 @contextmanager
 def _kept(lab: "Lab", progress: Progress) -> Iterator[None]:
-    """Starts again what ends of a lab meanwhile; an error names what ended, because that is its likely cause."""
+    """Restart processes of a lab that end meanwhile; an error names them, because they are its likely cause."""
     from mlcluster.lab.keeping import Keeper
 
     with Keeper(lab, progress) as keeper:
@@ -141,12 +141,12 @@ def _checked(kubeconfig: str, context: str | None, kube: Kube, lab: "Lab | None"
 
 
 def is_eks(workspace: Workspace) -> bool:
-    """Whether the cluster itself is ours to make."""
+    """Return whether the cluster itself is part of the plan."""
     return isinstance(workspace.spec.target, EksTarget)
 
 
 def _eks(workspace: Workspace, tools: Tools, progress: Progress) -> tuple[str, str | None]:
-    """The kubeconfig that the cloud stack's outputs make; "" before there is a cluster."""
+    """Return the kubeconfig from the outputs of the AWS stack; "" before there is a cluster."""
     path = cloud_stack.write_kubeconfig(
         workspace, cloud_stack.outputs_of(cloud_stack.open_cloud_stack(workspace, tools.pulumi, progress))
     )
@@ -168,7 +168,7 @@ def _existing(workspace: Workspace) -> tuple[str, str | None]:
 
 
 def kubeconfig_of(workspace: Workspace) -> tuple[str, str | None] | None:
-    """Path and context of the cluster's kubeconfig, nothing started or asked; None where no cluster runs yet."""
+    """Return path and context of the kubeconfig, without a request; None where no cluster runs yet."""
     if is_eks(workspace):
         path = home_of(workspace).root / "kubeconfig"  # written by `up`
         return (str(path), None) if path.is_file() else None
@@ -179,7 +179,7 @@ def kubeconfig_of(workspace: Workspace) -> tuple[str, str | None] | None:
 
 
 def stacks_of(workspace: Workspace, live: LiveCluster | None, binary: Path, progress: Progress) -> list[Stack]:
-    """The stacks of the cluster in the order of `up`: what makes the nodes, then the platform on them.
+    """Return the stacks of the cluster in the order of `up`: the one that creates the nodes, then the platform.
 
     Without a live cluster there is nothing to put a platform on: only the cloud's stack.
 
@@ -206,7 +206,7 @@ def stacks_of(workspace: Workspace, live: LiveCluster | None, binary: Path, prog
 
 
 def platform_without_cluster(workspace: Workspace, binary: Path, progress: Progress) -> Engine:
-    """The platform's stack where its cluster is gone: only to be forgotten."""
+    """Return the stack of a platform whose cluster is gone: it can only be forgotten."""
     settings = settings_of(workspace, "")
     return Engine(home_of(workspace), "mlcluster-platform", lambda: None, settings, binary, tell=progress.say)
 
@@ -214,7 +214,7 @@ def platform_without_cluster(workspace: Workspace, binary: Path, progress: Progr
 def _program(
     name: str, workspace: Workspace, live: LiveCluster, aws_stack: Stack | None, progress: Progress
 ) -> Callable[[], None]:
-    """What the engine calls; it reads the cloud's outputs only then, when the cloud's stack is what it will be."""
+    """Return the program of a stack; it reads the outputs of the AWS stack when it runs, after that was applied."""
     module = load(name)
 
     def program(**more: Any) -> None:

@@ -1,4 +1,4 @@
-"""A lab that was deleted under its stack, by `mlcluster lab reset` for example: all that the stack holds is gone too.
+"""Stacks whose lab was deleted, for example by `mlcluster lab reset`: all their resources are gone with it.
 
 A lab is on this machine, so its absence can be proved. The API server of an `existing` cluster may only be out of
 reach, so its stack is never forgotten here.
@@ -70,7 +70,7 @@ def refuse_lost(lab: "Lab", workspace: Workspace, uid: str) -> None:
 
 
 def _is_lost(lab: "Lab", recorded: StackSettings, *, gone: bool = False, uid: str = "") -> bool:
-    """Whether the lab that the stack belongs to does not exist any more.
+    """Return whether the lab of the stack does not exist any more.
 
     Args:
         lab: the lab of the spec.
@@ -92,7 +92,7 @@ def _is_lost(lab: "Lab", recorded: StackSettings, *, gone: bool = False, uid: st
 
 
 def _is_absent(lab: "Lab") -> bool:
-    """Whether there is no directory either: a dangling link or an empty one may be a disk that is not mounted."""
+    """Return whether there is no directory either: a dangling link or an empty one may be an unmounted disk."""
     root = lab.layout.root
     return not root.is_symlink() and not (root.is_dir() and not any(root.iterdir()))
 

@@ -1,4 +1,4 @@
-"""One owner: an object in the cluster names the stack that manages it, its backend and its holder."""
+"""The owner of a cluster: a ConfigMap names the stack that manages it, its backend, and its last user."""
 
 import getpass
 import socket
@@ -14,7 +14,7 @@ NAME = "mlcluster-owner"
 
 
 def check_owner(kube: Kube, cluster: str, home: StackHome) -> None:
-    """Refuses a cluster that another stack, or the same one of another backend, manages.
+    """Refuse a cluster that another stack manages, or the stack of the same name in another backend.
 
     Raises:
         MlclusterError: names the owner.
@@ -33,26 +33,26 @@ def check_owner(kube: Kube, cluster: str, home: StackHome) -> None:
     )
 
 
-def is_ours(kube: Kube, cluster: str, home: StackHome) -> bool:
-    """Whether the cluster names this stack of this backend as its owner."""
+def is_owner(kube: Kube, cluster: str, home: StackHome) -> bool:
+    """Return whether the cluster names this stack of this backend as its owner."""
     found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
     owner = (found or {}).get("data") or {}
     return bool(owner.get("stack") == cluster and owner.get("backend") == _backend(home))
 
 
 def claim(kube: Kube, cluster: str, home: StackHome) -> None:
-    """Writes the ownership object; done before the first object of a cluster is made."""
+    """Write the ConfigMap of the owner, before the first object of the cluster is created."""
     data = {"stack": cluster, "backend": _backend(home), "holder": f"{getpass.getuser()}@{socket.gethostname()}"}
     metadata = {"name": NAME, "namespace": NAMESPACE, "labels": names.owned(cluster)}
     kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
 def release(kube: Kube) -> None:
-    """Removes the ownership object: the last step of `down`."""
+    """Delete the ConfigMap of the owner: the last step of `down` in the cluster."""
     kube.delete("v1", "ConfigMap", NAME, NAMESPACE)
 
 
 def _backend(home: StackHome) -> str:
-    """The backend's address without user information or query, which may hold credentials."""
+    """Return the address of the backend without user information and query, which may hold credentials."""
     parts = urlsplit(home.backend_url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

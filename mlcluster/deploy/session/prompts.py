@@ -1,4 +1,4 @@
-"""Questions to the user. Without a terminal nothing is asked: `--yes` and names on the command line, or an error.
+"""Questions to the user. Without a terminal, `--yes` and names on the command line answer them, or the command fails.
 
 No and an empty line decline. Any other answer that does not fit is named and asked again, three times in all.
 """
@@ -13,7 +13,7 @@ _YES, _NO = frozenset({"y", "yes"}), frozenset({"", "n", "no"})
 
 
 def require_answers(*, yes: bool) -> None:
-    """Checks before anything starts that the questions of a verb will have an answer.
+    """Check before anything starts that the questions of a command can be answered.
 
     Raises:
         MlclusterError: there is no `--yes` and no terminal to ask on.
@@ -25,7 +25,7 @@ def require_answers(*, yes: bool) -> None:
 
 
 def agreed_to_steps(by_hand: Collection[str], *, yes: bool) -> bool:
-    """Whether the steps by hand of these upgrades are done; `--yes` says so.
+    """Ask whether the manual steps of these upgrades are done; `--yes` answers yes.
 
     Raises:
         MlclusterError: there is no terminal, or no answer fits.
@@ -37,7 +37,7 @@ def agreed_to_steps(by_hand: Collection[str], *, yes: bool) -> bool:
 
 
 def agreed_to_start(question: str, *, yes: bool) -> bool:
-    """Whether to start processes on this machine.
+    """Ask whether to start processes on this machine.
 
     Raises:
         MlclusterError: there is no terminal, or no answer fits.
@@ -47,7 +47,7 @@ def agreed_to_start(question: str, *, yes: bool) -> bool:
 
 
 def agreed_to_destroy(name: str, *, yes: bool) -> bool:
-    """Whether to take the whole cluster down: its name is typed, or `--yes` stands for it.
+    """Ask for the name of the cluster before it is deleted; `--yes` stands for it.
 
     Raises:
         MlclusterError: there is no terminal, or no answer fits.

@@ -1,4 +1,4 @@
-"""One run at a time on a stack of this machine; the others are named."""
+"""The run lock: one command at a time changes a stack of this machine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from mlcluster.report.screen import Screen
 
 @contextmanager
 def exclusive(workspace: Workspace, verb: str, screen: Screen) -> Iterator[None]:
-    """Holds the run lock of the stack for a verb that changes something.
+    """Hold the run lock of the stack during a command that changes something.
 
     Raises:
         RunInProgressError: another run on this machine holds it.
@@ -25,7 +25,7 @@ def exclusive(workspace: Workspace, verb: str, screen: Screen) -> Iterator[None]
 
 
 def tell_run_in_progress(workspace: Workspace, screen: Screen) -> None:
-    """For a verb that only reads: names the run that changes the stack meanwhile."""
+    """Name the command that changes the stack at this moment, for a command that only reads."""
     holder = run_in_progress(home_of(workspace))
     if holder is not None:
-        screen.say(f"Another run is in progress: {holder}. What follows may change while it runs.")
+        screen.say(f"Another run is in progress: {holder}. The output below may change while it runs.")

@@ -1,4 +1,4 @@
-"""One Pulumi stack of a cluster, where it lives, and what it is for."""
+"""The Pulumi stacks of a cluster: where their state is, and for which cluster."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +19,14 @@ PROJECTS = {
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One stack of the cluster, in the order of `up`."""
+    """A stack of the cluster."""
 
     title: str
     engine: Engine
 
 
 def home_of(workspace: Workspace) -> StackHome:
-    """Where the stacks of this spec live."""
+    """Return where the state of this spec's stacks is."""
     state = workspace.spec.state
     return StackHome(
         workspace.spec.metadata.name,
@@ -43,7 +43,7 @@ def lab_name(workspace: Workspace) -> str:
 
 
 def settings_of(workspace: Workspace, cluster_uid: str) -> StackSettings:
-    """What this run is for; `cluster_uid` is "" while there is no cluster."""
+    """Return the settings of this run; `cluster_uid` is "" while there is no cluster."""
     return StackSettings(
         cluster_uid=cluster_uid,
         provider=workspace.plan.cluster.kubernetes_provider,
@@ -54,7 +54,7 @@ def settings_of(workspace: Workspace, cluster_uid: str) -> StackSettings:
 
 
 def stacks_without_cluster(workspace: Workspace, binary: Path) -> list[Stack]:
-    """The stacks of a lab that does not run, for a look at their state alone; it is known only where it is in files."""
+    """Return the stacks of a lab that does not run, to read their state; [] where the state is not in files."""
     home, settings = home_of(workspace), settings_of(workspace, "")
     if home.state_files is None:
         return []

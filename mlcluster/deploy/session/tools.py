@@ -1,4 +1,4 @@
-"""The programs that a run needs: the engine always, the lab's on `local`, Helm for releases."""
+"""Programs that a command needs: the engine, on `local` those of the lab, and Helm for releases."""
 
 import os
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Tools:
 
 
 def tools_of(workspace: Workspace, progress: Progress) -> Tools:
-    """Finds the programs, and builds what is missing (about ten minutes, told before it starts).
+    """Find the programs, and build those that are missing (about ten minutes, announced first).
 
     On `local` the controllers that the plan runs as processes are among them.
     """

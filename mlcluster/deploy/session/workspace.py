@@ -1,4 +1,4 @@
-"""What every verb begins with: a spec, its plan, and what the rules say of it."""
+"""A workspace: a valid spec, its plan, and the findings of the rules. Every command begins with one."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A valid spec with everything that follows from it alone."""
+    """A valid spec with its plan and findings."""
 
     path: Path
     spec: ClusterSpec
@@ -27,13 +27,13 @@ class Workspace:
     findings: tuple[Finding, ...]
 
     def with_pods(self, rendered: "Rendered") -> "Workspace":
-        """Return what follows from the same spec with pods of rendered charts."""
+        """Return the workspace of the same spec with the pods of rendered charts in its plan."""
         plan = build(self.spec, rendered)
         return replace(self, plan=plan, findings=findings(plan, self.spec))
 
 
 def load_workspace(path: Path) -> Workspace:
-    """Load, build, prove.
+    """Load a spec, build its plan, and run the rules.
 
     Raises:
         SpecInvalidError: the spec is unreadable or invalid.

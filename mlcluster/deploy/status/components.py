@@ -1,4 +1,4 @@
-"""Whether each component of a plan runs: as a process of the lab, as what its charts made, as objects of the plan.
+"""The state of each component of a plan: a process of the lab, the workloads of its charts, or objects of the plan.
 
 A component's releases and objects are named by fields of the plan; no name is guessed.
 """

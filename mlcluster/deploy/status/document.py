@@ -90,7 +90,7 @@ def look(
 
 
 def _is_expected(plan: Plan, change: Change) -> bool:
-    """Whether only that has changed which the plan leaves to others, e.g. how many nodes an autoscaler wants."""
+    """Return whether only fields changed that the plan leaves to other controllers, such as an autoscaled size."""
     left = next((entry.ignore for entry in plan.resources if entry.id == change.id), ())
     return change.op == "update" and bool(change.paths) and set(change.paths) <= set(left)
 

@@ -1,4 +1,4 @@
-"""Whether a run is in progress on a stack, and what an earlier one left unfinished."""
+"""Runs: the one that is in progress on a stack, and what an earlier one left unfinished."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mlcluster.lab.status import LabStatus
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """What `status` tells of runs.
+    """What `status` reports about runs.
 
     Attributes:
         run: the run that holds the stack: `{command, pid, user, host, since}`; None for none that has a name.

@@ -1,4 +1,4 @@
-"""What pods of a team use on nodes although Kueue does not count it: the sign of work that avoids the queue.
+"""Usage of a team's pods on nodes that Kueue does not count: evidence of work that bypasses the queue.
 
 A ResourceQuota cannot limit this tightly (`plan.limits`), so `mlcluster status` compares. Workloads are read rather
 than the usage in the ClusterQueue's status, which Kueue writes some time after it admits.

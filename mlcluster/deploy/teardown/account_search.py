@@ -1,4 +1,4 @@
-"""The search at the end of `down` on `eks`: what of the cluster is still in the account, and what it costs."""
+"""The search at the end of `down` on `eks`: resources of the cluster that are still in the account, and their cost."""
 
 import time
 from collections.abc import Callable, Collection
@@ -25,7 +25,7 @@ class Search:
     """What was found.
 
     Attributes:
-        left: IDs of what is left and nobody keeps on purpose.
+        left: IDs of resources that are left although nothing retains them.
         text: for people: "nothing left", or each thing with the command that removes it.
         document: the same as data.
     """
@@ -44,7 +44,7 @@ def search(  # noqa: PLR0913 -- what is looked for, and how
     opened: "Callable[..., Account]" = open_account,
     pause: Callable[[float], object] = time.sleep,
 ) -> Search:
-    """Asks the account; without credentials nobody is asked, and that is said.
+    """Search the account; without AWS credentials, the result says that it was not searched.
 
     Args:
         vpc_id: of the VPC that we made, None where we made none.
@@ -70,7 +70,7 @@ def search(  # noqa: PLR0913 -- what is looked for, and how
         for _ in range(ATTEMPTS - 1):
             if not found.left:
                 break
-            task.update(f"{len(found.left)} things are still there; AWS may be about to remove them")
+            task.update(f"{len(found.left)} resources are still there; AWS may be about to delete them")
             pause(PAUSE_SECONDS)
             found = scan(account, name, vpc_id, kept)
     text = leftovers_text(found, color=use_color())

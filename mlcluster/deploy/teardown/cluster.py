@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a cluster holds after the steps.
+    """The contents of a cluster after the steps.
 
     Attributes:
         left: managed resources that should be gone.
@@ -77,7 +77,7 @@ def _open_and_delete(workspace: Workspace, options: TeardownOptions, tools: Tool
 
 
 def _conclude(session: Session, ended: Outcome, screen: Screen) -> ExitCode:
-    """Deletes the lab that `up` started, forgets the stack, and says what is left."""
+    """Delete the lab that `up` started, forget the stack, and report what is left."""
     workspace, lab = session.workspace, session.cluster.lab
     name, left = workspace.spec.metadata.name, ended.left
     told = {"cluster": name, "left": left, "retained": ended.kept, "unmanaged": ended.unmanaged}
@@ -99,7 +99,7 @@ def _conclude(session: Session, ended: Outcome, screen: Screen) -> ExitCode:
 
 
 def _end_lab(lab: "Lab", others: list[str], screen: Screen) -> None:
-    """Deletes the lab as a whole if `up` started it; what users made in it is listed and stops nothing."""
+    """Delete the lab if `up` started it; list the objects that users created in it."""
     deletes = lab.status().started_by == "up"
     if others:
         what = "Deleted with the lab" if deletes else f"Left in the lab {lab.name}"

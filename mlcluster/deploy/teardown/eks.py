@@ -24,7 +24,7 @@ from mlcluster.spec.eks import EksTarget
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Something that `down` leaves on purpose: the plan's id, and the cloud's."""
+    """A resource that `down` retains: its id in the plan, and its ID in AWS."""
 
     plan_id: str
     id: str
@@ -86,7 +86,7 @@ def _show(teardown: Teardown, kept: list[Kept]) -> None:
 
 
 def kept_by(workspace: Workspace, stack: Stack, asked: tuple[str, ...]) -> list[Kept]:
-    """What the state holds, the plan marks as retained, and nobody asked to delete.
+    """Return the retained resources of the state that the user did not ask to delete.
 
     Raises:
         MlclusterError: something is asked for that neither the plan nor the state has.
@@ -101,7 +101,7 @@ def kept_by(workspace: Workspace, stack: Stack, asked: tuple[str, ...]) -> list[
 
 
 def vpc_of(workspace: Workspace, stack: Stack) -> str | None:
-    """The ID of the VPC that we made, None where the spec names one or none was made."""
+    """Return the ID of the VPC that `up` created; None where the spec names one or none was created."""
     target = workspace.spec.target
     if not isinstance(target, EksTarget) or target.network.vpc_id:
         return None
@@ -110,7 +110,7 @@ def vpc_of(workspace: Workspace, stack: Stack) -> str | None:
 
 
 def refuse_protected(workspace: Workspace, outputs: Mapping[str, Any]) -> None:
-    """Stops while the control plane is protected against deletion.
+    """Refuse to continue while the control plane is protected against deletion.
 
     Raises:
         MlclusterError: it is; says how to lift it.

@@ -15,7 +15,7 @@ from mlcluster.report.screen import Screen
 
 
 def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
-    """What will go: resources by stack, what lives in the namespaces, and what users have of components."""
+    """Show what `down` deletes: the resources of each stack, and what namespaces and components contain."""
     for stack in reversed(stacks):
         held = stack.engine.resources() if stack.engine.exists() else []
         screen.say(f"{stack.title}: {len(held)} to delete")
@@ -26,7 +26,7 @@ def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
 
 
 def destroy(stack: Stack, screen: Screen) -> None:
-    """Deletes what a stack holds, and the stack."""
+    """Delete the resources of a stack, and the stack."""
     engine: Engine = stack.engine
     if not engine.exists():
         return
@@ -36,9 +36,9 @@ def destroy(stack: Stack, screen: Screen) -> None:
 
 
 def destroy_platform(kube: Kube, platform: Stack, screen: Screen, *, nodes: bool) -> None:
-    """The same for the platform; once more when what its uninstalled charts have left may be what was in the way.
+    """Delete the platform; try again after the residue of uninstalled charts is removed, which may have blocked it.
 
-    A metrics API without anybody behind it, for one, keeps every namespace from going.
+    An aggregated API without endpoints, for example, blocks the deletion of every namespace.
     """
     releases = ever_installed(kube, installed_releases(platform))
     try:
@@ -48,13 +48,13 @@ def destroy_platform(kube: Kube, platform: Stack, screen: Screen, *, nodes: bool
         gone = [release for release in releases if release.name not in left]
         if not gone:
             raise
-        screen.say(f"{error.happened}\ntrying once more without what uninstalled charts have left")
+        screen.say(f"{error.happened}\ntrying again after the residue of uninstalled charts is removed")
         clean_up(kube, gone, screen.progress, nodes=nodes)
         destroy(platform, screen)
 
 
 def show_stopped(workspace: Workspace, tools: Tools, screen: Screen) -> None:
-    """Says what `down` would delete of a lab that does not run, from the state alone, and what it starts for that."""
+    """Show what `down` deletes in a lab that does not run, from the state alone, and what it starts for that."""
     lab = lab_of(workspace)
     if lab is None:
         return

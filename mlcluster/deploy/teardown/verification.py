@@ -1,4 +1,4 @@
-"""What is left in a cluster after `down`."""
+"""Verification after `down`: which managed objects are left in the cluster."""
 
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.kube.controllers import listed
@@ -7,7 +7,7 @@ from mlcluster.plan.model import Plan
 
 
 def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
-    """Return what still carries the labels of the cluster."""
+    """Return the objects that still have the labels of the cluster."""
     selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
     entries = [(entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan.objects]
     entries += [(entry.inputs["apiVersion"], entry.inputs["kind"]) for entry in plan.resources]

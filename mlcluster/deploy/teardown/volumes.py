@@ -1,4 +1,4 @@
-"""What controllers inside the cluster made in the account: load balancers and volumes. It goes while they still run."""
+"""Load balancers and volumes that controllers in the cluster created: they are deleted while these still run."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,11 +9,11 @@ from mlcluster.progress import Progress
 from mlcluster.waiting import Clock, wait_while
 
 PATIENCE_SECONDS = 600.0
-"""A load balancer takes one to three minutes to go, a volume seconds once its pod is gone."""
+"""The deletion of a load balancer takes one to three minutes; of a volume seconds, once its pod is gone."""
 
 
 def delete_load_balancers(kube: Kube, progress: Progress, clock: Clock | None = None) -> None:
-    """Deletes every Service of type LoadBalancer and waits until its controller has taken the balancer away.
+    """Delete every Service of type LoadBalancer and wait until its controller has deleted the load balancer.
 
     Raises:
         MlclusterError: it has not in time.
@@ -27,9 +27,9 @@ def delete_load_balancers(kube: Kube, progress: Progress, clock: Clock | None = 
 
 
 def delete_volumes(kube: Kube, progress: Progress, clock: Clock | None = None) -> None:
-    """Deletes claims whose volumes go with them, and waits until the CSI drivers have deleted the volumes.
+    """Delete claims of volumes with the reclaim policy Delete, and wait until the CSI drivers have deleted these.
 
-    A volume that was never claimed is nobody's to delete: it is not waited for.
+    A volume that was never claimed has no owner that would delete it, so it is ignored.
 
     Raises:
         MlclusterError: they have not in time.
@@ -56,7 +56,7 @@ def _wait(
     uids = {entry["metadata"]["uid"] for entry in gone}
     if not uids:
         return
-    with progress.task(f"waiting for {what} to go") as task:
+    with progress.task(f"waiting for the deletion of {what}") as task:
         left = wait_while(
             lambda: [entry for entry in look() if entry["metadata"]["uid"] in uids],
             PATIENCE_SECONDS,
@@ -65,8 +65,9 @@ def _wait(
             clock=clock,
         )
     if left:
-        hint = "see its events; a pod may still use it, or its controller is gone. Then run down again"
-        raise MlclusterError(f"waiting for {what} to go", f"{len(left)} are still there: {_named(left)}", hint)
+        hint = "See its events: a pod may still use it, or its controller is gone. Then run down again."
+        happened = f"{len(left)} are still there: {_named(left)}"
+        raise MlclusterError(f"waiting for the deletion of {what}", happened, hint)
 
 
 def _named(objects: list[dict[str, Any]]) -> str:

@@ -134,7 +134,7 @@ def test_those_that_the_spec_drops_stop_unless_they_are_in_use(tmp_path: Path) -
     lab, said = Labs("jobset", "mpi-operator", "kuberay-operator", "kueue", busy=["mpi-operator"]), Said()
     stop_unwanted(plan(tmp_path, jobSet={}), live(lab), said)
     assert lab.running == ["jobset", "mpi-operator", "kueue"]
-    assert said.lines == ["mpi-operator is not in the spec any more but goes on: there are still things/team/one"]
+    assert said.lines == ["mpi-operator is not in the spec any more but keeps running: there are still things/team/one"]
 
 
 def test_down_stops_all_of_them(tmp_path: Path) -> None:

@@ -127,9 +127,7 @@ def labelled() -> FakeApiServer:
 
 def test_an_instruction_to_a_component_goes_over_its_own_label(labelled: FakeApiServer, mixed: Workspace) -> None:
     kube = labelled.kube()
-    assert f"1 node gets label {DRIVER}=false in place of true, which somebody else has set" in planned_marks(
-        mixed, kube
-    )
+    assert f"1 node gets label {DRIVER}=false in place of true, which another client set" in planned_marks(mixed, kube)
     put_marks(mixed, kube, Silent())
     found = labels(labelled, "ready-0")
     assert (found[DRIVER], found["nvidia.com/gpu.deploy.container-toolkit"]) == ("false", "false")

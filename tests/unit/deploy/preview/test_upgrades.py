@@ -65,7 +65,7 @@ class TestSteps:
     def test_eks_never_goes_back(self) -> None:
         (found,) = found_by(reading_for("1.34"), "1.35")
         assert found.id == "VER001"
-        assert "never goes back to 1.34" in found.message
+        assert "does not downgrade to 1.34" in found.message
         assert found.hint == 'set kubernetesVersion: "1.35"'
 
     def test_what_the_spec_allows_blocks_no_more(self) -> None:

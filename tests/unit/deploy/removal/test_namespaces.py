@@ -91,7 +91,7 @@ def ray_job(server: FakeApiServer, **more: Any) -> None:
 def test_a_finalizer_is_taken_off_when_its_controller_is_gone_and_that_is_told(server: FakeApiServer) -> None:
     ray_job(server)
     assert empty(server, "kuberay-operator") == [
-        f"took the finalizer {RAY_FINALIZER} off RayJob/research/stuck: its controller, kuberay-operator, is gone"
+        f"removed the finalizer {RAY_FINALIZER} from RayJob/research/stuck: its controller, kuberay-operator, is gone"
     ]
 
 
@@ -130,14 +130,14 @@ def test_endpoints_without_a_deployment_are_somebody(server: FakeApiServer, monk
     put_service(server, of, answers=True)
     ray_job(server)
     said, happened = stuck(server, monkeypatch, "kuberay-operator")
-    assert said == ["1 workloads did not go in time; they go with their namespaces"]
+    assert said == ["1 workloads were not deleted in time; they are deleted with their namespaces"]
     assert f"RayJob/research/stuck waits for {RAY_FINALIZER}" in happened
 
 
 def test_finalizers_that_nobody_knows_stay(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     put(server, "ray.io/v1", "RayJob", "odd", namespace="research", finalizers=["example.test/mine"])
     said, happened = stuck(server, monkeypatch, "kuberay-operator")
-    assert said == ["1 workloads did not go in time; they go with their namespaces"]
+    assert said == ["1 workloads were not deleted in time; they are deleted with their namespaces"]
     assert "finalizers remaining: example.test/mine in 1 resource instances" in happened
     assert server.get("RayJob", "odd", "research") is not None
 
@@ -151,7 +151,7 @@ def test_queues_of_ours_do_not_wait_for_a_kueue_that_is_gone(server: FakeApiServ
         put(server, "kueue.x-k8s.io/v1beta2", "ClusterQueue", name, **more)
     said = empty(server, "kueue")
     assert said == [
-        "took the finalizer kueue.x-k8s.io/resource-in-use off ClusterQueue/research: its controller, kueue, is gone"
+        "removed the finalizer kueue.x-k8s.io/resource-in-use from ClusterQueue/research: its controller, kueue, is gone"
     ]
     theirs = server.get("ClusterQueue", "theirs")
     assert theirs is not None
@@ -168,7 +168,7 @@ def test_a_webhook_that_nobody_answers_goes_first(server: FakeApiServer) -> None
         server, "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "keda-admission", webhooks=[client]
     )
     assert empty(server, "keda") == [
-        "removed ValidatingWebhookConfiguration keda-admission, which keda left behind: nobody answers there"
+        "removed ValidatingWebhookConfiguration keda-admission, which keda left behind: its Service has no endpoint"
     ]
 
 

@@ -69,7 +69,7 @@ def test_a_busy_queue_is_waited_for(server: FakeApiServer) -> None:
 def test_a_queue_that_does_not_drain_is_told(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queues, "DRAIN_SECONDS", 0.0)
     put_queue(server, "research", admittedWorkloads=1)
-    assert hold(server, "research") == ["some workloads did not stop in time; they go with their namespaces"]
+    assert hold(server, "research") == ["some workloads did not stop in time; they are deleted with their namespaces"]
     assert policy(server, "research") == "HoldAndDrain"
 
 

@@ -43,7 +43,7 @@ def test_a_definition_without_objects_goes(server: FakeApiServer) -> None:
     name = serve(server, JOBSET, "jobsets")
     said, kept = clean(server, "jobset")
     assert kept == []
-    assert said == [f"removed the definition {name}, which jobset left behind: no object of it is left"]
+    assert said == [f"removed the CRD {name}, which jobset left behind: it has no objects"]
     assert server.get("CustomResourceDefinition", name) is None
 
 
@@ -65,7 +65,7 @@ def test_one_that_was_there_before_is_kept(server: FakeApiServer) -> None:
 
 def test_one_of_which_nobody_knows_is_kept(server: FakeApiServer) -> None:
     name = serve(server, JOBSET, "jobsets")
-    reason = "nobody noted whether it was there before"
+    reason = "no record tells whether it was there before"
     assert clean(server, "jobset")[1] == [f"CustomResourceDefinition/{name}: {reason}"]
 
 
@@ -97,7 +97,7 @@ def test_what_somebody_runs_by_now_is_left_alone(server: FakeApiServer) -> None:
     noted(server, jobset=NOTHING)
     name = serve(server, JOBSET, "jobsets")
     put_controller(server, release("jobset"))
-    assert clean(server, "jobset") == ([], ["what jobset has left: somebody runs it in jobset-system"])
+    assert clean(server, "jobset") == ([], ["the residue of jobset: another party runs it in jobset-system"])
     assert server.get("CustomResourceDefinition", name) is not None
 
 
@@ -115,7 +115,7 @@ def test_an_aggregated_api_without_its_service_goes(server: FakeApiServer) -> No
     put(server, "apiregistration.k8s.io/v1", "APIService", name, spec={"service": service})
     put(server, "apiregistration.k8s.io/v1", "APIService", "v1.apps", spec={})
     said, _ = clean(server, "prometheus-adapter")
-    assert said == [f"removed APIService {name}, which prometheus-adapter left behind: nobody answers there"]
+    assert said == [f"removed APIService {name}, which prometheus-adapter left behind: its Service has no endpoint"]
     assert server.get("APIService", "v1.apps") is not None
 
 
@@ -151,7 +151,7 @@ def test_labels_that_were_not_there_before_are_taken_off_nodes(server: FakeApiSe
     put(server, "v1", "Node", "gpu-0", labels=labels)
     put(server, "v1", "Node", "cpu-0", labels={"role": "cpu"})
     said, kept = clean(server, "gpu-operator")
-    assert (said, kept) == (["took 1 labels (nvidia.com/*) of gpu-operator off 1 nodes"], [])
+    assert (said, kept) == (["removed 1 labels (nvidia.com/*) of gpu-operator from 1 nodes"], [])
     node = server.get("Node", "gpu-0")
     assert node is not None
     assert node["metadata"]["labels"] == {"nvidia.com/gpu.workload.config": "vm", "role": "gpu"}
@@ -159,7 +159,7 @@ def test_labels_that_were_not_there_before_are_taken_off_nodes(server: FakeApiSe
 
 def test_without_notes_labels_stay(server: FakeApiServer) -> None:
     put(server, "v1", "Node", "gpu-0", labels={"nvidia.com/gpu.present": "true"})
-    assert clean(server, "gpu-operator")[1] == ["node labels nvidia.com/*: nobody noted which were there before"]
+    assert clean(server, "gpu-operator")[1] == ["node labels nvidia.com/*: no record tells which were there before"]
     assert clean(server, "gpu-operator", nodes=False) == ([], [])
 
 

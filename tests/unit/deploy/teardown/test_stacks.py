@@ -67,7 +67,7 @@ def test_what_an_uninstalled_chart_left_goes_and_it_is_tried_once_more(
     assert engine.tries == 2
     told = capsys.readouterr().err
     assert "Namespace/keda: it is still being deleted" in told
-    assert f"removed APIService {METRICS}, which keda left behind: nobody answers there" in told
+    assert f"removed APIService {METRICS}, which keda left behind: its Service has no endpoint" in told
 
 
 def test_what_users_have_of_a_component_is_shown(server: FakeApiServer, capsys: pytest.CaptureFixture[str]) -> None:

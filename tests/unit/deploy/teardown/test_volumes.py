@@ -102,7 +102,7 @@ class TestLoadBalancers:
         waiting = Waiting()
         with pytest.raises(MlclusterError) as caught:
             balancers(server, waiting)
-        assert caught.value.doing == "waiting for load balancers to go"
+        assert caught.value.doing == "waiting for the deletion of load balancers"
         assert caught.value.happened == "7 are still there: web-0, web-1, web-2, web-3, web-4"
         assert "run down again" in caught.value.hint
         assert waiting.now - 1000.0 == PATIENCE_SECONDS + 1
@@ -156,6 +156,8 @@ class TestVolumes:
 
     def test_patience_ends_with_what_is_left(self, server: FakeApiServer) -> None:
         put_volume(server, "pvc-1", claim="scratch")
-        with pytest.raises(MlclusterError, match="waiting for volumes to go: 1 are still there: pvc-1") as caught:
+        with pytest.raises(
+            MlclusterError, match="waiting for the deletion of volumes: 1 are still there: pvc-1"
+        ) as caught:
             volumes(server, Waiting())
         assert "a pod may still use it" in caught.value.hint
