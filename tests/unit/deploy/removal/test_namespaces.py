@@ -150,9 +150,8 @@ def test_queues_of_ours_do_not_wait_for_a_kueue_that_is_gone(server: FakeApiServ
         more: dict[str, Any] = {"labels": labels, "finalizers": ["kueue.x-k8s.io/resource-in-use"]}
         put(server, "kueue.x-k8s.io/v1beta2", "ClusterQueue", name, **more)
     said = empty(server, "kueue")
-    assert said == [
-        "removed the finalizer kueue.x-k8s.io/resource-in-use from ClusterQueue/research: its controller, kueue, is gone"
-    ]
+    finalizer = "kueue.x-k8s.io/resource-in-use"
+    assert said == [f"removed the finalizer {finalizer} from ClusterQueue/research: its controller, kueue, is gone"]
     theirs = server.get("ClusterQueue", "theirs")
     assert theirs is not None
     assert "deletionTimestamp" not in theirs["metadata"]
