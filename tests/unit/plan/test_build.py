@@ -4,7 +4,6 @@ import json
 import random
 import re
 from dataclasses import fields
-from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from mlcluster.rules import findings
 from mlcluster.spec.yaml_reader import read_yaml
 from tests.specs import EXISTING, SHARED, SYSTEM, TRAIN, Data, checked, cluster, planned, planned_unchecked
 from tests.strategies import cluster_data
+from tests.unit.plan.test_needs import in_order
 
 pytestmark = pytest.mark.unit
 
@@ -42,11 +42,7 @@ def manifests_of(plan: Plan) -> list[dict[str, Any]]:
 
 def sound(plan: Plan) -> None:
     """What holds of every plan."""
-    known = ids(plan)
-    assert len(set(known)) == len(known)
-    needs = {entry.id: entry.needs for part in (plan.resources, plan.releases, plan.objects) for entry in part}
-    assert all(need in needs for wanted in needs.values() for need in wanted)
-    assert len(list(TopologicalSorter(needs).static_order())) == len(known)
+    assert in_order(plan)
     for manifest in manifests_of(plan):
         labels = manifest["metadata"]["labels"]
         assert labels[names.MANAGED_BY] == names.MANAGER

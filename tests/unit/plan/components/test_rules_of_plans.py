@@ -1,4 +1,4 @@
-"""The ten rules to build by, each held by every plan: of the examples, of each component's golden, of random specs.
+"""Rules that every plan holds: of the examples, of each component's golden, of random specs.
 
 What a rule needs of a real API server is in tests/lab.
 """
@@ -22,7 +22,6 @@ from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.load import load
-from stacks.registration import release_entry
 from tests.specs import SYSTEM, checked, cluster
 from tests.strategies import cluster_data
 
@@ -63,7 +62,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 @every_spec
-def test_1_kueue_objects_are_v1beta2(path: Path) -> None:
+def test_kueue_objects_are_v1beta2(path: Path) -> None:
     plan = plan_of(path)
     versions = {entry.manifest["apiVersion"] for entry in plan.objects}
     assert {version for version in versions if version.startswith("kueue.x-k8s.io/")} <= {"kueue.x-k8s.io/v1beta2"}
@@ -78,7 +77,7 @@ OF_THE_NETWORK_OPERATOR = ("kube-multus", "rdma-shared", "sriov", "whereabouts")
 
 
 @every_spec
-def test_2_every_duty_has_one_owner(path: Path) -> None:
+def test_every_duty_has_one_owner(path: Path) -> None:
     plan = plan_of(path)
     listed = {component.name for component in plan.components if component.realisation != "present"}
     for rivals in RIVALS:
@@ -91,7 +90,7 @@ def test_2_every_duty_has_one_owner(path: Path) -> None:
 
 
 @every_spec
-def test_3_what_the_image_brings_is_off(path: Path) -> None:
+def test_what_the_image_brings_is_off(path: Path) -> None:
     spec, plan = spec_of(path), plan_of(path)
     context = context_of(spec, plan)
     operator = next((release for release in plan.releases if release.name == OPERATOR), None)
@@ -118,20 +117,20 @@ def hard_taints_tolerated(plan: Plan) -> None:
 
 
 @every_spec
-def test_4_every_taint_is_tolerated_by_what_serves_the_pool(path: Path) -> None:
+def test_every_taint_is_tolerated_by_what_serves_the_pool(path: Path) -> None:
     hard_taints_tolerated(plan_of(path))
 
 
 @settings(max_examples=40)
 @given(cluster_data(targets=("local", "existing", "eks")))
-def test_4_of_random_clusters(data: dict[str, Any]) -> None:
+def test_of_random_clusters(data: dict[str, Any]) -> None:
     data["components"] = {**data.get("components", {}), "gpuOperator": {}}
     if any("gpu" in json.dumps(pool) or pool.get("instanceType", "")[0:1] in "gp" for pool in data["nodePools"]):
         hard_taints_tolerated(build(ClusterSpec.model_validate({k: v for k, v in data.items() if k[:2] != "x-"})))
 
 
 @every_spec
-def test_4_in_both_places_of_the_gpu_operator(path: Path) -> None:
+def test_in_both_places_of_the_gpu_operator(path: Path) -> None:
     plan = plan_of(path)
     for release in plan.releases:
         if release.name == OPERATOR and release.values["nfd"]["enabled"]:
@@ -141,7 +140,7 @@ def test_4_in_both_places_of_the_gpu_operator(path: Path) -> None:
 
 
 @every_spec
-def test_5_what_a_pod_can_ask_for_is_counted(path: Path) -> None:
+def test_what_a_pod_can_ask_for_is_counted(path: Path) -> None:
     """Every extended resource of a pool stands in the queues that may use it; hugepages are left out on purpose."""
     plan = plan_of(path)
     groups = [
@@ -150,17 +149,12 @@ def test_5_what_a_pod_can_ask_for_is_counted(path: Path) -> None:
         if entry.manifest["kind"] in {"ClusterQueue", "Cohort"}
         for group in entry.manifest["spec"].get("resourceGroups", [])
     ]
+    pools = {pool.spec_path: pool for pool in plan.pools}
+    kinds = [entry for entry in plan.objects if entry.manifest["kind"] == "ResourceFlavor"]
+    of_flavor = {entry.manifest["metadata"]["name"]: pools[entry.spec_path] for entry in kinds}
     for group in groups:
-        flavors = {flavor["name"] for flavor in group["flavors"]}
-        offered = {name for pool in plan.pools if pool.name in flavors for name in pool.allocatable}
+        offered = {name for flavor in group["flavors"] for name in of_flavor[flavor["name"]].allocatable}
         assert {name for name in offered if not name.startswith("hugepages-")} <= set(group["coveredResources"])
-
-
-@every_spec
-def test_6_charts_are_helm_releases(path: Path) -> None:
-    """Charts that are rendered instead (helm.v4.Chart) lose their hooks."""
-    for release in plan_of(path).releases:
-        assert release_entry(release, str).token == "kubernetes:helm.sh/v3:Release"
 
 
 def needed(plan: Plan) -> dict[str, set[str]]:
@@ -179,23 +173,8 @@ def needed(plan: Plan) -> dict[str, set[str]]:
     return found
 
 
-def releases_of_kinds(plan: Plan) -> dict[str, PlanRelease]:
-    """API group -> the release that brings its definitions."""
-    return {name.partition(".")[2]: release for release in plan.releases for name in release.definitions}
-
-
-@every_spec
-def test_7_custom_resources_go_before_their_charts(path: Path) -> None:
-    plan = plan_of(path)
-    bringers, before = releases_of_kinds(plan), needed(plan)
-    for entry in plan.objects:
-        release = bringers.get(entry.manifest["apiVersion"].rpartition("/")[0])
-        if release is not None and entry.manifest["kind"] != "CustomResourceDefinition":
-            assert release.id in before[entry.id], entry.id
-
-
 @pytest.mark.parametrize("minor", ["1.33", "1.34", "1.35", "1.36"])
-def test_8_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
+def test_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
     target = {"kind": "eks", "region": "us-west-2", "kubernetesVersion": minor, "endpoint": {"public": False}}
     plan = build(checked(cluster({**SYSTEM, "minSize": 2}, target=target)))
     release = next(release for release in plan.releases if release.name == "cluster-autoscaler")
@@ -206,7 +185,7 @@ def test_8_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
 
 
 @every_spec
-def test_9_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
+def test_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
     """Whoever brings a kind that an object of ours has, says what to ask before the object is made."""
     plan = plan_of(path)
     bringers: dict[str, PlanRelease | DefiningObject] = {release.id: release for release in plan.releases}
@@ -221,7 +200,7 @@ def test_9_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> Non
 
 
 @every_spec
-def test_10_no_query_uses_the_exporters_name_of_the_host(path: Path) -> None:
+def test_no_query_uses_the_exporters_name_of_the_host(path: Path) -> None:
     """It was `Hostname` and became `hostname`: queries group by `node`, which the scrape relabels."""
     plan = plan_of(path)
     for entry in plan.objects:
