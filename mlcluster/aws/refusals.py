@@ -1,4 +1,4 @@
-"""What botocore raises, as sentences: whose credentials were used, what AWS said, what to run. Never a secret."""
+"""Errors of botocore as sentences: whose credentials, what AWS answered, what to run. Never a secret."""
 
 import re
 from dataclasses import dataclass

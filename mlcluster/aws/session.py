@@ -1,4 +1,4 @@
-"""An AWS account that is asked and never changed. boto3 is imported when the first account is opened."""
+"""A session with an AWS account, which is read and never changed. boto3 is imported on first use."""
 
 import os
 from collections.abc import Callable

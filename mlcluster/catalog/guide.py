@@ -1,4 +1,4 @@
-"""What practical guides to machine learning on Kubernetes name, and how a spec asks for each of it (guide.json)."""
+"""Subjects of practical guides to machine learning on Kubernetes, and how a spec asks for each (guide.json)."""
 
 import json
 from dataclasses import dataclass

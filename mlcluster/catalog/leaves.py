@@ -1,4 +1,4 @@
-"""What a component's chart leaves behind, or leaves stuck, when it is uninstalled (`leaves` in components.json)."""
+"""Residue of a component's chart after its uninstall: what is left, or blocks (`leaves` in components.json)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How what is installed in a cluster is recognised, and which duties it has there.
+"""Detection signatures of installed components, and the duties that each has in a cluster.
 
 The components' own signs stand in components.json; neighbours.json has those of what is no component of ours but would
 get in the way of one: node feature discovery, a cloud's device plugin, an adapter for metrics.

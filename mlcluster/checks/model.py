@@ -1,4 +1,4 @@
-"""What a check found, and how checks are run without ever waiting for one of them for long."""
+"""The result of a check, and a runner of checks with a time limit for each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The provider plugins that the engine will ask for."""
+"""Check the provider plugins that the engine needs."""
 
 from collections.abc import Sequence
 

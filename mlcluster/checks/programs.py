@@ -1,4 +1,4 @@
-"""The programs that mlcluster starts: the engine, helm, the lab's programs, the AWS CLI."""
+"""Check the programs that mlcluster starts: the engine, helm, those of the lab, the AWS CLI."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

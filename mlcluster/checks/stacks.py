@@ -1,4 +1,4 @@
-"""The stacks of a cluster: their backend, and locks that are held."""
+"""Check the stacks of a cluster: their backend, and locks."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Directories of mlcluster on this machine: writable, and with room."""
+"""Check the directories of mlcluster on this machine: writable, and with free space."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tells from Helm's words why a chart could not be had. Pure."""
+"""Recognize from Helm's message why a chart could not be pulled. Pure."""
 
 import re
 from typing import Literal

@@ -1,4 +1,4 @@
-"""One engine process at a time: starts it, owns its process group, and can stop it from a signal handler."""
+"""One engine process at a time: start it, own its process group, stop it from a signal handler."""
 
 import json
 import os

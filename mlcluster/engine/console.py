@@ -1,4 +1,4 @@
-"""The engine's quick commands: questions about a stack and edits of its state, one process each."""
+"""Quick commands of the engine: questions about a stack and edits of its state, one process each."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What the engine tells while it works, folded into a few small events. Pure: no engine is needed to test it.
+"""Events of the engine while it works, folded into a few small ones. Pure.
 
 The engine's own stream has 6 to 8 events per resource: debug diagnostics, status lines and steps. What a person or a
 log wants is here: one start and one end per resource and operation, failures with their reason, and a summary.

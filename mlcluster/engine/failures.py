@@ -1,4 +1,4 @@
-"""Says in our words why the engine failed. Pure: text in, error out; nothing secret passes.
+"""Translate failures of the engine into errors without secrets. Pure.
 
 The engine tells failures by exit code, by regular sentences on stderr and by events. The sentences below were collected
 from engine 3.259 (see tests/unit/engine/test_failures.py for each as it was printed).

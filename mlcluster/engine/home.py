@@ -1,4 +1,4 @@
-"""Where a stack lives on this machine: its state, passphrase, project files, plugins and settings."""
+"""Files of a stack on this machine: its state, passphrase, project files, plugins and settings."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""What a provider will call a resource, worked out from its inputs: the way back to what a killed run was making.
+"""Predict the ID that a provider gives a resource from its inputs, to find what a killed run was creating.
 
 Kubernetes objects and Helm releases are called NAMESPACE/NAME. Of AWS only types whose import ID is made of inputs are
 here (source: "Import" section of each type in the registry documentation of pulumi-aws 7.51); others get a random ID

@@ -1,4 +1,4 @@
-"""Locks of a file backend: who holds one, and whether the holder is still alive.
+"""Locks of a file backend: their holder, and whether it is still alive.
 
 The engine writes one JSON file per running update and removes it at the end. It never looks whether the holder lives.
 """

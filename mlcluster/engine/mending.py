@@ -1,4 +1,4 @@
-"""Puts the files of a file backend in order after its engine was killed while it wrote them.
+"""Repair the files of a file backend after the engine was killed while it wrote them.
 
 The engine writes each file of the backend together with a small `.attrs` file beside it, in place. A kill in between
 leaves that one empty, and from then on every run ends with "failed to load checkpoint: EOF". Nothing needs the file.

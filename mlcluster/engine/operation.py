@@ -1,4 +1,4 @@
-"""Runs one engine operation under our signal handlers and turns its end into a result or an error of ours."""
+"""Run one engine operation under signal handlers, and turn its end into a result or an error."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence

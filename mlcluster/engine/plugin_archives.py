@@ -1,4 +1,4 @@
-"""Archives of plugins on this machine, for sites from which the engine cannot download them.
+"""Archives of plugins on this machine, for sites without a download.
 
 An archive has the name and the contents of a release: `pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`, with the program
 `pulumi-resource-NAME` at its top.

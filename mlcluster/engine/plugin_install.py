@@ -1,4 +1,4 @@
-"""Installs one plugin with the engine that mlcluster runs, into the Pulumi home that stacks link plugins from."""
+"""Install one plugin with the engine that mlcluster runs, into the Pulumi home that stacks use."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Which provider plugins the engine asks for, in which versions, and which of them are there.
+"""Provider plugins that the engine needs: their versions, and which of them are installed.
 
 The version of a plugin is that of the Python SDK whose resources the programs register; the SDK packages pin it.
 """

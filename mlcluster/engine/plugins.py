@@ -1,4 +1,4 @@
-"""Where the engine finds provider plugins that mlcluster does not bring along.
+"""Directories in which the engine finds provider plugins that are not part of mlcluster.
 
 The engine looks at the entries of `PULUMI_HOME/plugins` and takes only real directories; a link to a directory is
 skipped (pulumi v3.259.0, sdk/go/common/workspace/plugins.go, `tryPlugin`). So a stack's home gets a real directory for

@@ -1,4 +1,4 @@
-"""Puts the servers that the SDK opens for the engine on Unix sockets that only this user can reach.
+"""Move the servers that the SDK opens for the engine to Unix sockets that only this user can reach.
 
 For each operation the SDK serves the program and takes events on loopback ports, without credentials: another user of
 the machine could run the program against another server and read what the program registers, secrets included. The

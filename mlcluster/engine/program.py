@@ -1,4 +1,4 @@
-"""Runs a Pulumi program and cleans up after the SDK when the engine ended before it.
+"""Run a Pulumi program, and clean up after the SDK when the engine ended before it.
 
 When a resource fails, the engine goes away while the SDK waits for answers. The SDK then drops its event loop with the
 tasks on it, and Python complains about both on stderr whenever it collects them. This closes the loop properly.

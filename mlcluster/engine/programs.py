@@ -1,4 +1,4 @@
-"""Loads a Pulumi program from the shipped `stacks` directory."""
+"""Load a Pulumi program from the shipped `stacks` directory."""
 
 import importlib
 import importlib.machinery

@@ -1,4 +1,4 @@
-"""What to do about a lock and open operations that a killed run left behind.
+"""Recover from a killed run: its lock, and the operations that it left open.
 
 The order matters: the owner must be provably dead, then its lock goes, then every creation that was open is looked up
 on the server. What is there with our label joins the state, so `up` continues it and `destroy` deletes it; what is not

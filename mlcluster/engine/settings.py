@@ -1,4 +1,4 @@
-"""What a stack remembers between runs: which cluster it belongs to and which provider wrote it."""
+"""Recorded settings of a stack: which cluster it belongs to, and which provider wrote it."""
 
 import json
 from dataclasses import asdict, dataclass, replace

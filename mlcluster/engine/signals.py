@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP while the engine works: handlers that raise nothing and stop the engine cleanly.
+"""Ctrl-C, SIGTERM and SIGHUP while the engine works: handlers that stop the engine cleanly.
 
 Without them Python leaves in the middle of a call, the engine dies with its pipes, and a lock and pending operations
 stay behind. With them the engine ends the operations that run, writes its state and removes its lock.

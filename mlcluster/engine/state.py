@@ -1,4 +1,4 @@
-"""What a stack's state holds, read from an exported deployment or straight from the file of a file backend. Pure."""
+"""The contents of a stack's state, from an exported deployment or the file of a file backend. Pure."""
 
 import json
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Does the controller of a Helm release run, is it down, or is it gone? Helm notes the release on all that it makes."""
+"""State of a Helm release's controllers: running, down, or gone. Helm labels every object that it makes."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""What an API server serves: kind to plural name and scope, remembered per group and version."""
+"""API discovery: kind to plural name and scope, cached by group and version."""
 
 import threading
 from collections import defaultdict

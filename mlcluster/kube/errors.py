@@ -1,4 +1,4 @@
-"""What can go wrong between us and an API server, in words for people and never with a token inside."""
+"""Errors of an API server, as sentences without a token."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""Remove from a live object what other managers added where its manifest is exact."""
+"""Remove fields that other managers added to an object whose manifest is exact."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Asks an exec credential plugin (`aws eks get-token` and its like) for a token and keeps it until it expires.
+"""Run an exec credential plugin such as `aws eks get-token`, and keep its token until it expires.
 
 Protocol: kubernetes.io/docs/reference/config-api/client-authentication.v1.
 """

@@ -1,4 +1,4 @@
-"""Is a release ready for those that need it? Asked of the API server, because a chart's success does not say it.
+"""Gates: wait until the API server shows that a release is ready for the objects that need it.
 
 A release is ready when its custom resource definitions are Established and served, and when an object of each kind
 that its webhooks look at gets an answer. That object is created by server-side dry run: a refusal of the webhook is an

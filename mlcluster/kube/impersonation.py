@@ -1,4 +1,4 @@
-"""Whom a kubeconfig's user acts as: its fields `as`, `as-uid`, `as-groups` and `as-user-extra`.
+"""Impersonation of a kubeconfig's user: its fields `as`, `as-uid`, `as-groups` and `as-user-extra`.
 
 Without them we would act with all the rights of whoever has the credentials, where kubectl has only those asked for.
 Format: kubernetes.io/docs/reference/config-api/kubeconfig.v1; headers: kubernetes.io/docs/reference/access-authn-authz/

@@ -1,4 +1,4 @@
-"""A look at what is installed in a cluster. Reads only; what a kubeconfig may not list is noted, never taken as absent.
+"""Read what is installed in a cluster. Kinds that the kubeconfig may not list are reported, never taken as absent.
 
 Lists of definitions, webhooks and release records ask for metadata only: whole definitions are megabytes, and records
 hold values. Of each release one record is then read, and nothing is kept of it but chart, versions and status.

@@ -1,4 +1,4 @@
-"""Reads a kubeconfig and says how to reach the server: address, TLS, credentials.
+"""Read a kubeconfig: address, TLS settings and credentials of the API server.
 
 Format: kubernetes.io/docs/reference/config-api/kubeconfig.v1. Basic passwords and `auth-provider` are gone from
 client-go since 1.26 and are refused here with a sentence.

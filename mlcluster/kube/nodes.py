@@ -1,4 +1,4 @@
-"""Labels and taints of ours on nodes that are somebody else's: put on, told apart from those of others, taken off.
+"""Managed labels and taints on nodes that another party owns: add, recognize and remove them.
 
 Labels go by server-side apply under a field manager of our own, so the server knows which are ours; over another's
 value goes only what is said to be an instruction to a component, whose controller writes it too. `spec.taints` is one

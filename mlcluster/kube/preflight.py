@@ -1,4 +1,4 @@
-"""Is the cluster there, does it know us, may we do what we are about to do?
+"""Check that the cluster answers, accepts the credentials, and grants the rights that are needed.
 
 The engine previews happily against a dead cluster, a wrong token or no rights, so this is asked before every run.
 """

@@ -1,4 +1,4 @@
-"""HTTP to an API server: connection pool, credentials, retries, and errors in our words."""
+"""HTTP to an API server: connection pool, credentials, retries, and errors."""
 
 import ipaddress
 import json

@@ -1,4 +1,4 @@
-"""`python -m mlcluster.kubernetes_provider`: prints its port, serves until the engine ends."""
+"""`python -m mlcluster.kubernetes_provider`: print the port, serve until the engine ends."""
 
 import gc
 import logging

@@ -1,4 +1,4 @@
-"""Why a deletion does not end: the finalizers of the object, and what remains in a namespace."""
+"""Why a deletion does not finish: the finalizers of the object, and what remains in a namespace."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One configured cluster, with patience: what may pass is tried again, and readiness and absence are waited for."""
+"""The configured cluster, with retries of passing errors, and waits for readiness and absence."""
 
 import threading
 import time

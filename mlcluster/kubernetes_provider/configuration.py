@@ -1,4 +1,4 @@
-"""The provider's own arguments: which cluster, which namespace, and when a change of them means another cluster."""
+"""Arguments of the provider: the cluster, the namespace, and which change of them means another cluster."""
 
 import json
 from dataclasses import dataclass

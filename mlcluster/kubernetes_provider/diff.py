@@ -1,4 +1,4 @@
-"""What differs between two objects, as Pulumi property paths, and what the server says cannot be changed."""
+"""Differences between two objects as Pulumi property paths, and fields that the API server says are immutable."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Faults on purpose, for tests only: delays, failures and sudden ends at a chosen RPC.
+"""Injected faults, for tests only: delays, failures and sudden ends at a chosen RPC.
 
 The process form reads them from the environment variable MLCLUSTER_PROVIDER_FAULTS, a JSON list:
 

@@ -1,4 +1,4 @@
-"""Runs the helm binary: argv in, JSON out. Credentials go through a private file, values through stdin."""
+"""Run the helm binary: arguments in, JSON out. Credentials go through a private file, values through stdin."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Makes the process start in a third of the time: only the protocol's modules are imported, not the whole SDK.
+"""Start the process in a third of the time: import only the modules of the protocol, not the whole SDK.
 
 `import pulumi.runtime.proto.provider_pb2` first runs `pulumi/__init__.py`, which imports the SDK (0.4 s), and
 `import httpx` imports its own command line when rich and click are there (0.1 s). Neither is used here. Only

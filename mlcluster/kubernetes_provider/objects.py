@@ -1,4 +1,4 @@
-"""Creates, changes, reads and deletes one Kubernetes object. Here everything is real; `preview` asks only."""
+"""Create, change, read and delete one Kubernetes object."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Whose object is it? Decided on labels alone, so that a killed run can go on and nobody else's object is touched."""
+"""Ownership of an object, by its labels alone: a killed run continues, and no other party's object changes."""
 
 from typing import Any
 

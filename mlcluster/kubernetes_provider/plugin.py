@@ -1,4 +1,4 @@
-"""Puts the provider where the Pulumi engine looks for plugins."""
+"""Install the provider where the Pulumi engine looks for plugins."""
 
 import os
 import sys

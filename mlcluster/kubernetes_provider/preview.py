@@ -1,4 +1,4 @@
-"""What would happen, asked of the API server by dry run: outputs of a preview, and what forces a replacement."""
+"""Preview by a dry run of the API server: outputs, and changes that force a replacement."""
 
 import hashlib
 from collections.abc import Iterable

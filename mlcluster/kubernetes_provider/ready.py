@@ -1,4 +1,4 @@
-"""Is an object ready for those that depend on it? Pure: a live object in, a reason to wait out.
+"""Readiness of an object for those that depend on it. Pure: a live object in, a reason to wait out.
 
 The same kinds and annotations as the official provider; custom resources are waited for only when annotated.
 """

@@ -1,4 +1,4 @@
-"""Keeps what came in as a secret a secret on the way out: in outputs, in inputs read back, in messages."""
+"""Keep secret inputs secret in outputs, in inputs that are read back, and in messages."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Serves a provider over gRPC: method names to calls, exceptions to statuses, and nothing secret in a message."""
+"""Serve a provider over gRPC: method names to calls, exceptions to statuses, no secret in a message."""
 
 import logging
 import traceback

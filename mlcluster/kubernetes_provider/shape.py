@@ -1,4 +1,4 @@
-"""Objects between three spellings: the program's inputs, the manifest on the wire, the live object."""
+"""Conversion of objects between the inputs of the program, the manifest, and the live object."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What we keep in the engine's state for an object: the live object, sealed, and the notes the official one keeps."""
+"""The state of an object in the engine: the sealed live object, and the annotations of the official provider."""
 
 from typing import Any
 

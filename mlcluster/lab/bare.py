@@ -1,4 +1,4 @@
-"""Brings up the bare control plane: from nothing, from the data of an earlier run, or what is missing of it."""
+"""Start the bare control plane: a new one, one with data of an earlier run, or the processes that are missing."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""The components of a lab in the order of their start: command line, port, and when one is ready."""
+"""The processes of a lab in the order of their start: command line, port, and readiness probe."""
 
 import http.client
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Configuration documents of the components, as data; JSON is YAML, so they are written as JSON."""
+"""Configuration documents of the lab's processes, as data. They are written as JSON, which is YAML too."""
 
 import base64
 import json

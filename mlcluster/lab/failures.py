@@ -1,4 +1,4 @@
-"""What can go wrong with a lab, each with what to try."""
+"""Errors of a lab, each with a hint."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Command lines of the components: paths and ports in, arguments out, nothing started.
+"""Command lines of the lab's processes: paths and ports in, arguments out. Pure.
 
 Everything listens on 127.0.0.1 only. Nodes are simulated in "quiet" mode: the node lifecycle controller runs, but
 no node leases are written, so a node fails only when somebody patches its Ready condition.

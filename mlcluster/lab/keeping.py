@@ -1,4 +1,4 @@
-"""Starts components of a lab again that end while a command works on its cluster."""
+"""Restart processes of a lab that end while a command works on its cluster."""
 
 import threading
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The names of everything that is stored in a lab: what `down` compares to prove that nothing is left."""
+"""The keys that a lab stores in etcd: `down` compares them to prove that nothing is left."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""A lab by name: start, stop, look, controllers. Every change is made under the lab's lock."""
+"""A lab by name: start, stop, status, controllers. Every change holds the lock of the lab."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Where the files of one lab are: everything in one private directory."""
+"""The files of a lab: all in one private directory."""
 
 import contextlib
 import shutil

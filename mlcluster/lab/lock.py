@@ -1,4 +1,4 @@
-"""One command at a time works on a lab; the second one waits and says for whom."""
+"""The lock of a lab: one command at a time works on it; the next one waits and names the holder."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Certificates of a lab: one authority, client certificates for every component, and what Kueue's webhook needs.
+"""Certificates of a lab: one authority, client certificates for each process, and those of webhooks.
 
 The subject of a client certificate is the whole story of its rights: user name and groups as RBAC sees them.
 """

@@ -1,4 +1,4 @@
-"""Is a component ready? One HTTPS request with a client certificate each; light enough for a tight loop."""
+"""Readiness probes of the lab's processes: one HTTPS request with a client certificate each."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""Processes that outlive us: started detached, known by pid and start time, never confused with a recycled pid."""
+"""Detached processes: known by pid and start time, so that a recycled pid is never confused with one."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Which programs a lab runs, and in which order its controllers come."""
+"""The programs that a lab runs, and the order in which its controllers start."""
 
 from dataclasses import replace
 

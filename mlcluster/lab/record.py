@@ -1,4 +1,4 @@
-"""What a lab writes down about itself, so that another command can find, judge and stop it."""
+"""The record of a lab: what another command needs to find, check and stop its processes."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Starting and stopping the processes of a lab, with the record kept at every step."""
+"""Start and stop the processes of a lab, and keep its record at every step."""
 
 import re
 import time

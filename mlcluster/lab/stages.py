@@ -1,4 +1,4 @@
-"""What simulated nodes and pods do, as kwok's Stage documents.
+"""Behavior of simulated nodes and pods, as Stage documents of kwok.
 
 A stage matches objects by jq expressions and then writes a status or deletes. Pods of nodes that kwok keeps run as
 soon as they are bound and run forever; one with the annotation `mlcluster.dev/run-for` ends well after that long. A

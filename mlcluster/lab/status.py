@@ -1,4 +1,4 @@
-"""What a lab looks like from outside: read from its record, its processes and their answers."""
+"""The status of a lab: its record, its processes, and their readiness probes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a preview says, as lines that a person reads before anything costs money."""
+"""The changes of a preview as lines of text."""
 
 from collections.abc import Iterable
 

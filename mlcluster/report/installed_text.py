@@ -1,4 +1,4 @@
-"""What is installed in a cluster already, as a table and as data."""
+"""Installed components as a table and as data."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a cluster left in its account, for a terminal: what is kept, what is not known, what to run."""
+"""Leftover resources of a cluster as text: what is retained, what is unknown, and commands to delete the rest."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""How figures are written for people."""
+"""Amounts, prices and counts as text."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The report of a preflight as a table with what was found under it, and as data."""
+"""The report of a preflight as a table with findings, and as data."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a verb that changes something talks: text for people, one JSON object a line for programs."""
+"""The screen of commands that change something: text for people, one JSON object per line for programs."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""What each team is guaranteed, may borrow and lends, as a table."""
+"""Guarantee, borrowing and lending of each team, as a table."""
 
 from rich.table import Table
 from rich.text import Text

@@ -1,4 +1,4 @@
-"""What the quotas add up to, and what Kueue's own limits are (ClusterQueue and ResourceFlavor, v1beta2 CRDs 0.18.3)."""
+"""Rules on quotas and on limits of Kueue itself (ClusterQueue and ResourceFlavor, v1beta2 CRDs of 0.18.3)."""
 
 from collections.abc import Iterator
 

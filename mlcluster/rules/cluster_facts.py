@@ -1,4 +1,4 @@
-"""What a look at a cluster brings home (`kube.installed` looks): plain frozen data, the least that decisions need."""
+"""Facts about a live cluster that the rules need, as plain frozen data (`kube.installed` reads them)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

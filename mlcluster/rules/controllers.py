@@ -1,4 +1,4 @@
-"""Whether the pods of all controllers find room together, wherever the scheduler puts the first of them.
+"""Rules on the room of controllers: all their pods fit together, wherever the scheduler puts each of them.
 
 A pod finds no room only while every node that it may use is short of something. To be short of a resource, a node must
 hold pods that request at least `usable - what the pod requests + 1` of it. That gives two bounds on how many nodes

@@ -1,4 +1,4 @@
-"""Rules on money: list prices of a region on a date against the budget."""
+"""Rules on cost: list prices of a region against the budget."""
 
 import math
 from collections.abc import Iterator

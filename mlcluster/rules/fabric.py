@@ -1,4 +1,4 @@
-"""Proofs on fast and secondary networks: somebody announces the devices, pods start, addresses are told apart."""
+"""Rules on fast and secondary networks: devices are announced, pods start, address ranges do not overlap."""
 
 import ipaddress
 from collections.abc import Iterator

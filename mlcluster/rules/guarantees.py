@@ -1,4 +1,4 @@
-"""Whether what teams are guaranteed is there, whole, wherever the pods of controllers and of other teams stand."""
+"""Rules on guarantees: each is available as a whole, wherever controllers and other teams' pods run."""
 
 from collections.abc import Iterator, Mapping
 

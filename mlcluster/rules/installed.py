@@ -1,4 +1,4 @@
-"""What is in the cluster already against what the plan wants: adopt, leave alone or refuse."""
+"""Compare installed components with the plan: adopt, leave alone, or refuse."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who made an object: owner references, labels, annotations and field managers, the most telling first."""
+"""The maker of an object, from owner references, labels, annotations and field managers."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Proofs on the network of an `eks` cluster: who gets in, whether the addresses last, whether nodes can start."""
+"""Rules on the network of an `eks` cluster: access, addresses, and connections that nodes need."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network

@@ -1,4 +1,4 @@
-"""What lands where."""
+"""Rules on placement: every pod of a component has a pool, and GPU nodes have a taint."""
 
 from collections.abc import Iterator
 

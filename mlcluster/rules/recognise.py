@@ -1,4 +1,4 @@
-"""What the things are that a look saw: each under the name of the component or neighbour that its signs fit."""
+"""Match discovered objects to known components by their detection signatures."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

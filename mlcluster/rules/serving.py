@@ -1,4 +1,4 @@
-"""Served models: how they are reached from outside."""
+"""Rules on served models: how clients outside the cluster reach them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Shared GPUs."""
+"""Rules on shared GPUs."""
 
 from collections.abc import Iterator
 

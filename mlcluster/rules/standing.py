@@ -1,4 +1,4 @@
-"""Who has what in a cluster: which of the things that were recognised are this stack's, and who has which duty."""
+"""Existing installations: which discovered objects this stack manages, and which duties other parties have."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What stays when the cluster goes."""
+"""Rules on storage: what `down` retains."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a step from one version of a component to another means: safe, manual or blocked.
+"""Risk of a step between two versions of a component: safe, manual or blocked.
 
 The catalogue's records say what is known of a step; without one, a patch or a minor version is safe, and everything
 else (a major version, a step back, a version that cannot be compared) is for somebody to look at.

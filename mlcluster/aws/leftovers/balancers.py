@@ -1,4 +1,4 @@
-"""Load balancers that controllers made for Services and Ingresses, and their target groups."""
+"""Load balancers that controllers created for Services and Ingresses, and their target groups."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Machines and what makes them: Auto Scaling groups, instances, launch templates, placement groups."""
+"""Auto Scaling groups, instances, launch templates and placement groups."""
 
 from collections.abc import Iterator
 

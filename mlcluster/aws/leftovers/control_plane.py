@@ -1,4 +1,4 @@
-"""The EKS cluster itself, its node groups and add-ons."""
+"""The EKS cluster, its node groups and add-ons."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Security groups, and before them the rules by which they hold each other."""
+"""Security groups, after the security group rules by which they refer to each other."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""IAM: instance profiles, roles and policies. Lists carry no tags there, so only our names are asked for theirs."""
+"""IAM instance profiles, roles and policies. Lists have no tags, so only planned names are looked up."""
 
 from collections.abc import Iterator
 from typing import Any

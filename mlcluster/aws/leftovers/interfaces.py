@@ -1,4 +1,4 @@
-"""Network interfaces: what most often keeps a subnet or security group from being deleted."""
+"""Network interfaces: the most frequent reason why a subnet or security group cannot be deleted."""
 
 from collections.abc import Iterator
 from typing import Any

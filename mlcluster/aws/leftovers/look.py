@@ -1,4 +1,4 @@
-"""How the finders ask: one page or all, each answer once, and what they make of it."""
+"""Requests of the finders: one page or all, each answer once."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Whose something is: by its tags, and by the VPC that it is in."""
+"""Ownership of a resource: by its tags, and by its VPC."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

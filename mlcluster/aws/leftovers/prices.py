@@ -1,4 +1,4 @@
-"""List prices of what is left behind, USD per hour in us-east-1, without what depends on traffic.
+"""List prices of leftover resources, USD per hour in us-east-1, without costs of traffic.
 
 Sources, read in 2026 as public pages quote them: those of `catalog.prices`; EBS gp2, gp3 and load balancers
 (aws.amazon.com/ebs/pricing, /elasticloadbalancing/pricing), EFS with elastic throughput (aws.amazon.com/efs/pricing).

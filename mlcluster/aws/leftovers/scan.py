@@ -1,4 +1,4 @@
-"""The search: every kind in the order in which things can be removed."""
+"""The search: every kind of resource, in the order in which they can be deleted."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Queues, event rules, logs, keys, and whatever else carries our tag."""
+"""Queues, event rules, logs, keys, and other tagged resources."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Are the keys and roles that the spec names there?"""
+"""Check that the keys and roles that the spec names exist."""
 
 from collections.abc import Iterator
 from typing import Any

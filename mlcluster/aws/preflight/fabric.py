@@ -1,4 +1,4 @@
-"""Has AWS the EFA interfaces that the catalogue and the launch templates say?"""
+"""Check that instance types have the EFA interfaces of the catalogue and the launch templates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every check starts from: the account, the spec, the plan, the time, and answers that several checks need."""
+"""Inputs of the checks: the account, the spec, the plan, the time, and answers that several checks share."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Is it the right account, and is the cluster's name ours to use?"""
+"""Check the account, and that no other cluster has the name."""
 
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome

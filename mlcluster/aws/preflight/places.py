@@ -1,4 +1,4 @@
-"""Are the zones there, and do they offer the instance types?"""
+"""Check that the zones exist and offer the instance types."""
 
 from mlcluster.aws.preflight.facts import Facts, Place, joined
 from mlcluster.aws.preflight.report import Outcome

@@ -1,4 +1,4 @@
-"""Do the account's quotas hold every pool at its maximum?"""
+"""Check that the service quotas of the account cover every pool at its maximum size."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

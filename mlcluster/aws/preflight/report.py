@@ -1,4 +1,4 @@
-"""What a preflight found out: one result a check, with what was asked and what came back."""
+"""The report of a preflight: one result for each check, with its evidence."""
 
 from dataclasses import dataclass
 from enum import StrEnum

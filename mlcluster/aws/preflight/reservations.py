@@ -1,4 +1,4 @@
-"""Can the capacity reservations and capacity blocks of the pools be used?"""
+"""Check that the capacity reservations and capacity blocks of the pools can be used."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""How likely is spot capacity for the pools that want it?"""
+"""Placement scores of spot capacity for the pools that use it."""
 
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome

@@ -1,4 +1,4 @@
-"""Have the subnets that are there already enough free addresses, in the right zones and VPC?"""
+"""Check that existing subnets have enough free addresses, in the right zones and VPC."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network

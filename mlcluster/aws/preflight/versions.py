@@ -1,4 +1,4 @@
-"""Are the Kubernetes version, the images and the add-ons of the plan offered?"""
+"""Check that AWS offers the Kubernetes version, the images and the add-ons of the plan."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What of a controller's chart is applied for a host process, what is changed and what is left out. Pure."""
+"""Adapt the chart of a controller to a host process: which objects are applied, changed, or left out. Pure."""
 
 import base64
 import copy

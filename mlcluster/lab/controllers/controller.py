@@ -1,4 +1,4 @@
-"""What every controller of a lab has in common: its objects, its configuration, its command line, when it is ready."""
+"""A controller of a lab: its objects, configuration, command line, and readiness probe."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Custom resource definitions of a lab's controllers: waits until the API server serves them."""
+"""CRDs of a lab's controllers: wait until the API server serves them."""
 
 import time
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Kueue outside a container: what of its chart is applied, changed or left out, and its settings on a host. Pure.
+"""Kueue as a host process: which objects of its chart are applied, and its settings. Pure.
 
 Facts are from Kueue 0.18.3, its chart and `local` runs of it.
 """

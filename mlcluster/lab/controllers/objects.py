@@ -1,4 +1,4 @@
-"""The objects that a controller's chart brings into a lab: applied in order, noted, and deleted again."""
+"""The objects of a controller's chart in a lab: applied in order, recorded, and deleted."""
 
 import json
 from collections.abc import Callable, Iterable

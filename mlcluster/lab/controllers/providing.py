@@ -1,4 +1,4 @@
-"""What a controller needs before its process starts: its objects applied, its certificate, the right to work."""
+"""Prerequisites of a controller's process: its objects, its certificate, its rights."""
 
 import hashlib
 import json

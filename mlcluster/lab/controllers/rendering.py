@@ -1,4 +1,4 @@
-"""Renders the manifests of a controller: a chart with helm, or a kustomization with kubectl."""
+"""Render the manifests of a controller: a chart with helm, or a kustomization with kubectl."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Brings a controller into a running lab, and takes it out again without a trace."""
+"""Start a controller in a running lab, and remove it without leftovers."""
 
 import json
 from collections.abc import Iterable

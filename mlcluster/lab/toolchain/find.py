@@ -1,4 +1,4 @@
-"""Where the programs are: PATH first when the version fits, then the cache of what we built."""
+"""Find the programs of the toolchain: on PATH if the version fits, else in the cache of builds."""
 
 import shutil
 from collections.abc import Callable, Mapping

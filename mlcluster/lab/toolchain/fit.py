@@ -1,4 +1,4 @@
-"""Does a program that somebody else installed have a version that fits ours?"""
+"""Check whether a program on PATH has a version that fits the pin."""
 
 import json
 import os

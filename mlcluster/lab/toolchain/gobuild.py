@@ -1,4 +1,4 @@
-"""One `go build` at a time: shown while it runs, ended with us, its result complete or not there at all."""
+"""Run one `go build` at a time: with progress, ended with mlcluster, its result complete or absent."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Programs that are built only when a spec or a test asks for them: controllers of components, and promtool.
+"""Programs that are built only on request: controllers of components, and promtool.
 
 They come from the same Go module as the rest, so all of them speak the lab's version of Kubernetes. What its sum of
 requirements forbids is not here: KEDA would replace the API server's library for CEL, and

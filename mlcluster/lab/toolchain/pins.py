@@ -1,4 +1,4 @@
-"""Which programs make the toolchain, at which versions, and the key under which a build of them is cached.
+"""The programs of the toolchain, their versions, and the key under which a build is cached.
 
 `go.mod` and `go.sum` beside this file pin every module; a tool's version is the version of its module there.
 """
