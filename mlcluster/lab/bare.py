@@ -11,7 +11,7 @@ from mlcluster.lab.failures import NotReady, PortTaken
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import LOOPBACK, Ports
 from mlcluster.lab.record import Record
-from mlcluster.lab.running import READY_SECONDS, Book
+from mlcluster.lab.running import READY_SECONDS, LabState
 from mlcluster.progress import Task
 from mlcluster.waiting import wait_while
 
@@ -19,7 +19,7 @@ _TRIES = 3
 _SETTLED_SECONDS = 0.6  # the controllers create their service accounts within this of one another
 
 
-def bring_up(book: Book, task: Task, choose: Callable[[], Ports] = Ports.free) -> None:
+def bring_up(lab_state: LabState, task: Task, choose: Callable[[], Ports] = Ports.free) -> None:
     """Start everything of the bare control plane that does not run, and wait until it is ready.
 
     When a port is taken everything is stopped and started on other ports, three times at most. Stopping what was
@@ -27,13 +27,13 @@ def bring_up(book: Book, task: Task, choose: Callable[[], Ports] = Ports.free) -
     """
     for attempt in range(1, _TRIES + 1):
         try:
-            _start(book, task)
+            _start(lab_state, task)
         except PortTaken as taken:
-            book.end_all()
+            lab_state.end_all()
             if attempt == _TRIES:
                 raise
             task.update(f"a port of {taken.component} is taken: trying others")
-            _choose_again(book, choose)
+            _choose_again(lab_state, choose)
         else:
             return
 
@@ -66,24 +66,24 @@ def server_of(ports: Ports) -> str:
     return f"https://{LOOPBACK}:{ports.api}"
 
 
-def _start(book: Book, task: Task) -> None:
-    layout = book.layout
+def _start(lab_state: LabState, task: Task) -> None:
+    layout = lab_state.layout
     pki.complete(layout.pki)
-    _write_configs(layout, book.record)
+    _write_configs(layout, lab_state.record)
     for number, component in enumerate(
-        (components.etcd(layout, book.record), components.apiserver(layout, book.record)), start=1
+        (components.etcd(layout, lab_state.record), components.apiserver(layout, lab_state.record)), start=1
     ):
         task.update(component.name, done=number, total=5)
-        book.launch(component)
-        book.wait(component)
+        lab_state.launch(component)
+        lab_state.wait(component)
     _grant_kwok(layout)
-    side_by_side = list(components.clients(layout, book.record))
+    side_by_side = list(components.clients(layout, lab_state.record))
     for component in side_by_side:
-        book.launch(component)
+        lab_state.launch(component)
     for number, component in enumerate(side_by_side, start=3):
         task.update(component.name, done=number, total=5)
-        book.wait(component)
-    _await_service_account(book)
+        lab_state.wait(component)
+    _await_service_account(lab_state)
 
 
 def _write_configs(layout: Layout, record: Record) -> None:
@@ -104,18 +104,18 @@ def _grant_kwok(layout: Layout) -> None:
             kube.apply(manifest, field_manager="mlcluster-lab")
 
 
-def _await_service_account(book: Book) -> None:
+def _await_service_account(lab_state: LabState) -> None:
     """Before this service account exists no pod can be created."""
     path = "/api/v1/namespaces/default/serviceaccounts/default"
-    layout = book.layout
-    ask = components.trouble_of(partial(probe.https, layout, book.record.ports.api, path))
+    layout = lab_state.layout
+    ask = components.trouble_of(partial(probe.https, layout, lab_state.record.ports.api, path))
     needed = ("etcd", "kube-apiserver", "kube-controller-manager")
-    if answer := wait_while(ask, READY_SECONDS, lambda _: book.require(*needed), pause=0.05):
+    if answer := wait_while(ask, READY_SECONDS, lambda _: lab_state.require(*needed), pause=0.05):
         log = layout.log("kube-controller-manager")
         raise NotReady("the service account default/default", READY_SECONDS, answer, log)
 
 
-def _choose_again(book: Book, choose: Callable[[], Ports]) -> None:
-    if not book.record.born:
-        shutil.rmtree(book.layout.etcd, ignore_errors=True)
-    book.write(replace(book.record, ports=choose()))
+def _choose_again(lab_state: LabState, choose: Callable[[], Ports]) -> None:
+    if not lab_state.record.born:
+        shutil.rmtree(lab_state.layout.etcd, ignore_errors=True)
+    lab_state.write(replace(lab_state.record, ports=choose()))

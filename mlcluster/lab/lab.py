@@ -17,7 +17,7 @@ from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
 from mlcluster.lab.programs import in_order, with_programs
 from mlcluster.lab.record import ControllerRecord, Record
-from mlcluster.lab.running import Book
+from mlcluster.lab.running import LabState
 from mlcluster.lab.status import LabStatus
 from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Progress, SilentTask, Task
@@ -95,10 +95,10 @@ class Lab:
             wanted = replace(current, extended_resource_toleration=extended_resource_toleration)
             if self._ready(current) and wanted == current:
                 return
-            book = Book(self.layout, wanted, tied=self._tied)
+            lab_state = LabState(self.layout, wanted, tied=self._tied)
             stopped = "what was started is stopped again"
             with interruptible(f"starting lab {self.name}", stopped, "the same command starts it"):
-                self._bring_up_or_stop(book, task)
+                self._bring_up_or_stop(lab_state, task)
 
     def stop(self, progress: Progress) -> None:
         """End all processes; data, certificates and ports are kept. A lab that does not run is fine."""
@@ -155,12 +155,12 @@ class Lab:
             wanted = ControllerRecord(name, program.path, program.manifests, settings, ports)
             if wanted == known and self._is_ready(name):
                 return
-            book = Book(self.layout, current, tied=self._tied)
-            book.end(name)
-            book.write(in_order(book.record.with_controller(wanted)))
+            lab_state = LabState(self.layout, current, tied=self._tied)
+            lab_state.end(name)
+            lab_state.write(in_order(lab_state.record.with_controller(wanted)))
             again = f"`mlcluster lab start --name {self.name}` goes on"
             with interruptible(f"starting {name}", "its process is stopped again, its objects may be there", again):
-                run.bring_up(book, name, task)
+                run.bring_up(lab_state, name, task)
 
     def stop_controllers(self, names: Iterable[str], progress: Progress) -> None:
         """Stop controllers and remove every object that they brought. One that is not there is fine.
@@ -179,7 +179,7 @@ class Lab:
                 progress.task(f"{doing} from lab {self.name}") as task,
                 interruptible(doing, "some of the objects may still be there", "the same again"),
             ):
-                run.take_down(Book(self.layout, current, tied=self._tied), going, task)
+                run.take_down(LabState(self.layout, current, tied=self._tied), going, task)
 
     def alive_and_ended(self) -> tuple[list[str], list[str]]:
         """Names of the components that should run, by whether their process does."""
@@ -211,11 +211,11 @@ class Lab:
             if not free or current.phase != "running":
                 return []
             progress.say(f"{' and '.join(dead)} of lab {self.name} ended unexpectedly; starting again")
-            book = Book(self.layout, current, tied=self._tied)
+            lab_state = LabState(self.layout, current, tied=self._tied)
             try:
-                self._bring_up_parts(book, _SILENT)
+                self._bring_up_parts(lab_state, _SILENT)
             except BaseException:
-                book.end_all()
+                lab_state.end_all()
                 raise
             progress.say(f"lab {self.name} is complete again")
             return dead
@@ -226,10 +226,10 @@ class Lab:
         Raises:
             ControllerInUse: one has; whoever made them loses them with the controller.
         """
-        book = Book(self.layout, self._running("looking for what controllers manage"))
+        lab_state = LabState(self.layout, self._running("looking for what controllers manage"))
         for name in names:
             # /registry/GROUP/KIND/NAMESPACE/NAME; what has no namespace belongs to whoever made the controller.
-            if found := [key for key in run.in_use(book, name) if key.count("/") == 5]:
+            if found := [key for key in run.in_use(lab_state, name) if key.count("/") == 5]:
                 raise run.ControllerInUse(name, found)
 
     def controllers(self) -> tuple[str, ...]:
@@ -285,45 +285,47 @@ class Lab:
     def _is_ready(self, name: str) -> bool:
         return any(found.name == name and found.ready for found in self.status().processes)
 
-    def _bring_up_or_stop(self, book: Book, task: Task) -> None:
+    def _bring_up_or_stop(self, lab_state: LabState, task: Task) -> None:
         try:
-            self._bring_up(book, task)
+            self._bring_up(lab_state, task)
         except BaseException:  # Ctrl-C too
-            book.end_all()
+            lab_state.end_all()
             raise
 
-    def _bring_up(self, book: Book, task: Task) -> None:
+    def _bring_up(self, lab_state: LabState, task: Task) -> None:
         self.layout.root.mkdir(parents=True, mode=0o700, exist_ok=True)
-        book.write(replace(book.record, phase="starting"))  # before there is data: a kill leaves none without a record
-        if not book.record.born:
+        lab_state.write(
+            replace(lab_state.record, phase="starting")
+        )  # before there is data: a kill leaves none without a record
+        if not lab_state.record.born:
             bare.prepare(self.layout)
-        self._bring_up_parts(book, task)
-        book.write(replace(book.record, phase="running", born=True))
+        self._bring_up_parts(lab_state, task)
+        lab_state.write(replace(lab_state.record, phase="running", born=True))
 
-    def _bring_up_parts(self, book: Book, task: Task) -> None:
-        bare.bring_up(book, task, self._choose_ports)
-        if not book.record.born:
+    def _bring_up_parts(self, lab_state: LabState, task: Task) -> None:
+        bare.bring_up(lab_state, task, self._choose_ports)
+        if not lab_state.record.born:
             task.update("noting what it stores")
-            bare.note_baseline(self.layout, book.record.ports)
-        for known in book.record.active:
-            if not run.works(book, known.name):
-                run.bring_up(book, known.name, task)
+            bare.note_baseline(self.layout, lab_state.record.ports)
+        for known in lab_state.record.active:
+            if not run.works(lab_state, known.name):
+                run.bring_up(lab_state, known.name, task)
 
     def _removed(self, current: Record, task: Task) -> Record:
         """The record after the removals that a killed command began, which end before a controller is started."""
-        book = Book(self.layout, current, tied=self._tied)
+        lab_state = LabState(self.layout, current, tied=self._tied)
         if current.removing:
-            run.take_down(book, current.removing, task)
-        return book.record
+            run.take_down(lab_state, current.removing, task)
+        return lab_state.record
 
     def _delete(self) -> None:
         """A kill in between leaves a record of a lab that was never ready: what is left of its data is worthless."""
-        book = self._stop()
-        if book is not None:
-            book.write(replace(book.record, born=False))
+        lab_state = self._stop()
+        if lab_state is not None:
+            lab_state.write(replace(lab_state.record, born=False))
         self.layout.wipe()
 
-    def _stop(self) -> Book | None:
+    def _stop(self) -> LabState | None:
         try:
             current = record.load(self.layout)
         except ValueError:
@@ -332,10 +334,10 @@ class Lab:
             for stray in process.strays(self.layout.root, STOP_ORDER):
                 process.stop(stray)
             return None
-        book = Book(self.layout, current)
-        book.end_all()
-        book.write(replace(book.record, phase="stopped"))
-        return book
+        lab_state = LabState(self.layout, current)
+        lab_state.end_all()
+        lab_state.write(replace(lab_state.record, phase="stopped"))
+        return lab_state
 
     def _running(self, doing: str) -> Record:
         try:

@@ -17,13 +17,13 @@ _TAKEN = re.compile(r"address already in use")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.2
 
 
-class Book:
-    """The record of one lab: what is changed here is on disk when the call returns.
+class LabState:
+    """The state of one lab: its record, which is on disk when a call returns, and its processes.
 
     Args:
-        layout: where the record is.
-        current: what it says now.
-        tied: the processes started through this book die with the calling process.
+        layout: the files of the lab.
+        current: the record as it is now.
+        tied: processes that this object starts end with the calling process.
     """
 
     def __init__(self, layout: Layout, current: Record, *, tied: bool = False) -> None:
@@ -117,7 +117,7 @@ class Book:
 
 
 def wait_until(trouble: Callable[[], str], running: Process, seconds: float) -> None:
-    """Ask until `trouble` answers "" while the process lives; for the errors see `Book.wait`."""
+    """Ask until `trouble` answers "" while the process lives; for the errors see `LabState.wait`."""
     began, pause = time.monotonic(), _FIRST_PAUSE
     while True:
         if not process.alive(running):  # this look reaps it: only then is its exit code known

@@ -15,24 +15,24 @@ from mlcluster.lab.controllers.controller import Controller, Site
 from mlcluster.lab.controllers.known import controller
 from mlcluster.lab.controllers.rendering import Programs
 from mlcluster.lab.record import ControllerRecord
-from mlcluster.lab.running import Book
+from mlcluster.lab.running import LabState
 from mlcluster.progress import Task
 
 _SECONDS = 315_360_000
 
 
-def provide(book: Book, wanted: ControllerRecord, kube: Kube, task: Task) -> None:
+def provide(lab_state: LabState, wanted: ControllerRecord, kube: Kube, task: Task) -> None:
     """Applies what its chart brings, unless just that was applied before and is there; writes its kubeconfig."""
-    site = components.site(book.layout, wanted)
+    site = components.site(lab_state.layout, wanted)
     files = _certificates(controller(wanted.name), site)
-    account = _applied(kube, wanted, site, files) or _apply(book, kube, wanted, files, task)
-    _write_kubeconfig(book, kube, account, site)
+    account = _applied(kube, wanted, site, files) or _apply(lab_state, kube, wanted, files, task)
+    _write_kubeconfig(lab_state, kube, account, site)
 
 
-def waiting(book: Book, task: Task) -> objects.Waiting:
+def waiting(lab_state: LabState, task: Task) -> objects.Waiting:
     """Return how a wait for the deletion of objects reports, and which components it depends on."""
-    log = book.layout.log("kube-controller-manager")
-    return objects.Waiting(task, log, lambda: book.require("etcd", "kube-apiserver", "kube-controller-manager"))
+    log = lab_state.layout.log("kube-controller-manager")
+    return objects.Waiting(task, log, lambda: lab_state.require("etcd", "kube-apiserver", "kube-controller-manager"))
 
 
 def withdraw(home: Path) -> None:
@@ -41,15 +41,17 @@ def withdraw(home: Path) -> None:
     _mark(home).unlink(missing_ok=True)
 
 
-def _apply(book: Book, kube: Kube, wanted: ControllerRecord, files: Mapping[str, bytes], task: Task) -> tuple[str, str]:
+def _apply(
+    lab_state: LabState, kube: Kube, wanted: ControllerRecord, files: Mapping[str, bytes], task: Task
+) -> tuple[str, str]:
     """Renders and applies what belongs to a controller, and notes that this is done; its service account."""
-    found, site = controller(wanted.name), components.site(book.layout, wanted)
+    found, site = controller(wanted.name), components.site(lab_state.layout, wanted)
     _mark(site.home).unlink(missing_ok=True)
     task.update(f"rendering the manifests of {wanted.name}")
-    programs = Programs(book.record.binaries["helm"], book.record.binaries["kubectl"])
+    programs = Programs(lab_state.record.binaries["helm"], lab_state.record.binaries["kubectl"])
     rendered = found.render(programs, wanted.manifests, wanted.settings)
     task.update(f"applying the definitions and rights of {wanted.name}")
-    objects.apply(kube, found.arrange(rendered, site, files), site.home, waiting(book, task))
+    objects.apply(kube, found.arrange(rendered, site, files), site.home, waiting(lab_state, task))
     account = _account(rendered)
     pki.write_private(_mark(site.home), json.dumps([_source(wanted, files), *account]).encode())
     return account
@@ -85,14 +87,14 @@ def _account(rendered: Iterable[Manifest]) -> tuple[str, str]:
     return deployment["metadata"]["namespace"], deployment["spec"]["template"]["spec"]["serviceAccountName"]
 
 
-def _write_kubeconfig(book: Book, kube: Kube, account: tuple[str, str], site: Site) -> None:
+def _write_kubeconfig(lab_state: LabState, kube: Kube, account: tuple[str, str], site: Site) -> None:
     """With a token of its service account, as in a pod, but for ten years."""
     namespace, name = account
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": _SECONDS}}
     token = kube.request("POST", path, body=asked)["status"]["token"]
-    authority = book.layout.certificate("ca").read_bytes()
-    document = configs.kubeconfig_with_token(name, server_of(book.record.ports), authority, token)
+    authority = lab_state.layout.certificate("ca").read_bytes()
+    document = configs.kubeconfig_with_token(name, server_of(lab_state.record.ports), authority, token)
     pki.write_private(site.kubeconfig, configs.written(document))
 
 

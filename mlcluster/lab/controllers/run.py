@@ -15,7 +15,7 @@ from mlcluster.lab.controllers.providing import provide, waiting, withdraw
 from mlcluster.lab.failures import PortTaken
 from mlcluster.lab.ports import free_ports
 from mlcluster.lab.record import ControllerRecord
-from mlcluster.lab.running import READY_SECONDS, Book, wait_until
+from mlcluster.lab.running import READY_SECONDS, LabState, wait_until
 from mlcluster.progress import Task
 
 _TRIES = 3
@@ -40,41 +40,41 @@ def ports_of(name: str) -> dict[str, int]:
     return dict(zip(names, free_ports(len(names)), strict=True))
 
 
-def bring_up(book: Book, name: str, task: Task) -> None:
+def bring_up(lab_state: LabState, name: str, task: Task) -> None:
     """Start a controller as the record says: apply, start, wait until it works. Idempotent."""
     for attempt in range(1, _TRIES + 1):
-        wanted = _recorded(book, name)
+        wanted = _recorded(lab_state, name)
         try:
-            _start(book, wanted, task)
+            _start(lab_state, wanted, task)
         except PortTaken:
-            book.end(name)
+            lab_state.end(name)
             if attempt == _TRIES:
                 raise
-            book.write(book.record.with_controller(replace(wanted, ports=ports_of(name))))
+            lab_state.write(lab_state.record.with_controller(replace(wanted, ports=ports_of(name))))
         except BaseException:
-            book.end(name)
+            lab_state.end(name)
             raise
         else:
             return
 
 
-def works(book: Book, name: str) -> bool:
+def works(lab_state: LabState, name: str) -> bool:
     """Whether it runs as recorded and does what it is for: then its objects are there too, and it is left alone."""
-    wanted = _recorded(book, name)
-    component = components.of_controller(book.layout, wanted)
-    if not book.runs(component) or component.trouble():
+    wanted = _recorded(lab_state, name)
+    component = components.of_controller(lab_state.layout, wanted)
+    if not lab_state.runs(component) or component.trouble():
         return False
-    with Kube.from_kubeconfig(book.layout.kubeconfig("admin")) as kube:
-        return not controller(name).trouble(kube, components.site(book.layout, wanted))
+    with Kube.from_kubeconfig(lab_state.layout.kubeconfig("admin")) as kube:
+        return not controller(name).trouble(kube, components.site(lab_state.layout, wanted))
 
 
-def in_use(book: Book, name: str) -> list[str]:
+def in_use(lab_state: LabState, name: str) -> list[str]:
     """Keys of objects of its kinds."""
     prefixes = tuple(f"/registry/{group}/" for group in controller(name).groups)
-    return [key for key in keys.stored(book.layout, book.record.ports.etcd) if key.startswith(prefixes)]
+    return [key for key in keys.stored(lab_state.layout, lab_state.record.ports.etcd) if key.startswith(prefixes)]
 
 
-def take_down(book: Book, names: Iterable[str], task: Task) -> None:
+def take_down(lab_state: LabState, names: Iterable[str], task: Task) -> None:
     """Stop controllers, the last started one first, and delete everything that their charts brought.
 
     All together, because most of the time goes by waiting for the end of their namespaces. The record names them as
@@ -83,72 +83,72 @@ def take_down(book: Book, names: Iterable[str], task: Task) -> None:
     Raises:
         ControllerInUse: there are still objects of the kinds of one of them; nothing was changed.
     """
-    going = [known.name for known in reversed(book.record.controllers) if known.name in set(names)]
+    going = [known.name for known in reversed(lab_state.record.controllers) if known.name in set(names)]
     for name in going:
-        if name not in book.record.removing and (used := in_use(book, name)):
+        if name not in lab_state.record.removing and (used := in_use(lab_state, name)):
             raise ControllerInUse(name, used)
     for name in going:
-        book.write(book.record.with_controller(replace(_recorded(book, name), removing=True)))
+        lab_state.write(lab_state.record.with_controller(replace(_recorded(lab_state, name), removing=True)))
     groups = tuple(group for name in going for group in controller(name).groups)
-    with Kube.from_kubeconfig(book.layout.kubeconfig("admin")) as kube:
-        rest = [item for name in going for item in _stop(book, name, kube, task)]
+    with Kube.from_kubeconfig(lab_state.layout.kubeconfig("admin")) as kube:
+        rest = [item for name in going for item in _stop(lab_state, name, kube, task)]
         # Namespaces first: while definitions go, the controller that empties namespaces does not know what there is.
         for note, wave in (("namespaces", True), ("definitions and rights", False)):
             items = [item for item in rest if (item["kind"] == "Namespace") is wave]
             task.update(note)
             objects.delete(kube, items)
-            objects.await_gone(kube, items, () if wave else groups, waiting(book, task))
+            objects.await_gone(kube, items, () if wave else groups, waiting(lab_state, task))
     for name in going:
-        withdraw(_home(book, name))
-        book.write(book.record.without_controller(name))
+        withdraw(_home(lab_state, name))
+        lab_state.write(lab_state.record.without_controller(name))
 
 
-def _stop(book: Book, name: str, kube: Kube, task: Task) -> list[Manifest]:
+def _stop(lab_state: LabState, name: str, kube: Kube, task: Task) -> list[Manifest]:
     """Ends the process once nobody asks it any more; what it leaves to be deleted."""
-    applied = objects.noted(_home(book, name))
+    applied = objects.noted(_home(lab_state, name))
     task.update(f"webhooks of {name}")
     objects.delete(kube, [item for item in applied if objects.is_hook(item)])
-    book.end(name)
+    lab_state.end(name)
     inside = controller(name).namespace
     # What is inside its namespace goes with it.
     return [item for item in applied if not objects.is_hook(item) and not objects.is_inside(item, inside)]
 
 
-def _home(book: Book, name: str) -> Path:
-    return components.site(book.layout, _recorded(book, name)).home
+def _home(lab_state: LabState, name: str) -> Path:
+    return components.site(lab_state.layout, _recorded(lab_state, name)).home
 
 
-def _recorded(book: Book, name: str) -> ControllerRecord:
-    wanted = book.record.controller(name)
+def _recorded(lab_state: LabState, name: str) -> ControllerRecord:
+    wanted = lab_state.record.controller(name)
     if wanted is None:
         message = f"no {name} is recorded"
         raise ValueError(message)
     return wanted
 
 
-def _start(book: Book, wanted: ControllerRecord, task: Task) -> None:
-    layout, found, site = book.layout, controller(wanted.name), components.site(book.layout, wanted)
+def _start(lab_state: LabState, wanted: ControllerRecord, task: Task) -> None:
+    layout, found, site = lab_state.layout, controller(wanted.name), components.site(lab_state.layout, wanted)
     config = found.config(site)
     with Kube.from_kubeconfig(layout.kubeconfig("admin")) as kube:
-        provide(book, wanted, kube, task)
+        provide(lab_state, wanted, kube, task)
         if config is not None:
             pki.write_private(site.config, json.dumps(config, indent=1).encode())
         task.update(f"waiting for {wanted.name}")
-        _run(book, wanted, kube)
+        _run(lab_state, wanted, kube)
 
 
-def _run(book: Book, wanted: ControllerRecord, kube: Kube) -> None:
-    found, site = controller(wanted.name), components.site(book.layout, wanted)
-    component = components.of_controller(book.layout, wanted)
-    if not book.runs(component):
+def _run(lab_state: LabState, wanted: ControllerRecord, kube: Kube) -> None:
+    found, site = controller(wanted.name), components.site(lab_state.layout, wanted)
+    component = components.of_controller(lab_state.layout, wanted)
+    if not lab_state.runs(component):
         found.prepare(kube)
-        book.launch(component)
-    book.wait(component)
-    running = book.record.process(wanted.name)
+        lab_state.launch(component)
+    lab_state.wait(component)
+    running = lab_state.record.process(wanted.name)
     if running is not None:
 
         def trouble() -> str:
-            book.require("etcd", "kube-apiserver")
+            lab_state.require("etcd", "kube-apiserver")
             return found.trouble(kube, site)
 
         wait_until(trouble, running, READY_SECONDS)
