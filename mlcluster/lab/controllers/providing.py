@@ -44,7 +44,7 @@ def withdraw(home: Path) -> None:
 def _apply(
     lab_state: LabState, kube: Kube, wanted: ControllerRecord, files: Mapping[str, bytes], task: Task
 ) -> tuple[str, str]:
-    """Renders and applies what belongs to a controller, and notes that this is done; its service account."""
+    """Render and apply the objects of a controller, and record that; return its service account."""
     found, site = controller(wanted.name), components.site(lab_state.layout, wanted)
     _mark(site.home).unlink(missing_ok=True)
     task.update(f"rendering the manifests of {wanted.name}")
