@@ -22,12 +22,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="One YAML file becomes a multi-tenant GPU Kubernetes cluster.",
+    help="Create and operate a multi-tenant GPU Kubernetes cluster from one YAML file.",
 )
 
 
 plugins_app = typer.Typer(
-    help="The provider plugins of the engine: for target eks, and for kubernetesProvider: official.",
+    help="Provider plugins of the Pulumi engine, for the target eks and for kubernetesProvider: official.",
     no_args_is_help=True,
 )
 app.add_typer(lab.app, name="lab")
@@ -57,7 +57,7 @@ class EventFormat(StrEnum):
 
 
 class FailOn(StrEnum):
-    """The mildest finding or change that makes the exit code 4."""
+    """The least severe finding that sets exit code 4."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -66,24 +66,28 @@ class FailOn(StrEnum):
 
 
 class TargetKind(StrEnum):
-    """Targets that `init` writes a spec for."""
+    """Targets for which `init` writes a spec."""
 
     LOCAL = "local"
     EXISTING = "existing"
     EKS = "eks"
 
 
-SpecFile = Annotated[Path, typer.Argument(metavar="FILE", help="the spec; - is standard input", show_default=True)]
+SpecFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="path of the spec; - reads standard input", show_default=True)
+]
 DEFAULT_SPEC = Path("cluster.yaml")
-AnySpec = Annotated[Path | None, typer.Argument(metavar="FILE", help="a spec; default: check this machine only")]
+AnySpec = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="path of a spec; default: check this machine only")
+]
 PluginSpec = Annotated[
     Path | None,
-    typer.Argument(metavar="FILE", help="a spec; default: the plugins of an eks spec with default settings"),
+    typer.Argument(metavar="FILE", help="path of a spec; default: the plugins of an eks spec with default settings"),
 ]
 Format = Annotated[OutputFormat, typer.Option("--output", "-o", help="format of the result")]
-Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and result")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
-Refresh = Annotated[bool, typer.Option(help="read the cluster first, so that changes made by others are seen")]
+Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and of the result")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="answer every question with yes")]
+Refresh = Annotated[bool, typer.Option(help="read the cluster first, to find changes by other clients")]
 
 
 def _run(command: Callable[[], ExitCode], output: str = "text") -> None:
@@ -113,12 +117,12 @@ def _options(
 @app.command()
 def init(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="where to write it; - is standard output")
+        Path, typer.Argument(metavar="FILE", help="path of the new spec; - writes to standard output")
     ] = DEFAULT_SPEC,
-    target: Annotated[TargetKind, typer.Option(help="where the cluster will come from")] = TargetKind.LOCAL,
+    target: Annotated[TargetKind, typer.Option(help="target of the spec")] = TargetKind.LOCAL,
     name: Annotated[str, typer.Option(help="name of the cluster")] = "atlas",
 ) -> None:
-    """Write a commented starter spec."""
+    """Write a commented spec to start from."""
     from mlcluster.commands import init as command
 
     _run(lambda: command.init(file, target.value, name))
@@ -136,9 +140,9 @@ def schema() -> None:
 def validate(
     file: SpecFile = DEFAULT_SPEC,
     output: Format = OutputFormat.TEXT,
-    fail_on: Annotated[FailOn, typer.Option(help="mildest finding that makes the exit code 4")] = FailOn.ERROR,
+    fail_on: Annotated[FailOn, typer.Option(help="least severe finding that sets exit code 4")] = FailOn.ERROR,
 ) -> None:
-    """Check a spec: every problem at once, then what the rules find in its plan."""
+    """Check a spec, and run the rules on its plan."""
     from mlcluster.commands import validate as command
 
     _run(lambda: command.validate(file, output.value, fail_on.value), output.value)
@@ -149,14 +153,15 @@ def plan(
     file: SpecFile = DEFAULT_SPEC,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="format of the plan")] = PlanFormat.TEXT,
     live: Annotated[
-        bool, typer.Option("--live", help="look at the cluster too: what is there already; reads only")
+        bool,
+        typer.Option("--live", help="compare with the cluster too: components that are installed already; read-only"),
     ] = False,
     chart_dir: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="render the chart archives in DIR with Helm, and count their pods"),
     ] = None,
 ) -> None:
-    """Show what `up` would make true. Offline: needs no cluster, engine or credentials, except with --live."""
+    """Show the plan: everything that `up` would create. Works offline, except with --live."""
     from mlcluster.commands import plan as command
 
     _run(lambda: command.plan(file, output.value, live=live, charts=chart_dir), output.value)
@@ -164,7 +169,7 @@ def plan(
 
 @app.command()
 def preflight(file: SpecFile = DEFAULT_SPEC, output: Format = OutputFormat.TEXT) -> None:
-    """Ask the AWS account whether it allows what the plan holds. Reads only."""
+    """Check that the AWS account can create the planned resources. Read-only."""
     from mlcluster.commands import preflight as command
 
     _run(lambda: command.preflight(file, output.value), output.value)
@@ -176,7 +181,7 @@ def preview(
     output: Events = EventFormat.TEXT,
     refresh: Refresh = True,
 ) -> None:
-    """Ask the engine and the cluster what `up` would change now."""
+    """Show what `up` would change now."""
     from mlcluster.commands import preview as command
 
     _run(lambda: command.preview(file, output.value, refresh=refresh), output.value)
@@ -192,11 +197,11 @@ def up(
         list[str] | None,
         typer.Option(
             metavar="KIND/NAME",
-            help="let this go; `up` and `preview` say what has to be named; may be repeated",
+            help="allow the deletion of this resource; `preview` lists the names; may be repeated",
         ),
     ] = None,
 ) -> None:
-    """Make the cluster what the spec says: preview, show, ask, apply."""
+    """Create or update the cluster to match the spec."""
     from mlcluster.commands import up as command
 
     options = command.UpOptions(file, output.value, yes, tuple(allow_destroy or ()), refresh)
@@ -207,9 +212,11 @@ def up(
 def status(
     file: SpecFile = DEFAULT_SPEC,
     output: Format = OutputFormat.TEXT,
-    fail_on_drift: Annotated[bool, typer.Option(help="exit code 4 when something is missing or drifted")] = False,
+    fail_on_drift: Annotated[
+        bool, typer.Option(help="set exit code 4 if something is missing, not ready or drifted")
+    ] = False,
 ) -> None:
-    """Compare plan, state and cluster: what is there, ready, drifted."""
+    """Compare plan, state and cluster."""
     from mlcluster.commands import status as command
 
     _run(lambda: command.status(file, output.value, fail_on_drift=fail_on_drift), output.value)
@@ -220,12 +227,12 @@ def down(
     file: SpecFile = DEFAULT_SPEC,
     output: Events = EventFormat.TEXT,
     yes: Yes = False,
-    plan: Annotated[bool, typer.Option("--plan", help="only show what would go and what is kept")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="only show what would be deleted and what is retained")] = False,
     delete_retained: Annotated[
-        list[str] | None, typer.Option(help="KIND/NAME that is kept otherwise, e.g. FileSystem/datasets")
+        list[str] | None, typer.Option(help="delete this retained resource too: KIND/NAME, e.g. FileSystem/datasets")
     ] = None,
 ) -> None:
-    """Take away everything that `up` made, and prove that nothing is left."""
+    """Delete everything that `up` created, and check that nothing is left."""
     from mlcluster.commands import down as command
 
     options = command.DownOptions(file, output.value, yes, plan, tuple(delete_retained or ()))
@@ -236,9 +243,9 @@ def down(
 def unlock(
     file: SpecFile = DEFAULT_SPEC,
     output: Events = EventFormat.TEXT,
-    assume_dead: Annotated[bool, typer.Option(help="vouch that a holder on another host is gone")] = False,
+    assume_dead: Annotated[bool, typer.Option(help="confirm that a lock holder on another host is dead")] = False,
 ) -> None:
-    """Clear what a killed run left behind, after a check that its process is dead."""
+    """Clear the locks that a killed run left, after a check that its process is dead."""
     from mlcluster.commands import unlock as command
 
     _run(lambda: command.unlock(file, output.value, assume_dead=assume_dead), output.value)
@@ -246,7 +253,7 @@ def unlock(
 
 @app.command()
 def doctor(file: AnySpec = None, output: Format = OutputFormat.TEXT) -> None:
-    """Check this machine and, with a spec, what its cluster needs; each line with its fix. Reads only."""
+    """Check this machine and, with a spec, its cluster; each problem with its fix. Read-only."""
     from mlcluster.commands import doctor as command
 
     _run(lambda: command.doctor(file, output.value), output.value)
@@ -254,7 +261,7 @@ def doctor(file: AnySpec = None, output: Format = OutputFormat.TEXT) -> None:
 
 @plugins_app.command("list")
 def plugins_list(file: PluginSpec = None, output: Format = OutputFormat.TEXT) -> None:
-    """Show which plugins are needed, in which version, by what, and where each is."""
+    """List the plugins that are needed: version, user, and location."""
     from mlcluster.commands import plugins as command
 
     _run(lambda: command.list_plugins(file, output.value), output.value)
@@ -265,11 +272,11 @@ def plugins_install(
     file: PluginSpec = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR|ARCHIVE", help="directory of release archives, or one; default: download"),
+        typer.Option("--from", metavar="DIR|ARCHIVE", help="an archive, or a directory of archives; default: download"),
     ] = None,
     output: Events = EventFormat.TEXT,
 ) -> None:
-    """Install the plugins that are missing, with the engine that mlcluster runs."""
+    """Install the missing plugins."""
     from mlcluster.commands import plugins as command
 
     _run(lambda: command.install_plugins(file, source, output.value), output.value)
