@@ -48,3 +48,16 @@ def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object of ours
     before = (object_id("Namespace", namespace), *needs) if namespace else needs
     manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
     return PlanObject(object_id(kind, name, namespace), manifest, before, spec_path)
+
+
+def from_manifest(cluster: str, manifest: Manifest, *, needs: tuple[str, ...] = (), spec_path: str) -> PlanObject:
+    """Return a cluster-scoped object of the plan from its manifest, with the ownership labels.
+
+    Args:
+        cluster: name of the cluster, for the ownership labels.
+        manifest: whole; of its metadata only the name counts.
+        needs: ids of what must exist first.
+    """
+    body = {key: value for key, value in manifest.items() if key not in {"apiVersion", "kind", "metadata"}}
+    kind, name = manifest["kind"], manifest["metadata"]["name"]
+    return make(cluster, manifest["apiVersion"], kind, name, body, needs=needs, spec_path=spec_path)

@@ -94,10 +94,21 @@ def test_only_components_of_the_plan_are_trusted() -> None:
 
 
 def test_a_controller_acts_for_its_own_kind_alone() -> None:
-    cel = job_kinds.acts_for_owner({"jobset": "the-one"})
-    assert "['the-one', 'jobset.x-k8s.io/', 'JobSet']" in cel
+    components = {"jobSet": {"install": False, "serviceAccount": "batch/the-one"}}
+    plan = planned(SYSTEM, target=EXISTING, components=components)
+    (cel,) = [
+        cel
+        for cel in expressions(manifests(plan, "ValidatingAdmissionPolicy")["mlcluster-owner-references"])
+        if "the-one" in cel
+    ]
+    assert "['system:serviceaccount:batch:the-one', 'jobset.x-k8s.io/', 'JobSet']" in cel
     assert cel.count("the-one") == 1
-    assert job_kinds.acts_for_owner({}) == "false"
+
+
+def test_without_job_kinds_no_component_acts_for_an_owner() -> None:
+    bare = manifests(planned(SYSTEM, target=EXISTING), "ValidatingAdmissionPolicy")
+    text = [cel for name in ("mlcluster-owner-references", "mlcluster-held-work") for cel in expressions(bare[name])]
+    assert sum(cel.count("|| false") for cel in text) == 3
 
 
 def test_pods_without_a_gate_come_from_two_controllers_only(policies: dict[str, Manifest]) -> None:
