@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mlcluster.plan.model import Accelerator, Pool, Price, TeamPlan
+from mlcluster.plan.model import Accelerator, Manifest, Pool, Price, TeamPlan
+from mlcluster.plan.observe.rules import rule_spec
 
 Sharing = Literal["whole", "mig", "timeSlicing"]
 
@@ -73,3 +74,17 @@ class Watched:
     def has(self, component: str) -> bool:
         """Whether a component is in the plan."""
         return component in self.components
+
+
+def alerts(of: Watched | None = None) -> list[Manifest]:
+    """Return every alert of a cluster."""
+    return [rule for rule in _rules(of) if "alert" in rule]
+
+
+def records(of: Watched | None = None) -> list[Manifest]:
+    """Return every recording rule of a cluster."""
+    return [rule for rule in _rules(of) if "record" in rule]
+
+
+def _rules(of: Watched | None) -> list[Manifest]:
+    return [rule for group in rule_spec(of or Watched())["groups"] for rule in group["rules"]]

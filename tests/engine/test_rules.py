@@ -13,7 +13,7 @@ import yaml
 
 from mlcluster.lab.toolchain import ensure_optional
 from mlcluster.plan.observe.dashboards import dashboards
-from mlcluster.plan.observe.rules import groups, rule_spec
+from mlcluster.plan.observe.rules import rule_spec
 from mlcluster.report.progress import for_terminal
 from tests.observed import Watched
 
@@ -39,7 +39,7 @@ def run(promtool: Path, place: Path, *arguments: str) -> str:
 
 def rendered(*, whole: bool) -> dict[str, Any]:
     """Rules as a file; without what promtool would compare word by word unless `whole`."""
-    spec = rule_spec(groups(Watched()))
+    spec = rule_spec(Watched())
     for rule in (rule for group in spec["groups"] for rule in group["rules"] if not whole):
         if "annotations" in rule:
             rule["annotations"] = {"summary": rule["annotations"]["summary"]}

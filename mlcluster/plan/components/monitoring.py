@@ -17,7 +17,7 @@ from mlcluster.plan.objects import make
 from mlcluster.plan.observe.controllers import ENDPOINTS, controller_monitor
 from mlcluster.plan.observe.dashboards import as_data, dashboards
 from mlcluster.plan.observe.facts import node_label_keys
-from mlcluster.plan.observe.rules import API, groups, rule_spec
+from mlcluster.plan.observe.rules import API, rule_spec
 from mlcluster.plan.observe.scrape import STACK, kueue_monitor, monitor_labels, namespace, rule_labels
 from mlcluster.plan.observe.team_pods import team_monitor, team_scraper
 from mlcluster.plan.places import place
@@ -57,8 +57,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def _rule(context: ComponentContext) -> PlanObject:
-    spec = rule_spec(groups(context))
-    return _object(context, "PrometheusRule", "mlcluster", {"spec": spec}, rule_labels(context.spec))
+    return _object(context, "PrometheusRule", "mlcluster", {"spec": rule_spec(context)}, rule_labels(context.spec))
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:

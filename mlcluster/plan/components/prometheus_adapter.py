@@ -12,22 +12,12 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.observe.promql import of_whole_gpu
-from mlcluster.plan.observe.records import BUSY, MEMORY_BUSY
 from mlcluster.plan.observe.scrape import prometheus_url
+from mlcluster.plan.templates import Values, fill, read
 
 NAME = "prometheus-adapter"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 
-_OURS = {"gpu_busy_ratio": BUSY, "gpu_memory_busy_ratio": MEMORY_BUSY}
-_SERIES = "<<.Series>>{<<.LabelMatchers>>}"
-_WHOLE_GPU = of_whole_gpu(_SERIES, "<<.Series>>")
-_EXPORTERS = {
-    "DCGM_FI_DEV_GPU_UTIL": _WHOLE_GPU,
-    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": _SERIES,
-    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": _SERIES,
-}
-_FREE, _USED = "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED"
 SCRAPE_EVERY = "1m"
 """How often it looks for new series; shorter than Prometheus makes them, and they vanish now and then."""
 
@@ -47,27 +37,9 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def custom_rules() -> list[Manifest]:
-    """What HorizontalPodAutoscalers may ask for, each per pod: our own ratios, and DCGM's by their own names."""
-    ours = [_rule(series, name, pod="pod", namespace="namespace") for name, series in _OURS.items()]
-    theirs = [
-        _rule(name, name, pod="exported_pod", namespace="exported_namespace", value=value)
-        for name, value in _EXPORTERS.items()
-    ]
-    memory = _rule(_USED, "gpu_memory_used_ratio", pod="exported_pod", namespace="exported_namespace")
-    by = "(<<.GroupBy>>)"
-    used, free = f"sum by {by} ({_WHOLE_GPU})", f"sum by {by} ({_FREE}{{<<.LabelMatchers>>}})"
-    memory["metricsQuery"] = f"{used} / ({used} + {free})"
-    return [*ours, *theirs, memory]
-
-
-def _rule(series: str, name: str, *, pod: str, namespace: str, value: str = _SERIES) -> Manifest:
-    overrides = {namespace: {"resource": "namespace"}, pod: {"resource": "pod"}}
-    return {
-        "seriesQuery": f'{series}{{{namespace}!="",{pod}!=""}}',
-        "resources": {"overrides": overrides},
-        "name": {"matches": ".*", "as": name},
-        "metricsQuery": f"avg by (<<.GroupBy>>) ({value})",
-    }
+    """Return the rules of the metrics that HorizontalPodAutoscalers may read, each per pod."""
+    found: list[Manifest] = fill(read("adapter/custom-metrics.yaml"), Values())
+    return found
 
 
 def _values(context: ComponentContext) -> Manifest:

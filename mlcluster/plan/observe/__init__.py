@@ -1,1 +1,1 @@
-"""Observation: counters, rules and dashboards, as data built in Python."""
+"""Observation: counters, monitors, facts and dashboards. Alerts and recording rules are files of `templates/rules`."""

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mlcluster.plan.model import Pool, TeamPlan
-from mlcluster.plan.observe.promql import NODE_POOL, TEAM
-from mlcluster.plan.observe.rule import Group, Record
+from mlcluster.plan.model import Manifest, Pool, TeamPlan
+from mlcluster.plan.observe.series import NODE_POOL, TEAM
 
 SHARE = "mlcluster:gpu_share:ratio"
 NODE_GPUS = "mlcluster:node_gpus:count"
@@ -56,16 +55,16 @@ def gpu_shares(pool: Pool) -> tuple[Share, ...]:
     )
 
 
-def facts_group(pools: Iterable[Pool], teams: Iterable[TeamPlan]) -> Group:
-    """One series for each fact."""
+def facts_group(pools: Iterable[Pool], teams: Iterable[TeamPlan]) -> Manifest:
+    """Return the group of rules that record one series for each fact."""
     pools = tuple(pools)
-    found = [Record(TEAM, "vector(1)", {"namespace": team.namespace, "team": team.name}) for team in teams]
-    found += [Record(NODE_POOL, _nodes(pool.selector), {"pool": pool.name}) for pool in pools]
+    found = [_record(TEAM, "vector(1)", {"namespace": team.namespace, "team": team.name}) for team in teams]
+    found += [_record(NODE_POOL, _nodes(pool.selector), {"pool": pool.name}) for pool in pools]
     for pool in pools:
         found += _gpu_facts(pool)
         if pool.price is not None:
-            found.append(Record(NODE_PRICE, f"vector({pool.price.usd_per_hour})", {"pool": pool.name}))
-    return Group("mlcluster-facts", tuple(found))
+            found.append(_record(NODE_PRICE, f"vector({pool.price.usd_per_hour})", {"pool": pool.name}))
+    return {"name": "mlcluster-facts", "interval": "60s", "rules": found}
 
 
 def node_label_keys(pools: Iterable[Pool]) -> list[str]:
@@ -93,19 +92,23 @@ def _compute_slices(resource: str) -> int:
     return int(found[0]) if found else 0
 
 
-def _gpu_facts(pool: Pool) -> list[Record]:
+def _record(name: str, expression: str, labels: Mapping[str, str]) -> Manifest:
+    return {"record": name, "expr": expression, "labels": dict(labels)}
+
+
+def _gpu_facts(pool: Pool) -> list[Manifest]:
     if pool.accelerator is None:
         return []
     gpus, here = pool.accelerator.gpus, {"pool": pool.name}
-    found = [Record(NODE_GPUS, f"vector({gpus})", here)]
+    found = [_record(NODE_GPUS, f"vector({gpus})", here)]
     for share in gpu_shares(pool):
         resource = {"resource": metric_resource(share.resource)}
         profile = {"GPU_I_PROFILE": share.profile} if share.profile else {}
         labels = {**here, **resource, "kueue_resource": share.resource, **profile}
-        found.append(Record(SHARE, f"vector({share.share})", labels))
-        found.append(Record(NODE_SLICES, f"vector({share.per_node})", {**here, **resource}))
+        found.append(_record(SHARE, f"vector({share.share})", labels))
+        found.append(_record(NODE_SLICES, f"vector({share.per_node})", {**here, **resource}))
     if pool.price is not None:
-        found.append(Record(GPU_PRICE, f"vector({pool.price.usd_per_hour} / {gpus})", here))
+        found.append(_record(GPU_PRICE, f"vector({pool.price.usd_per_hour} / {gpus})", here))
     return found
 
 

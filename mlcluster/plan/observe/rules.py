@@ -1,17 +1,25 @@
-"""The PrometheusRule of a cluster."""
+"""The PrometheusRule of a cluster: the alerts and recording rules of `templates/rules`, and the facts of the plan."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from mlcluster.plan.model import Manifest, Pool, TeamPlan
-from mlcluster.plan.observe import health_alerts, supply_alerts, use_alerts, work_alerts
-from mlcluster.plan.observe.chargeback import chargeback
 from mlcluster.plan.observe.facts import facts_group
-from mlcluster.plan.observe.records import gpu_records, queue_records
-from mlcluster.plan.observe.rule import Group
-from mlcluster.plan.observe.team_quota import team_quota
+from mlcluster.plan.templates import Values, fill, read
 
 API = "monitoring.coreos.com/v1"
+
+FILES = (
+    "gpu-records",
+    "chargeback",
+    "gpu-use",
+    "gpu-health",
+    "gpu-supply",
+    "queue-records",
+    "team-quota",
+    "nodes-and-pods",
+    "queues",
+)
+"""Files of `templates/rules`, in the order of their groups: records come before the rules that read them."""
 
 
 class Watched(Protocol):
@@ -24,26 +32,12 @@ class Watched(Protocol):
     def has(self, component: str) -> bool: ...
 
 
-def groups(of: Watched) -> tuple[Group, ...]:
-    """Every group of rules; those about GPUs only where a pool has some."""
-    gpus = any(pool.accelerator is not None for pool in of.pools)
-    about_gpus = (
-        gpu_records(),
-        chargeback(),
-        use_alerts.gpu_use(),
-        health_alerts.gpu_health(detector=of.has("node-problem-detector")),
-        supply_alerts.gpu_supply(operator=of.has("gpu-operator")),
-    )
-    return (
-        facts_group(of.pools, of.teams),
-        *(about_gpus if gpus else ()),
-        queue_records(),
-        team_quota(),
-        work_alerts.nodes_and_pods(),
-        work_alerts.queues(),
-    )
-
-
-def rule_spec(found: Iterable[Group]) -> Manifest:
-    """The groups as the spec of a PrometheusRule, which is also what a rule file of Prometheus holds."""
-    return {"groups": [group.manifest() for group in found if group.rules]}
+def rule_spec(of: Watched) -> Manifest:
+    """Return the spec of the PrometheusRule, which is also the content of a rule file of Prometheus."""
+    flags = {
+        "gpus": any(pool.accelerator is not None for pool in of.pools),
+        **{component: of.has(component) for component in ("gpu-operator", "node-problem-detector")},
+    }
+    files = [fill(read(f"rules/{name}.yaml"), Values(flags)) for name in FILES]
+    groups: list[Any] = [facts_group(of.pools, of.teams), *(group for file in files for group in file["groups"])]
+    return {"groups": groups}

@@ -12,7 +12,7 @@ import pytest
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.observe.counters import FIELDS
 from mlcluster.plan.observe.metrics import GPU_OPERATOR, KUBE_STATE_METRICS, KUEUE
-from mlcluster.plan.observe.records import COUNTED
+from mlcluster.plan.observe.series import COUNTED
 from tests.network_policies import Pod, accepts
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
 

@@ -1,10 +1,20 @@
 """The cluster: nodes, GPUs, their health, and what they cost."""
 
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.observe.chargeback import POOL_RATE, USD_RATE
 from mlcluster.plan.observe.dashboards.parts import Panel, Query, dashboard
-from mlcluster.plan.observe.promql import GPU_REQUEST, NODE_POOL, once
-from mlcluster.plan.observe.records import ALLOCATED, BUSY, COUNTED, NVLINK_RECOVERIES, PRESENT, USED
+from mlcluster.plan.observe.series import (
+    ALLOCATED,
+    BUSY,
+    COUNTED,
+    GPU_REQUEST,
+    NODE_POOL,
+    NVLINK_RECOVERIES,
+    POOL_RATE,
+    PRESENT,
+    USD_RATE,
+    USED,
+    once,
+)
 
 
 def cluster_dashboard() -> Manifest:

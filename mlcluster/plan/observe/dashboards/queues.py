@@ -3,8 +3,7 @@
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
 from mlcluster.plan.observe.dashboards.shares import shares_table
-from mlcluster.plan.observe.promql import GPU_QUOTA, LEADER
-from mlcluster.plan.observe.records import WAIT_P50, WAIT_P95
+from mlcluster.plan.observe.series import GPU_QUOTA, LEADER, WAIT_P50, WAIT_P95
 
 _CHOSEN = f'cluster_queue=~"$queue",{LEADER}'
 

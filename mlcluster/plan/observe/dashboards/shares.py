@@ -1,8 +1,7 @@
 """Panels of what becomes of each team's quota: guaranteed, used, borrowed, lent, free."""
 
 from mlcluster.plan.observe.dashboards.parts import Panel, Query
-from mlcluster.plan.observe.promql import GPU_QUOTA
-from mlcluster.plan.observe.team_quota import BORROWED, FREE, GUARANTEED, LENT, SHARES, USED
+from mlcluster.plan.observe.series import BORROWED, FREE, GPU_QUOTA, GUARANTEED, LENT, QUOTA_USED, SHARES
 
 _MEANING = (
     "Used includes what is borrowed. Lent is an estimate: Kueue does not report from whom a team borrows, so what goes "
@@ -37,7 +36,7 @@ def shares_over_time(chosen: str) -> tuple[Panel, ...]:
 
     return (
         panel("GPU quota guaranteed", GUARANTEED),
-        panel("GPU quota used", USED, "What admitted work has reserved, borrowed GPUs included."),
+        panel("GPU quota used", QUOTA_USED, "What admitted work has reserved, borrowed GPUs included."),
         panel("GPU quota borrowed", BORROWED),
         panel("GPU quota lent", LENT, _MEANING),
         panel("GPU quota guaranteed and free", FREE),

@@ -1,11 +1,20 @@
 """Teams: what they may use, hold, and really use, and what that costs."""
 
 from mlcluster.plan.model import Manifest
-from mlcluster.plan.observe.chargeback import GPU_HOURS, USD, USED_HOURS, over
 from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
 from mlcluster.plan.observe.dashboards.shares import shares_over_time, shares_table
-from mlcluster.plan.observe.promql import TEAM
-from mlcluster.plan.observe.records import ALLOCATED, IDLE_COUNT, QUOTA, RESERVED, USED
+from mlcluster.plan.observe.series import (
+    ALLOCATED,
+    GPU_HOURS,
+    IDLE_COUNT,
+    QUOTA,
+    RESERVED,
+    TEAM,
+    USD,
+    USED,
+    USED_HOURS,
+    over,
+)
 
 _TEAM = 'team=~"$team"'
 _CHOSEN = f"{{{_TEAM}}}"

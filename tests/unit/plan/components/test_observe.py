@@ -12,12 +12,10 @@ from mlcluster.plan.components.prometheus_adapter import custom_rules
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.plan.observe.counters import FIELDS, FILE_NAME, dcgm_counters_csv
 from mlcluster.plan.observe.facts import node_label_keys
-from mlcluster.plan.observe.rule import records
-from mlcluster.plan.observe.rules import groups
 from mlcluster.plan.observe.scrape import NODE_RELABELING
 from mlcluster.plan.overhead import lands_on
 from mlcluster.rules import findings
-from tests.observed import Watched
+from tests.observed import records
 from tests.promql import metrics
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned
 
@@ -279,7 +277,7 @@ def test_keda_is_watched_where_something_watches() -> None:
 
 
 def known() -> set[str]:
-    return set(FIELDS) | {record.name for record in records(groups(Watched()))}
+    return set(FIELDS) | {rule["record"] for rule in records()}
 
 
 def test_the_adapter_offers_what_exists() -> None:

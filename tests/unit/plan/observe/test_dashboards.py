@@ -9,13 +9,11 @@ from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe import metrics as known
 from mlcluster.plan.observe.counters import FIELDS
 from mlcluster.plan.observe.dashboards import as_data, dashboards
-from mlcluster.plan.observe.rule import records
-from mlcluster.plan.observe.rules import groups
-from tests.observed import Watched
+from tests.observed import records
 from tests.promql import is_balanced, labels, metrics
 
 ALL = dashboards(gpus=True)
-EXIST = known.KUBE_STATE_METRICS | known.KUEUE | FIELDS | {record.name for record in records(groups(Watched()))}
+EXIST = known.KUBE_STATE_METRICS | known.KUEUE | FIELDS | {rule["record"] for rule in records()}
 
 pytestmark = pytest.mark.unit
 

@@ -7,51 +7,51 @@ from typing import Any
 import pytest
 import yaml
 
+from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe import metrics as known
 from mlcluster.plan.observe.counters import FIELDS
 from mlcluster.plan.observe.facts import gpu_shares, metric_label, metric_resource
-from mlcluster.plan.observe.rule import Alert, Record, alerts, records
-from mlcluster.plan.observe.rules import groups, rule_spec
-from tests.observed import POOLS, Watched, gpus, pool
+from mlcluster.plan.observe.rules import rule_spec
+from tests.observed import POOLS, Watched, alerts, gpus, pool, records
 from tests.promql import is_balanced, labels, metrics
 from tests.upstream import ABSENT, REFERENCE, errors_of, schemas
 
 ROOT = Path(__file__).parents[4]
-GROUPS = groups(Watched())
-ALERTS = alerts(GROUPS)
-RULES: list[Alert | Record] = [*ALERTS, *records(GROUPS)]
+ALERTS = alerts()
+RULES = [*ALERTS, *records()]
 OTHERS = known.KUBE_STATE_METRICS | known.KUEUE | known.GPU_OPERATOR
 
 pytestmark = pytest.mark.unit
 
 
-def name_of(rule: Alert | Record) -> str:
-    return rule.name
+def name_of(rule: Manifest) -> str:
+    return str(rule.get("alert", rule.get("record")))
 
 
 def test_names_of_alerts_are_theirs_alone() -> None:
-    names = [alert.name for alert in ALERTS]
+    names = [alert["alert"] for alert in ALERTS]
     assert len(names) == len(set(names)) >= 25
-    assert len({group.name for group in GROUPS}) == len(GROUPS)
+    groups = [group["name"] for group in rule_spec(Watched())["groups"]]
+    assert len(set(groups)) == len(groups)
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=name_of)
-def test_every_alert_says_what_to_do(alert: Alert) -> None:
-    manifest = alert.manifest()
-    assert manifest["labels"]["severity"] in {"critical", "warning", "info"}
-    assert manifest["annotations"]["summary"]
-    assert manifest["annotations"]["description"].endswith(".")
-    assert not alert.summary.endswith(".")
+def test_every_alert_says_what_to_do(alert: Manifest) -> None:
+    assert alert["labels"]["severity"] in {"critical", "warning", "info"}
+    assert alert["annotations"]["summary"]
+    assert alert["annotations"]["description"].endswith(".")
+    assert not alert["annotations"]["summary"].endswith(".")
 
 
 def test_every_alert_has_its_place_in_the_documentation() -> None:
     text = (ROOT / "docs" / "alerts.md").read_text()
     headings = re.findall(r"^## (\w+)$", text, re.MULTILINE)
-    assert sorted(headings) == sorted(alert.name for alert in ALERTS)
+    assert sorted(headings) == sorted(alert["alert"] for alert in ALERTS)
     for alert in ALERTS:
-        assert alert.runbook == f"docs/alerts.md#{alert.name.lower()}"
-        part = text.split(f"\n## {alert.name}\n", 1)[1].split("\n## ", 1)[0]
-        assert f"({alert.severity})" in part, alert.name
+        name = alert["alert"]
+        assert alert["annotations"]["runbook"] == f"docs/alerts.md#{name.lower()}"
+        part = text.split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
+        assert f"({alert['labels']['severity']})" in part, name
 
 
 def test_every_alert_is_tested_both_ways() -> None:
@@ -61,55 +61,55 @@ def test_every_alert_is_tested_both_ways() -> None:
         tests: list[dict[str, Any]] = yaml.safe_load(path.read_text())["tests"]
         for one in (entry for test in tests for entry in test.get("alert_rule_test", ())):
             (fires if one["exp_alerts"] else rests).add(one["alertname"])
-    assert fires == rests == {alert.name for alert in ALERTS}
+    assert fires == rests == {alert["alert"] for alert in ALERTS}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
-def test_every_rule_reads_what_there_is(rule: Alert | Record) -> None:
-    ours = {record.name for record in records(GROUPS)}
-    assert is_balanced(rule.expr)
-    assert not metrics(rule.expr) - ours - OTHERS - FIELDS
+def test_every_rule_reads_what_there_is(rule: Manifest) -> None:
+    ours = {record["record"] for record in records()}
+    assert is_balanced(rule["expr"])
+    assert not metrics(rule["expr"]) - ours - OTHERS - FIELDS
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
-def test_no_rule_uses_the_name_that_the_exporter_has_for_a_host(rule: Alert | Record) -> None:
+def test_no_rule_uses_the_name_that_the_exporter_has_for_a_host(rule: Manifest) -> None:
     """The label of the host: it is Hostname in some versions and hostname in others."""
-    assert "hostname" not in {label.lower() for label in labels(rule.expr)}
-    assert "hostname" not in getattr(rule, "summary", "").lower()
+    assert "hostname" not in {label.lower() for label in labels(rule["expr"])}
+    assert "hostname" not in rule.get("annotations", {}).get("summary", "").lower()
 
 
 def test_fields_of_dcgm_in_rules_are_exported() -> None:
-    used = {name for rule in RULES for name in metrics(rule.expr) if name.startswith("DCGM_")}
+    used = {name for rule in RULES for name in metrics(rule["expr"]) if name.startswith("DCGM_")}
     assert used <= FIELDS
     assert len(used) >= 12
 
 
 def test_a_cluster_without_gpus_has_no_rules_about_them() -> None:
-    found = groups(Watched(pools=POOLS[:1], components=frozenset()))
-    rules: list[Alert | Record] = [*alerts(found), *records(found)]
-    names = {metric for rule in rules for metric in metrics(rule.expr)}
+    bare = Watched(pools=POOLS[:1], components=frozenset())
+    names = {metric for rule in (*alerts(bare), *records(bare)) for metric in metrics(rule["expr"])}
     assert not {name for name in names if name.startswith(("DCGM_", "gpu_operator_"))}
 
 
 def test_the_gpu_operator_is_watched_where_it_is() -> None:
-    with_it = {alert.name for alert in alerts(groups(Watched()))}
-    without = {alert.name for alert in alerts(groups(Watched(components=frozenset())))}
+    with_it = {alert["alert"] for alert in ALERTS}
+    without = {alert["alert"] for alert in alerts(Watched(components=frozenset()))}
     assert with_it - without == {"GpuOperatorNotReconciled", "GpuOperatorSeesNoGpus", "GpuUnhealthy"}
 
 
 def test_counters_are_counted_whichever_pod_has_the_gpu() -> None:
     """A series of the exporter ends with its pod, and another begins: `increase` sees nothing between the two."""
     for rule in RULES:
-        for name in re.findall(r"(?:increase|rate)\((\w+)", rule.expr):
-            assert not name.startswith("DCGM_"), rule.name
+        for name in re.findall(r"(?:increase|rate)\((\w+)", rule["expr"]):
+            assert not name.startswith("DCGM_"), name_of(rule)
 
 
 def facts(name: str) -> dict[str, list[str]]:
     """Pool or team -> expressions of the records of that name."""
     made: dict[str, list[str]] = {}
-    for record in records(GROUPS):
-        if record.name == name:
-            made.setdefault(record.labels.get("pool", record.labels.get("team", "")), []).append(record.expr)
+    for record in records():
+        if record["record"] == name:
+            place = record["labels"].get("pool", record["labels"].get("team", ""))
+            made.setdefault(place, []).append(record["expr"])
     return made
 
 
@@ -151,5 +151,5 @@ def test_labels_and_resources_are_spelled_as_kube_state_metrics_spells_them() ->
 def test_the_prometheus_rule_is_valid() -> None:
     rule = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": {"name": "mlcluster"}}
     assert (rule["apiVersion"], rule["kind"]) in schemas()
-    assert errors_of({**rule, "spec": rule_spec(GROUPS)}) == []
+    assert errors_of({**rule, "spec": rule_spec(Watched())}) == []
     assert errors_of({**rule, "spec": {"groups": [{"name": "a", "rules": [{"alrt": "A", "expr": "1"}]}]}})
