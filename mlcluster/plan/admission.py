@@ -11,7 +11,7 @@ from types import MappingProxyType
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import from_manifest
 from mlcluster.plan.policy_values import SHARED, policy_values
-from mlcluster.plan.templates import Values, applies, files, fill, read
+from mlcluster.plan.templates import Values, applies, files, fill, filled, read
 
 POLICIES = "policies"
 
@@ -44,5 +44,5 @@ def _policy_and_binding(cluster: str, template: Manifest, values: Values) -> tup
     policy = fill({key: value for key, value in template.items() if key != "when"}, values)
     made = from_manifest(cluster, policy, spec_path="teams")
     named = replace(values, texts={"name": policy["metadata"]["name"]})
-    binding = fill(read(f"{SHARED}/binding.yaml"), named)
+    binding = filled(f"{SHARED}/binding.yaml", named)
     return made, from_manifest(cluster, binding, needs=(made.id,), spec_path="teams")

@@ -63,6 +63,11 @@ def files(directory: str) -> tuple[str, ...]:
     return tuple(sorted(f"{directory}/{path.name}" for path in (packaged("templates") / directory).glob("*.yaml")))
 
 
+def filled(path: str, values: Values | None = None) -> Any:
+    """Return the content of a file below `templates/`, filled with values. Default: of a file without placeholders."""
+    return fill(read(path), values or Values())
+
+
 def fill(template: Any, values: Values) -> Any:
     """Return a copy of a template with everything in it that depends on the plan.
 

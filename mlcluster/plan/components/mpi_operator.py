@@ -1,8 +1,6 @@
 """MPI Operator 0.8.2: MPIJob (kubeflow/mpi-operator v0.8.2, manifests/base and manifests/overlays/standalone).
 
-Upstream has no chart. Its definition of MPIJob spells the whole pod template out, which makes 650 KiB of it; ours has
-the same fields, defaults and limits, and leaves pod templates open: the operator reads them as Kubernetes does, and
-the pods are checked when they are made.
+Upstream has no chart. Its CRD is a file of mlcluster, `templates/crds/mpijobs.yaml`.
 """
 
 from mlcluster.catalog.components import pin
@@ -12,11 +10,11 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import APP, image, service_account
 from mlcluster.plan.components.member_roles import member_roles
-from mlcluster.plan.components.mpi_definition import definition
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
-from mlcluster.plan.objects import make
+from mlcluster.plan.objects import from_manifest, make
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.templates import filled
 
 NAME = "mpi-operator"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
@@ -52,19 +50,23 @@ _RULES: list[Manifest] = [
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The definition, the operator and its rights; what members may do with MPI jobs."""
+    """The CRD, the operator and its rights; what members may do with MPI jobs."""
     roles = member_roles(context, NAME, "kubeflow.org", ["mpijobs"])
     made = realisation(context, NAME)
-    if made == "process":  # the lab applies the definition and the rights that belong to its program
+    if made == "process":  # the lab applies the CRD and the rights that belong to its program
         return Contribution(releases=(chart_release(context, NAME, {}),), objects=roles)
     if made == "present":
         return Contribution(objects=roles)
     deployment = _deployment(context)
     return Contribution(
-        objects=(definition(context), *service_account(context, NAME, NAME, _RULES), deployment, *roles),
+        objects=(_crd(context), *service_account(context, NAME, NAME, _RULES), deployment, *roles),
         pods=(_pod(context, deployment),),
         namespaces={pin(NAME).namespace: {}},
     )
+
+
+def _crd(context: ComponentContext) -> PlanObject:
+    return from_manifest(context.cluster, filled("crds/mpijobs.yaml"), spec_path=context.spec_path(NAME))
 
 
 def _deployment(context: ComponentContext) -> PlanObject:
@@ -93,7 +95,7 @@ def _deployment(context: ComponentContext) -> PlanObject:
             "template": {"metadata": {"labels": labels}, "spec": pod},
         }
     }
-    needs = (definition(context).id, f"ServiceAccount/{found.namespace}/{NAME}", f"ClusterRoleBinding/{NAME}")
+    needs = (_crd(context).id, f"ServiceAccount/{found.namespace}/{NAME}", f"ClusterRoleBinding/{NAME}")
     return make(
         context.cluster,
         "apps/v1",

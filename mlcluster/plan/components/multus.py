@@ -23,13 +23,15 @@ from mlcluster.plan.components.daemons import (
     node_name,
     service_account,
 )
-from mlcluster.plan.components.multus_definition import definition
 from mlcluster.plan.components.multus_networks import attachments
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.objects import from_manifest
 from mlcluster.plan.places import place
+from mlcluster.plan.templates import filled
 from mlcluster.spec.secondary import networks, operator_runs
 
 NAME = "multus"
+CRD = "crds/network-attachment-definitions.yaml"
 CONFIG_MAP = "multus-daemon-config"
 DAEMON_SET = "kube-multus-ds"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
@@ -59,7 +61,7 @@ def contribute(context: ComponentContext) -> Contribution:
     if not ours:
         there = (release_id("network-operator"),) if operator_runs(context.spec) else ()
         return Contribution(objects=tuple(attachments(context, there)), findings=findings)
-    kind = definition(context)
+    kind = from_manifest(context.cluster, filled(CRD), spec_path=context.spec_path(NAME))
     rights = service_account(context, NAME, NAME, _RULES)
     config = config_map(context, NAME, CONFIG_MAP, {"daemon-config.json": daemon_configuration(context)})
     needs = (kind.id, bound(NAME))

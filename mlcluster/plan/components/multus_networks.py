@@ -9,12 +9,13 @@ import json
 from collections.abc import Iterator
 
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.multus_definition import API, KIND
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
 from mlcluster.spec.secondary import namespaces_of, networks
 
+API = "k8s.cni.cncf.io/v1"
+KIND = "NetworkAttachmentDefinition"
 RESOURCE_ANNOTATION = "k8s.v1.cni.cncf.io/resourceName"
 """Multus hands the device that the pod got of this resource to the CNI plugin."""
 

@@ -13,7 +13,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.scrape import prometheus_url
-from mlcluster.plan.templates import Values, fill, read
+from mlcluster.plan.templates import filled
 
 NAME = "prometheus-adapter"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
@@ -38,7 +38,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 def custom_rules() -> list[Manifest]:
     """Return the rules of the metrics that HorizontalPodAutoscalers may read, each per pod."""
-    found: list[Manifest] = fill(read("adapter/custom-metrics.yaml"), Values())
+    found: list[Manifest] = filled("adapter/custom-metrics.yaml")
     return found
 
 

@@ -26,7 +26,8 @@ from mlcluster.plan.components.daemons import (
 )
 from mlcluster.plan.components.tolerations import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
-from mlcluster.plan.objects import make
+from mlcluster.plan.objects import from_manifest, make
+from mlcluster.plan.templates import filled
 from mlcluster.spec.secondary import networks, pools_of
 
 NAME = "whereabouts"
@@ -37,7 +38,8 @@ RECONCILER_REQUESTS = {"cpu": "100m", "memory": "50Mi"}
 RECONCILE = "*/15 * * * *"
 """Cron: how often addresses of pods that were killed are taken back; upstream waits a day."""
 
-GROUP, VERSION = "whereabouts.cni.cncf.io", "v1alpha1"
+GROUP = "whereabouts.cni.cncf.io"
+CRDS = ("crds/ippools.yaml", "crds/overlappingrangeipreservations.yaml")
 _ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
 _RULES = [
     {"apiGroups": [GROUP], "resources": ["ippools", "overlappingrangeipreservations", "nodeslicepools"], "verbs": _ALL},
@@ -61,7 +63,7 @@ def contribute(context: ComponentContext) -> Contribution:
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         return Contribution()
-    kinds = definitions(context)
+    kinds = _crds(context)
     rights = service_account(context, NAME, NAME, _RULES)
     config = config_map(context, NAME, CONFIG_MAP, {"cron-expression": RECONCILE})
     needs = (*(kind.id for kind in kinds), bound(NAME))
@@ -83,41 +85,10 @@ def _pools(context: ComponentContext) -> list[Pool]:
     return [pool for pool in context.pools if pool.name in named] or list(context.pools)
 
 
-def definitions(context: ComponentContext) -> list[PlanObject]:
-    """What it keeps its addresses in."""
-    text: Manifest = {"type": "string"}
-    allocation = _object({"id": text, "ifname": text, "podref": text}, "id", "podref")
-    addresses = {"type": "object", "additionalProperties": allocation}
-    pool = _object({"range": text, "allocations": addresses}, "allocations", "range")
-    reservation = _object({"containerid": text, "ifname": text, "podref": text}, "podref")
-    return [
-        _definition(context, "IPPool", pool, required=False),
-        _definition(context, "OverlappingRangeIPReservation", reservation, required=True),
-    ]
-
-
-def _object(properties: Manifest, *required: str) -> Manifest:
-    return {"type": "object", "properties": properties, "required": list(required)}
-
-
-def _definition(context: ComponentContext, kind: str, spec: Manifest, *, required: bool) -> PlanObject:
-    text: Manifest = {"type": "string"}
-    schema: Manifest = {
-        "type": "object",
-        "properties": {"apiVersion": text, "kind": text, "metadata": {"type": "object"}, "spec": spec},
-        **({"required": ["spec"]} if required else {}),
-    }
-    singular, plural = kind.lower(), f"{kind.lower()}s"
-    body: Manifest = {
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": singular},
-            "versions": [{"name": VERSION, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        }
-    }
-    path, api = context.spec_path(NAME), "apiextensions.k8s.io/v1"
-    return make(context.cluster, api, "CustomResourceDefinition", f"{plural}.{GROUP}", body, spec_path=path)
+def _crds(context: ComponentContext) -> list[PlanObject]:
+    """Return the CRDs of the objects in which Whereabouts stores addresses."""
+    path = context.spec_path(NAME)
+    return [from_manifest(context.cluster, filled(crd), spec_path=path) for crd in CRDS]
 
 
 def _pod(context: ComponentContext) -> Manifest:

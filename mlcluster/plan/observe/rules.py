@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from mlcluster.plan.model import Manifest, Pool, TeamPlan
 from mlcluster.plan.observe.facts import facts_group
-from mlcluster.plan.templates import Values, fill, read
+from mlcluster.plan.templates import Values, filled
 
 API = "monitoring.coreos.com/v1"
 
@@ -38,6 +38,6 @@ def rule_spec(of: Watched) -> Manifest:
         "gpus": any(pool.accelerator is not None for pool in of.pools),
         **{component: of.has(component) for component in ("gpu-operator", "node-problem-detector")},
     }
-    files = [fill(read(f"rules/{name}.yaml"), Values(flags)) for name in FILES]
+    files = [filled(f"rules/{name}.yaml", Values(flags)) for name in FILES]
     groups: list[Any] = [facts_group(of.pools, of.teams), *(group for file in files for group in file["groups"])]
     return {"groups": groups}

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from mlcluster.plan.components.multus_definition import DEFINITION
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.overhead import lands_on
 from mlcluster.spec.problems import SpecInvalidError
@@ -18,6 +17,7 @@ pytestmark = pytest.mark.unit
 
 needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
 GPU: Data = {"model": "h100", "count": 8, "memoryMib": 81920}
+DEFINITION = "CustomResourceDefinition/network-attachment-definitions.k8s.cni.cncf.io"
 TAINTS = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}, {"key": "own", "effect": "NoExecute"}]
 FAST: Data = {
     "name": "fast",
