@@ -27,6 +27,7 @@ def test_wheel_holds_programs_templates_data_and_nothing_else(wheel: Path) -> No
         "mlcluster/_data/stacks/platform/__main__.py",
         "mlcluster/_data/stacks/local/program.py",
         "mlcluster/_data/templates/init/local.yaml.j2",
+        "mlcluster/_data/templates/policies/shared/expressions.yaml",
         "mlcluster/catalog/ec2_instances.csv",
         "mlcluster/lab/toolchain/go.mod",
         "mlcluster/lab/toolchain/go.sum",
