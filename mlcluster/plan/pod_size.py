@@ -1,4 +1,4 @@
-"""The lists of the policy on pod sizes (`templates/policies/pod-size.yaml`): what a node of each pool holds."""
+"""The lists of the policy on pod sizes (`templates/policies/pod-size.yaml`): the resources of a node of each pool."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ def pod_size_lists(pools: Sequence[Pool]) -> dict[str, list[Any]]:
     `nodeResources` orders the amounts of a pool; those that end in `Indexes` are positions in the other lists.
 
     Args:
-        pools: with what a node of each holds beside its daemon sets.
+        pools: with the resources that a node of each holds beside its daemon sets.
     """
     resources = ordered({name for pool in pools for name in pool.usable if name != _UNCOUNTED})
     devices = {name for pool in pools if pool.accelerator is not None for name in pool.accelerator.shares}

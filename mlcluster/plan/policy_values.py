@@ -1,4 +1,4 @@
-"""What the plan fills into the admission policies under `templates/policies`: lists as CEL literals, and flags."""
+"""Values that a plan fills into the admission policies under `templates/policies`: lists as CEL literals, and flags."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def policy_values(pools: Sequence[Pool], users: Mapping[str, str], *, volcano: b
     """Return the values of every policy.
 
     Args:
-        pools: with what a node of each holds beside its daemon sets.
+        pools: with the resources that a node of each holds beside its daemon sets.
         users: component of the plan that makes objects in teams' namespaces -> the user that its controller is.
         volcano: there are teams that Volcano queues.
     """
@@ -46,7 +46,10 @@ def cel(value: Any) -> str:
 
     Raises:
         TypeError: Python writes the value in another way than CEL.
+        ValueError: the value has a placeholder, which would be filled in.
     """
+    if isinstance(value, str) and "${" in value:
+        raise ValueError(f"a placeholder in {value!r}")
     parts: Iterable[Any] = ()
     if isinstance(value, dict):
         parts = (*value, *value.values())
@@ -60,7 +63,7 @@ def cel(value: Any) -> str:
 
 
 def _lists(pools: Sequence[Pool], users: Mapping[str, str]) -> dict[str, list[Any]]:
-    """Return what follows from the components of the plan, and the resources by which pods ask for accelerators."""
+    """Return the lists that follow from the components of the plan, and the resources by which pods request GPUs."""
     kinds = job_kinds.kinds_of(users)
     groups = {f"{kind.group}/" for kind in kinds}
     accelerators = {name for pool in pools if pool.accelerator is not None for name in pool.accelerator.shares}

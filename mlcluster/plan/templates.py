@@ -1,7 +1,7 @@
 """The YAML files under `templates/` that become objects of a plan: policies, rules and CRDs.
 
-A file is plain YAML that a reviewer reads as it is. What depends on the plan is marked in four ways, and a name that is
-not defined is an error:
+A file is plain YAML that a reviewer reads as it is. The parts that depend on the plan are marked in four ways, and
+a name that is not defined is an error:
 
 - `${name}` in a text stands for a text of `Values.texts`, or for a named expression of `Values.expressions`.
   `${name(argument)}` passes an argument, which the expression calls `${it}`.
@@ -36,7 +36,7 @@ class TemplateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a template may refer to.
+    """The names that a template may refer to.
 
     Attributes:
         flags: every flag that `when` and `unless` may name.
@@ -115,10 +115,10 @@ def _kept(items: list[Any], values: Values) -> Iterator[Any]:
 
 def _text(text: str, values: Values) -> str:
     while "${" in text:  # an argument may itself be a name
-        filled = _NAME.sub(lambda found: _indented(found, _named(found[1], found[2], values)), text)
-        if filled == text:
+        replaced = _NAME.sub(lambda found: _indented(found, _named(found[1], found[2], values)), text)
+        if replaced == text:
             raise TemplateError(f"cannot read the placeholder in {text!r}")
-        text = filled
+        text = replaced
     return text
 
 

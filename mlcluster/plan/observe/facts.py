@@ -1,4 +1,4 @@
-"""What the plan knows and Prometheus does not, as constant series: teams, pools, shares of GPUs, prices."""
+"""Facts of the plan that no exporter has, as constant series: teams, pools, shares of GPUs, prices."""
 
 import re
 from collections.abc import Iterable, Mapping

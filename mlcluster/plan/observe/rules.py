@@ -23,7 +23,7 @@ FILES = (
 
 
 class Watched(Protocol):
-    """What rules are made for; a `ComponentContext` is one."""
+    """A cluster, as its rules see it; a `ComponentContext` is one."""
 
     @property
     def pools(self) -> tuple[Pool, ...]: ...

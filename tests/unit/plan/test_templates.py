@@ -231,3 +231,8 @@ def test_values_are_written_as_cel(value: Any, literal: str) -> None:
 def test_values_that_cel_writes_differently_are_refused(value: Any) -> None:
     with pytest.raises(TypeError):
         cel(value)
+
+
+def test_no_value_brings_a_placeholder_of_its_own() -> None:
+    with pytest.raises(ValueError, match="placeholder"):
+        cel([{"label": "${controllers}"}])
