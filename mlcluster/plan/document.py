@@ -7,8 +7,9 @@ from typing import Any
 
 from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.costs import costs
-from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool, Toleration
 from mlcluster.plan.secrecy import shown_values
+from mlcluster.plan.taints import toleration_manifest
 from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
@@ -36,6 +37,8 @@ def to_json(plan: Plan) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Toleration):
+        return toleration_manifest(value)
     if is_dataclass(value) and not isinstance(value, type):
         opaque = _OPAQUE.get(type(value), ())
         entry = {

@@ -33,6 +33,22 @@ class Taint:
 
 
 @dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration of a pod, with the API's defaults; `plan.taints` says what it matches and how it is written.
+
+    Attributes:
+        key: "" with `Exists` matches every key.
+        value: compared with that of the taint where the operator is `Equal`.
+        effect: "" matches every effect.
+    """
+
+    key: str = ""
+    operator: Literal["Equal", "Exists"] = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """What one node costs: USD per hour on demand, for a region, on a date (YYYY-MM-DD); both "" when the spec says."""
 
@@ -299,7 +315,7 @@ class PlanPod:
     kind: Literal["Deployment", "DaemonSet", "StatefulSet", "Job"]
     namespace: str
     node_selector: Mapping[str, str]
-    tolerations: tuple[Mapping[str, str], ...]
+    tolerations: tuple[Toleration, ...]
     requests: Amounts
     priority_class: str
     evidence: Literal["rendered", "declared"]

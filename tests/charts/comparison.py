@@ -77,7 +77,7 @@ def _shapes(plan: Plan, pods: Iterable[PlanPod]) -> dict[str, Shape]:
 def _shape(plan: Plan, pods: list[PlanPod]) -> Shape:
     first = pods[0]
     landing = sorted({pool.name for pool in plan.pools for pod in pods if lands_on(pod, pool)})
-    tolerations = sorted(sorted(one.items()) for one in first.tolerations)
+    tolerations = sorted((one.key, one.operator, one.value, one.effect) for one in first.tolerations)
     selector = {} if first.kind == "DaemonSet" else dict(first.node_selector)
     requests = {name: amount for name, amount in sorted(first.requests.items()) if amount}
     counted = (first.replicas, "apart" if first.apart else "together")

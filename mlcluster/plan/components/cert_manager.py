@@ -5,8 +5,9 @@ from mlcluster.plan.components.charts import chart_release, controller_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "cert-manager"
 GROUP = "cert-manager.io"
@@ -41,7 +42,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 def _values(context: ComponentContext) -> Manifest:
     parts: Manifest = {
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "resources": {"requests": REQUESTS, "limits": {"memory": "512Mi"}},
     }
     return {

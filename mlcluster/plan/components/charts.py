@@ -5,10 +5,10 @@ from typing import Literal
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
-from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool, Realisation
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool, Realisation, Toleration
 from mlcluster.plan.quantities import parse
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import daemon_set_tolerations
 
 LOCAL_PROCESSES = frozenset({"jobset", "kubeflow-trainer", "kuberay-operator", "kueue", "mpi-operator"})
 """Components whose controllers are real programs on the lab (`lab/`); of all others only the pods are simulated."""
@@ -92,7 +92,7 @@ def daemon_set_pods(  # noqa: PLR0913 -- the shape of a pod
         tolerations: default: every taint of the pools.
     """
     pools = tuple(pools)
-    tolerated = tuple(daemon_set_tolerations(context, pools) if tolerations is None else tolerations)
+    tolerated = tuple(daemon_set_tolerations(context.spec, pools) if tolerations is None else tolerations)
     return tuple(
         PlanPod(
             owner=owner,

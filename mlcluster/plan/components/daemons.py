@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from mlcluster.catalog.components import pin
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
-from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Toleration
 from mlcluster.plan.objects import RBAC_API, cluster_role_ref, make, object_id
 from mlcluster.plan.quantities import add, parse
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 APP = "app.kubernetes.io/name"
 CONFIG = f"{names.DOMAIN}/config"
@@ -52,11 +51,11 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
         tolerations: default: every taint of the pools, startup taints among them.
     """
     found = pin(component)
-    tolerated = daemon_set_tolerations(context, pools) if tolerations is None else list(tolerations)
+    tolerated = daemon_set_tolerations(context.spec, pools) if tolerations is None else tuple(tolerations)
     spec: Manifest = {
         "priorityClassName": "system-node-critical",
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)}},
-        "tolerations": tolerated,
+        "tolerations": toleration_manifests(tolerated),
         **pod,
     }
     labels = {APP: name}
@@ -87,7 +86,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
             kind="DaemonSet",
             namespace=found.namespace,
             node_selector=pool.selector,
-            tolerations=tuple(tolerated),
+            tolerations=tolerated,
             requests=_requests(pod),
             priority_class="system-node-critical",
             evidence="rendered",

@@ -5,9 +5,9 @@ from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class, service_monitor, sharing_environment
 from mlcluster.plan.components.ownership import served
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.counters import dcgm_counters_csv
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 NAME = "dcgm-exporter"
 NAMESPACE = "gpu-monitoring"
@@ -20,10 +20,10 @@ def contribute(context: ComponentContext) -> Contribution:
     if realisation(context, NAME) == "present":
         return Contribution(releases=(chart_release(context, NAME, {}),))
     pools = served(context, NAME, "dcgmExporter")
-    tolerations, env = daemon_set_tolerations(context, pools), sharing_environment(pools)
+    tolerations, env = daemon_set_tolerations(context.spec, pools), sharing_environment(pools)
     values: Manifest = {
         "affinity": on_pools(pools),
-        "tolerations": tolerations,
+        "tolerations": toleration_manifests(tolerations),
         "resources": {"requests": REQUESTS},
         "customMetrics": dcgm_counters_csv(),
         **({"extraEnv": env} if env else {}),

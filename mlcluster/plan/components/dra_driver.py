@@ -7,8 +7,9 @@ from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import on_pools
 from mlcluster.plan.components.ownership import OPERATOR, served
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 from mlcluster.spec.components.gpu import DraDriver
 
 NAME = "dra-driver-nvidia-gpu"
@@ -36,10 +37,10 @@ def _values(context: ComponentContext) -> Manifest:
         # The chart fails without it: it asks whether there is a device plugin, and on these pools there is none.
         **({"gpuResourcesEnabledOverride": True} if asked.gpus else {}),
         "nvidiaDriverRoot": "/run/nvidia/driver" if served(context, OPERATOR, "driver") else "/",
-        "controller": {"tolerations": controller_tolerations(context)},
+        "controller": {"tolerations": toleration_manifests(controller_tolerations(context))},
         "kubeletPlugin": {
             "affinity": on_pools(context.gpu_pools),
-            "tolerations": daemon_set_tolerations(context, context.gpu_pools),
+            "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, context.gpu_pools)),
         },
     }
 

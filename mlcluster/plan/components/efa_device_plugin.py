@@ -5,9 +5,8 @@ from mlcluster.plan import names
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, Pool
-from mlcluster.plan.tolerations import CRITICAL
+from mlcluster.plan.taints import CRITICAL, daemon_set_tolerations, toleration_manifests
 
 NAME = "aws-efa-k8s-device-plugin"
 REQUESTS = {"cpu": "10m", "memory": "20Mi"}
@@ -47,7 +46,7 @@ def contribute(context: ComponentContext) -> Contribution:
         namespace=release.namespace,
         source=f"values.yaml of {pin(NAME).source}",
         # The chart's template has the first one.
-        tolerations=(CRITICAL, *daemon_set_tolerations(context, pools)),
+        tolerations=(CRITICAL, *daemon_set_tolerations(context.spec, pools)),
     )
     return Contribution(releases=(release,), pods=pods)
 
@@ -56,7 +55,7 @@ def _values(context: ComponentContext, pools: list[Pool]) -> Manifest:
     return {
         "image": {"repository": f"{_registry(context)}/eks/aws-efa-k8s-device-plugin"},
         "resources": {"requests": REQUESTS},
-        "tolerations": daemon_set_tolerations(context, pools),
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         # Our pools by name, not the chart's list of types: it knows no newer ones, and a node of such a type in a pool
         # without EFA has no device.
         "supportedInstanceLabels": {"keys": [names.POOL], "values": [pool.name for pool in pools]},

@@ -13,10 +13,11 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.mirror import mirrored
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, spread
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.quantities import add, canonical, parse
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.components.serving import GatewayService
 
 NAME = "envoy-gateway"
@@ -55,7 +56,7 @@ _LONGEST = 48
 
 def contribute(context: ComponentContext) -> Contribution:
     """Return the release, its controller's pod, and a class of gateways; other components make the gateways."""
-    tolerations = controller_tolerations(context)
+    tolerations = toleration_manifests(controller_tolerations(context))
     values: Manifest = {
         "deployment": {
             "priorityClassName": PRIORITY,
@@ -142,7 +143,7 @@ def _proxies(context: ComponentContext, namespace: str) -> PlanObject:
         container["image"] = mirrored(pin(NAME).images[f"EnvoyProxy {CLASS}"], registry)
     pod: Manifest = {
         "priorityClassName": PRIORITY,
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "topologySpreadConstraints": spread(_PROXY_LABELS, *_OWNERS),
     }
     kubernetes: Manifest = {

@@ -24,12 +24,12 @@ from mlcluster.plan.components.gpu_sharing import (
     plugin_key,
 )
 from mlcluster.plan.components.ownership import OPERATOR, Table, opt_outs, ownership, served
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv
-from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.plan.places import place
+from mlcluster.plan.taints import untolerated
 from mlcluster.spec.gpu_duties import known_gpu
 
 
@@ -89,10 +89,8 @@ def _config_map(context: ComponentContext, name: str, data: dict[str, str]) -> P
 def _homeless(context: ComponentContext) -> Iterator[Finding]:
     """GPU005: the controller runs on a node without GPUs, and so does the hook that helm waits for at the end."""
     tolerated = controller_tolerations(context)
-    for pool in context.pools:
-        hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
-        if pool.accelerator is None and all(any(tolerates(one, taint) for one in tolerated) for taint in hard):
-            return
+    if any(pool.accelerator is None and not untolerated(tolerated, pool.taints) for pool in context.pools):
+        return
     yield found(
         "GPU005",
         place(context.spec_path(OPERATOR)),

@@ -6,8 +6,8 @@ from mlcluster.plan.components.charts import controller_pod, daemon_set_pods, de
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_operator_values import brings_feature_discovery
 from mlcluster.plan.components.ownership import OPERATOR, served
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import PlanPod, Pool
+from mlcluster.plan.taints import daemon_set_tolerations
 from mlcluster.spec.gpu_duties import Duty
 
 NAMESPACE = "gpu-operator"
@@ -62,7 +62,7 @@ def _feature_discovery(context: ComponentContext) -> Iterable[PlanPod]:
         kind="DaemonSet",
         namespace=NAMESPACE,
         node_selector={},
-        tolerations=tuple(daemon_set_tolerations(context, context.gpu_pools)),
+        tolerations=daemon_set_tolerations(context.spec, context.gpu_pools),
         requests={"cpu": 5, "memory": 64, "pods": 1},
         priority_class="system-node-critical",
         evidence="declared",
@@ -86,7 +86,7 @@ def _operand(context: ComponentContext, name: str, pools: Iterable[Pool]) -> tup
         {},
         namespace=NAMESPACE,
         source=_NOTHING,
-        tolerations=daemon_set_tolerations(context, context.gpu_pools),
+        tolerations=daemon_set_tolerations(context.spec, context.gpu_pools),
     )
 
 
@@ -101,7 +101,7 @@ def _validations(context: ComponentContext) -> Iterable[PlanPod]:
             namespace=NAMESPACE,
             source=_VALIDATION,
             spec_path=pool.spec_path,
-            tolerations=daemon_set_tolerations(context, context.gpu_pools),
+            tolerations=daemon_set_tolerations(context.spec, context.gpu_pools),
             priority_class="",
             kind="Job",
             node_selector=pool.selector,

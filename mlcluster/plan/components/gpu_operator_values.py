@@ -7,8 +7,9 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import service_monitor, sharing_environment
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
 from mlcluster.plan.components.ownership import OPERATOR, served
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 from mlcluster.spec.components.gpu import GpuOperator
 
 PLUGIN_CONFIGS = "mlcluster-device-plugin"
@@ -27,9 +28,9 @@ def settings(context: ComponentContext) -> GpuOperator:
 
 def operator_values(context: ComponentContext) -> Manifest:
     """Everything that we set; what is not here is the chart's default."""
-    tolerations = daemon_set_tolerations(context, context.gpu_pools)
+    tolerations = toleration_manifests(daemon_set_tolerations(context.spec, context.gpu_pools))
     return {
-        "operator": {"tolerations": controller_tolerations(context)},
+        "operator": {"tolerations": toleration_manifests(controller_tolerations(context))},
         "daemonsets": {"tolerations": tolerations},
         **_feature_discovery(context, tolerations),
         "cdi": {"enabled": True},
@@ -60,20 +61,20 @@ def _needed(context: ComponentContext, duty: Any) -> bool:
     return bool(served(context, OPERATOR, duty))
 
 
-def _feature_discovery(context: ComponentContext, tolerations: list[dict[str, str]]) -> Manifest:
+def _feature_discovery(context: ComponentContext, tolerations: list[Manifest]) -> Manifest:
     """Without its label on a node (feature.node.kubernetes.io/pci-10de.present) the operator sees no GPU there.
 
     Its master and garbage collector are controllers; NFD's own chart (0.19.0) has the paths of their tolerations.
     """
     if not brings_feature_discovery(context):
         return {"nfd": {"enabled": False}}
-    controllers = {"tolerations": controller_tolerations(context)}
+    controllers = {"tolerations": toleration_manifests(controller_tolerations(context))}
     return {
         "nfd": {"enabled": True},
         "node-feature-discovery": {
             "worker": {"tolerations": tolerations},
             "master": controllers,
-            "gc": {"tolerations": controller_tolerations(context)},
+            "gc": {"tolerations": toleration_manifests(controller_tolerations(context))},
         },
     }
 

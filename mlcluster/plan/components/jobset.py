@@ -5,8 +5,9 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "jobset"
 API = "jobset.x-k8s.io/v1alpha2"
@@ -20,7 +21,7 @@ def contribute(context: ComponentContext) -> Contribution:
     values: Manifest = {
         "fullnameOverride": NAME,
         "controller": {
-            "tolerations": controller_tolerations(context),
+            "tolerations": toleration_manifests(controller_tolerations(context)),
             "resources": {"requests": REQUESTS, "limits": {"memory": "4Gi"}},
             "replicas": REPLICAS,
             "affinity": prefer_apart(LABELS),

@@ -7,9 +7,10 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.scrape import STACK, monitor_labels
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "keda"
 REQUESTS = {"cpu": "100m", "memory": "100Mi"}
@@ -48,7 +49,7 @@ def _values(context: ComponentContext) -> Manifest:
     labels = monitor_labels(context.spec)
     monitor: Manifest = {"enabled": watched, **({"additionalLabels": labels} if watched and labels else {})}
     return {
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "priorityClassName": "system-cluster-critical",
         # Members of teams have the roles edit and view, and these know nothing of ScaledObjects by themselves.
         "rbac": {"aggregateToDefaultRoles": True},

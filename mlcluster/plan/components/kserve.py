@@ -15,10 +15,11 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.ingress import ingress_objects
 from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.network import Caller
 from mlcluster.plan.objects import make
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.components.serving import ServingIngress
 
 NAME = "kserve"
@@ -98,7 +99,7 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
         "kserve": {
             "controller": {
                 "deploymentMode": "Standard",
-                "tolerations": controller_tolerations(context),
+                "tolerations": toleration_manifests(controller_tolerations(context)),
                 "affinity": prefer_apart(LABELS),
                 "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
                 "gateway": network,

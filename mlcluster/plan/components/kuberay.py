@@ -5,9 +5,10 @@ from mlcluster.plan.components.charts import chart_release, controller_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod
 from mlcluster.plan.network import Caller
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "kuberay-operator"
 DEFINITIONS = tuple(f"{kind}.ray.io" for kind in ("rayclusters", "rayjobs", "rayservices"))
@@ -32,7 +33,7 @@ def contribute(context: ComponentContext) -> Contribution:
         "fullnameOverride": NAME,
         "serviceAccount": {"create": True, "name": NAME},
         "priorityClassName": "system-cluster-critical",
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         # The chart's own limit of 100m would stay beside ours, and throttle the operator with every RayCluster.
         "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
         "batchScheduler": {"name": ""},

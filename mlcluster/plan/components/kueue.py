@@ -9,11 +9,12 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, real
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.replicas import spread
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.plan.observe.scrape import STACK
 from mlcluster.plan.quota import for_teams
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.topology import pool_levels, topology_findings
 
 RELEASE_ID = "Release/kueue"
@@ -113,7 +114,7 @@ def _values(context: ComponentContext) -> Manifest:
     settings = context.spec.components.kueue
     controller: Manifest = {
         "manager": {"priorityClassName": "system-cluster-critical"},
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
     }
     if settings.memory != "512Mi":
         memory = {"memory": settings.memory}

@@ -10,8 +10,9 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanPod
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "lws"
 GROUP = "leaderworkerset.x-k8s.io"
@@ -45,7 +46,7 @@ def _values(context: ComponentContext) -> Manifest:
         "replicaCount": REPLICAS,
         "affinity": prefer_apart(LABELS),
         "priorityClassName": PRIORITY,
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
     }
 

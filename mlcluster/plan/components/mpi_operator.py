@@ -13,10 +13,11 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import APP, image, service_account
 from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.mpi_definition import definition
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "mpi-operator"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
@@ -83,7 +84,7 @@ def _deployment(context: ComponentContext) -> PlanObject:
     pod: Manifest = {
         "serviceAccountName": NAME,
         "priorityClassName": "system-cluster-critical",
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "containers": [container],
     }
     body = {
@@ -112,7 +113,7 @@ def _pod(context: ComponentContext, deployment: PlanObject) -> PlanPod:
         kind="Deployment",
         namespace=pin(NAME).namespace,
         node_selector={},
-        tolerations=tuple(controller_tolerations(context)),
+        tolerations=controller_tolerations(context),
         requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
         priority_class="system-cluster-critical",
         evidence="rendered",

@@ -8,17 +8,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan import names
 from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
 from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import on_pools
 from mlcluster.plan.components.ip_pools import ip_pools
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
-from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import (
+    ACCELERATOR_TAINT,
+    daemon_set_tolerations,
+    toleration,
+    toleration_manifests,
+    tolerations,
+)
 from mlcluster.spec.components.network import NetworkOperator
 from mlcluster.spec.secondary import networks, pools_of, rdma_of
 
@@ -65,7 +70,8 @@ _NODE_CRITICAL = frozenset({"rdma-shared-dp-ds", "network-operator-sriov-device-
 """Operands with the priority class system-node-critical; the others have none."""
 
 _PROBE = {"initialDelaySeconds": 10, "periodSeconds": 20}
-_ROLES = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
+_ROLES = ("master", "control-plane")
+_CONTROL_PLANE = tuple(Taint(f"node-role.kubernetes.io/{role}", "", "NoSchedule") for role in _ROLES)
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -81,7 +87,7 @@ def contribute(context: ComponentContext) -> Contribution:
     return Contribution(
         releases=(release,),
         objects=(policy, *addresses),
-        pods=(*_operator_pods(context), *_operands(context, pools), *_ipam_controller(context, policy)),
+        pods=(*_operator_pods(context), *_operands(context, pools), *_ipam_controller(context)),
         namespaces={release.namespace: PRIVILEGED},
     )
 
@@ -101,14 +107,8 @@ def _offers(context: ComponentContext, pool: Pool) -> bool:
 
 def _values(context: ComponentContext) -> Manifest:
     """Values of the chart; whatever it has by default stays."""
-    controllers: list[Toleration] = [
-        *({"key": key, "operator": "Equal", "value": "", "effect": "NoSchedule"} for key in _ROLES),
-        *controller_tolerations(context),
-    ]
-    workers: list[Toleration] = [
-        *({"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in _ROLES),
-        *daemon_set_tolerations(context, context.pools),
-    ]
+    controllers = toleration_manifests(_controller_tolerations(context))
+    workers = toleration_manifests(_worker_tolerations(context))
     return {
         "nfd": {"enabled": True, "deployNodeFeatureRules": True},
         "sriovNetworkOperator": {"enabled": False},
@@ -121,6 +121,16 @@ def _values(context: ComponentContext) -> Manifest:
     }
 
 
+def _controller_tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
+    """Return the tolerations of the operator and of NFD's controllers: those of the chart first."""
+    return (*(toleration(taint, compare_value=True) for taint in _CONTROL_PLANE), *controller_tolerations(context))
+
+
+def _worker_tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
+    """Return the tolerations of NFD's worker: those of the chart first."""
+    return (*tolerations(_CONTROL_PLANE), *daemon_set_tolerations(context.spec, context.pools))
+
+
 def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
     settings = context.settings(NAME)
     version = ((settings.version if settings is not None else None) or pin(NAME).version).removeprefix("v")
@@ -130,8 +140,8 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
             "version": f"network-operator-v{version}",
         },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
-        "tolerations": daemon_set_tolerations(context, pools),
-        "deploymentTolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
+        "deploymentTolerations": toleration_manifests(controller_tolerations(context)),
         **_parts(context, pools),
     }
     made = make(
@@ -208,7 +218,7 @@ def uses_nv_ipam(context: ComponentContext) -> bool:
 
 def _operator_pods(context: ComponentContext) -> list[PlanPod]:
     """The operator, NFD, and the jobs that Helm runs first."""
-    found, path, values = pin(NAME), context.spec_path(NAME), _values(context)
+    found, path = pin(NAME), context.spec_path(NAME)
     source, owner = f"values.yaml of {found.source}", release_id(NAME)
     controllers = [
         deployment_pod(
@@ -219,7 +229,7 @@ def _operator_pods(context: ComponentContext) -> list[PlanPod]:
             namespace=found.namespace,
             source=source,
             spec_path=path,
-            tolerations=values["operator"]["tolerations"],
+            tolerations=_controller_tolerations(context),
             priority_class="",
             kind="Job" if name in _HOOKS else "Deployment",
         )
@@ -238,7 +248,7 @@ def _operator_pods(context: ComponentContext) -> list[PlanPod]:
         NODE_LABELS,
         namespace=found.namespace,
         source=source,
-        tolerations=values["node-feature-discovery"]["worker"]["tolerations"],
+        tolerations=_worker_tolerations(context),
         priority_class="",
     )
     return [*controllers, *workers]
@@ -269,19 +279,16 @@ def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]
             wanted,
             namespace=found.namespace,
             source=f"manifests/ of {found.source}, with the requests of the NicClusterPolicy",
-            tolerations=daemon_set_tolerations(context, pools),
+            tolerations=daemon_set_tolerations(context.spec, pools),
             priority_class="system-node-critical" if name in _NODE_CRITICAL else "",
         )
     ]
 
 
-def _ipam_controller(context: ComponentContext, policy: PlanObject) -> list[PlanPod]:
+def _ipam_controller(context: ComponentContext) -> list[PlanPod]:
     """nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
     if not uses_nv_ipam(context):
         return []
-    own: list[Toleration] = [
-        {"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in (names.ACCELERATOR_TAINT, *_ROLES)
-    ]
     return [
         deployment_pod(
             context,
@@ -291,7 +298,7 @@ def _ipam_controller(context: ComponentContext, policy: PlanObject) -> list[Plan
             namespace=pin(NAME).namespace,
             source=f"manifests/state-nv-ipam-cni of {pin(NAME).source}",
             spec_path=context.spec_path(NAME),
-            tolerations=[*own, *policy.manifest["spec"].get("deploymentTolerations", ())],
+            tolerations=(*tolerations((ACCELERATOR_TAINT, *_CONTROL_PLANE)), *controller_tolerations(context)),
             replicas=2,
         )
     ]

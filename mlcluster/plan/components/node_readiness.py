@@ -10,11 +10,10 @@ from mlcluster.plan.components.charts import chart_release, deployment_pod, rele
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.node_problem_detector import GPU_CONDITION, NETWORK_CONDITION
-from mlcluster.plan.components.tolerations import controller_tolerations
-from mlcluster.plan.model import Manifest, PlanObject, Pool, Taint
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.model import Manifest, PlanObject, Pool, Taint, Toleration
 from mlcluster.plan.objects import make
-from mlcluster.plan.readiness import GPU_TAINT, NETWORK_TAINT
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import GPU_TAINT, NETWORK_TAINT, taint_manifest, toleration_manifests, tolerations
 from mlcluster.spec.secondary import gated_pools
 
 NAME = "node-readiness-controller"
@@ -59,10 +58,9 @@ def _rules(context: ComponentContext) -> Iterator[PlanObject]:
 def _rule(  # noqa: PLR0913 -- the parts of a rule
     context: ComponentContext, pool: Pool, about: str, *, condition: Manifest, taint: Taint, mode: str
 ) -> PlanObject:
-    value = {"value": taint.value} if taint.value else {}
     spec: Manifest = {
         "conditions": [condition],
-        "taint": {"key": taint.key, **value, "effect": taint.effect},
+        "taint": taint_manifest(taint),
         "enforcementMode": mode,
         "nodeSelector": {"matchLabels": dict(pool.selector)},
     }
@@ -79,11 +77,10 @@ def _values(context: ComponentContext) -> Manifest:
         "image": {"tag": f"v{version.removeprefix('v')}"},
         "resources": {"requests": REQUESTS, "limits": LIMITS},
         # The chart tolerates everything, and would sit on a GPU node as well as anywhere.
-        "tolerations": _tolerations(context),
+        "tolerations": toleration_manifests(_tolerations(context)),
     }
 
 
-def _tolerations(context: ComponentContext) -> list[Toleration]:
-    """Its own taints too: where every pool has one, nobody else could take it off."""
-    ours = [{"key": taint.key, "operator": "Exists", "effect": taint.effect} for taint in (NETWORK_TAINT, GPU_TAINT)]
-    return [*controller_tolerations(context), *ours]
+def _tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
+    """Return the tolerations of the controller: its own taints too, because no other controller removes them."""
+    return (*controller_tolerations(context), *tolerations((NETWORK_TAINT, GPU_TAINT)))

@@ -12,8 +12,8 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.ownership import served
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 NAME = "nvidia-device-plugin"
 NAMESPACE = "kube-system"
@@ -59,7 +59,7 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
     strategy = "mixed" if cut else "none"
     values: Manifest = {
         "affinity": on_pools(pools),
-        "tolerations": daemon_set_tolerations(context, pools),
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,
         **runtime_class(context, pools),
@@ -83,7 +83,7 @@ def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPo
             REQUESTS,
             namespace=NAMESPACE,
             source=source,
-            tolerations=daemon_set_tolerations(context, pools),
+            tolerations=daemon_set_tolerations(context.spec, pools),
         )
     ]
 

@@ -10,11 +10,12 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.promql import of_whole_gpu
 from mlcluster.plan.observe.records import BUSY, MEMORY_BUSY
 from mlcluster.plan.observe.scrape import prometheus_url
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "prometheus-adapter"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
@@ -75,7 +76,7 @@ def _values(context: ComponentContext) -> Manifest:
         "prometheus": _address(prometheus_url(context.spec)),
         "metricsRelistInterval": SCRAPE_EVERY,
         "rules": {"default": False, "custom": custom_rules(), "external": [], "resource": {}},
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "priorityClassName": "system-cluster-critical",
         "resources": {"requests": REQUESTS},
     }

@@ -11,6 +11,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease
 from mlcluster.plan.objects import make
 from mlcluster.plan.quantities import canonical
+from mlcluster.plan.taints import toleration_manifests
 
 SIMULATED = f"{names.DOMAIN}/simulated"
 HELM_RELEASE = "app.kubernetes.io/instance"
@@ -81,7 +82,7 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
         "spec": {
             "containers": [{"name": "stand-in", "image": IMAGE, "resources": {"requests": requests}}],
             "nodeSelector": dict(pod.node_selector),
-            "tolerations": [dict(one) for one in pod.tolerations],
+            "tolerations": toleration_manifests(pod.tolerations),
             "priorityClassName": pod.priority_class,
             "affinity": {**(_apart(labels) if pod.apart else {}), **_kept_off(pod.not_on)},
         },

@@ -9,10 +9,11 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.training_runtimes import API, runtime_body, runtimes
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
+from mlcluster.plan.taints import toleration_manifests
 
 NAME = "kubeflow-trainer"
 FULL_NAME = "trainer"
@@ -49,7 +50,7 @@ def _values(context: ComponentContext) -> Manifest:
         "fullnameOverride": FULL_NAME,
         "jobset": {"install": False},
         "manager": {
-            "tolerations": controller_tolerations(context),
+            "tolerations": toleration_manifests(controller_tolerations(context)),
             "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}},
             "replicas": REPLICAS,
             "affinity": prefer_apart(LABELS),

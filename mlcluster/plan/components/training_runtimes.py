@@ -7,8 +7,8 @@ Where they run is left to the job: `runtimePatches` names a node selector, `reso
 from collections.abc import Mapping
 from typing import Literal
 
-from mlcluster.plan import names
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.taints import ACCELERATOR_TAINT, toleration_manifests, tolerations
 from mlcluster.spec.components.queues import Runtime
 
 API = "trainer.kubeflow.org/v1alpha1"
@@ -88,7 +88,7 @@ def _node(
     if more:
         pod["securityContext"] = {"fsGroup": _USER}
     if tolerant:
-        pod["tolerations"] = [{"key": names.ACCELERATOR_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+        pod["tolerations"] = toleration_manifests(tolerations([ACCELERATOR_TAINT]))
     template: Manifest = {"spec": {"backoffLimit": 0, "template": {"spec": pod}}}
     if step:
         template = {"metadata": {"labels": ANCESTOR}, **template}

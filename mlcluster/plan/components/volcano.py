@@ -12,11 +12,12 @@ from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import member_roles
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, TeamPlan
 from mlcluster.plan.objects import make
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import add, canonical, ordered, subtract
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.tiers import resolve_tiers
 
 NAME = "volcano"
@@ -88,7 +89,7 @@ def _values(context: ComponentContext) -> Manifest:
     settings = context.settings(NAME)
     version = (settings.version if settings is not None else None) or pin(NAME).version
     custom: Manifest = {
-        "default_tolerations": controller_tolerations(context),
+        "default_tolerations": toleration_manifests(controller_tolerations(context)),
         "webhooks_namespace_selector_expressions": [mine],
         "scheduler_config_override": _SCHEDULER,
         "leader_elect_enable": True,

@@ -24,9 +24,10 @@ from mlcluster.plan.components.daemons import (
     node_name,
     service_account,
 )
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import make
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.secondary import networks, pools_of
 
 NAME = "whereabouts"
@@ -160,7 +161,7 @@ def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject
     pod: Manifest = {
         "serviceAccountName": NAME,
         "priorityClassName": "system-cluster-critical",
-        "tolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "containers": [container],
         "volumes": [schedule],
     }

@@ -20,7 +20,7 @@ from mlcluster.plan.model import (
 )
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.quantities import canonical, parse
-from mlcluster.plan.tolerations import pool_tolerations
+from mlcluster.plan.taints import toleration_manifests, tolerations
 
 NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"
@@ -66,7 +66,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             kind="Deployment",
             namespace=NAMESPACE,
             node_selector=pool.selector,
-            tolerations=tuple(pool_tolerations([pool])),
+            tolerations=tolerations(pool.taints),
             requests={**_requests(context, pool), "pods": 1},
             priority_class=PRIORITY_CLASS,
             evidence="rendered",
@@ -144,14 +144,14 @@ def _pod(context: EksContext, pool: Pool) -> Manifest:
             "readOnlyRootFilesystem": True,
         },
     }
-    tolerations = pool_tolerations([pool])
+    tolerated = toleration_manifests(tolerations(pool.taints))
     return {
         "priorityClassName": PRIORITY_CLASS,
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "nodeSelector": dict(pool.selector),
-        **({"tolerations": tolerations} if tolerations else {}),
+        **({"tolerations": tolerated} if tolerated else {}),
         "securityContext": _SECURITY,
         "containers": [container],
     }

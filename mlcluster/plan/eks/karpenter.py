@@ -15,7 +15,7 @@ from mlcluster.plan.eks.karpenter_events import interruption_resources, queue_ar
 from mlcluster.plan.eks.karpenter_pools import is_static, node_pool
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
-from mlcluster.plan.tolerations import CRITICAL
+from mlcluster.plan.taints import toleration_manifests
 
 CRD_RELEASE_ID = "Release/karpenter-crd"
 RELEASE_ID = "Release/karpenter"
@@ -69,7 +69,7 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
             kind="Deployment",
             namespace=KARPENTER.namespace,
             node_selector={},
-            tolerations=tuple(_tolerations(context)),
+            tolerations=system_tolerations(context),
             requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
             priority_class="system-cluster-critical",
             evidence="declared",
@@ -120,7 +120,7 @@ def _values(context: EksContext) -> Manifest:
         # So that it starts nodes for coredns too, when that has none.
         "dnsPolicy": "Default",
         "priorityClassName": "system-cluster-critical",
-        "tolerations": _tolerations(context),
+        "tolerations": toleration_manifests(system_tolerations(context)),
         "controller": {"resources": {"requests": REQUESTS, "limits": {"memory": REQUESTS["memory"]}}},
     }
 
@@ -128,10 +128,6 @@ def _values(context: EksContext) -> Manifest:
 def _replicas(context: EksContext) -> int:
     """Two, on different nodes; one where there is a single node, or the second would wait for ever."""
     return min(2, max(1, system_pool(context).min_size))
-
-
-def _tolerations(context: EksContext) -> list[dict[str, str]]:
-    return [CRITICAL, *(dict(one) for one in system_tolerations(context) if one["key"] != CRITICAL["key"])]
 
 
 def _installed(context: EksContext) -> bool:

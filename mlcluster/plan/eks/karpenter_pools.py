@@ -1,14 +1,12 @@
 """Karpenter NodePools: how many nodes a pool may have, what they carry, and when they go (karpenter.sh/v1, 1.14)."""
 
-from collections.abc import Sequence
-
 from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.karpenter_classes import KIND as NODE_CLASS
 from mlcluster.plan.eks.scaling_tags import idle_time
-from mlcluster.plan.model import Manifest, PlanObject, Pool, Taint
+from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.readiness import startup_taints
+from mlcluster.plan.taints import startup_taints, taint_manifest
 
 API = "karpenter.sh/v1"
 KIND = "NodePool"
@@ -35,8 +33,8 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
     node = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": NODE_CLASS, "name": pool.name},
         "requirements": _requirements(context, pool),
-        **({"taints": _taints(pool.taints)} if pool.taints else {}),
-        **({"startupTaints": _taints(startup)} if startup else {}),
+        **({"taints": [taint_manifest(taint) for taint in pool.taints]} if pool.taints else {}),
+        **({"startupTaints": [taint_manifest(taint) for taint in startup]} if startup else {}),
         # The image is pinned, so an old node is as good as a new one; expiry would only end jobs.
         "expireAfter": "Never",
     }
@@ -67,14 +65,6 @@ def capacity_types(context: EksContext, pool: Pool) -> list[str]:
     reserved = {"reserved"} if context.written(pool).capacity.reservation_id is not None else set()
     wanted = {_CAPACITY[pool.capacity_type], *reserved}
     return [kind for kind in _ORDER if kind in wanted]
-
-
-def _taints(taints: Sequence[Taint]) -> list[Manifest]:
-    """The CRD takes no empty value."""
-    return [
-        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
-        for taint in taints
-    ]
 
 
 def _limits(context: EksContext, pool: Pool) -> Manifest:

@@ -15,11 +15,10 @@ from mlcluster.plan.eks.network import ways_out
 from mlcluster.plan.eks.subnets import node_subnets
 from mlcluster.plan.eks.warm_pools import warm_pool_config
 from mlcluster.plan.model import Manifest, PlanResource, Pool
-from mlcluster.plan.readiness import startup_taints
+from mlcluster.plan.taints import eks_taint, startup_taints
 from mlcluster.plan.values import Ref
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
-_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 
 
 def node_group_resources(context: EksContext) -> list[PlanResource]:
@@ -87,12 +86,8 @@ def _image(context: EksContext, pool: Pool) -> Manifest:
 
 
 def _taints(context: EksContext, pool: Pool) -> list[Manifest]:
-    """The pool's taints and its startup taints, as EKS spells them."""
-    startup = startup_taints(context.spec, context.written(pool))
-    return [
-        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": _EFFECTS[taint.effect]}
-        for taint in (*pool.taints, *startup)
-    ]
+    """Return the pool's taints and its startup taints in the form of the EKS API."""
+    return [eks_taint(taint) for taint in (*pool.taints, *startup_taints(context.spec, context.written(pool)))]
 
 
 def _update(context: EksContext, pool: Pool) -> Manifest:

@@ -12,8 +12,9 @@ from mlcluster.plan.components.index import COMPONENTS, selected
 from mlcluster.plan.components.mirror import mirrored, mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.stand_ins import SIMULATED, stand_in_definitions, stand_in_pods
-from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease
+from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Toleration
 from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import Components
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster, planned_unchecked
@@ -236,7 +237,7 @@ def pod(**rest: Any) -> PlanPod:
         "kind": "DaemonSet",
         "namespace": "gpu-operator",
         "node_selector": {"mlcluster.dev/pool": "train"},
-        "tolerations": ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},),
+        "tolerations": (Toleration("nvidia.com/gpu", "Exists", effect="NoSchedule"),),
         "requests": {"cpu": 100, "memory": 128, "pods": 1},
         "priority_class": "system-node-critical",
         "evidence": "declared",
@@ -255,7 +256,7 @@ def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
     assert "Namespace/gpu-operator" in made.needs
     assert made.manifest["metadata"]["annotations"] == {SIMULATED: "true"}
     assert template["spec"]["nodeSelector"] == {"mlcluster.dev/pool": "train"}
-    assert template["spec"]["tolerations"] == [dict(pod().tolerations[0])]
+    assert template["spec"]["tolerations"] == toleration_manifests(pod().tolerations)
     assert template["spec"]["priorityClassName"] == "system-node-critical"
     assert template["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "100m", "memory": "128Mi"}}
 

@@ -7,6 +7,7 @@ import pytest
 from mlcluster.catalog.leaves import leaves_of
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.taints import toleration_manifests
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
 
 pytestmark = pytest.mark.unit
@@ -54,7 +55,7 @@ def test_mpi_operator_is_objects_of_ours_or_a_process() -> None:
     assert "mpijobs.kubeflow.org" in manifests(ours, "CustomResourceDefinition")
     (pod,) = [pod for pod in ours.pods if pod.name == "mpi-operator"]
     spec = manifests(ours, "Deployment")[deployment]["spec"]["template"]["spec"]
-    assert spec["tolerations"] == [dict(entry) for entry in pod.tolerations]
+    assert spec["tolerations"] == toleration_manifests(pod.tolerations)
     assert spec["priorityClassName"] == pod.priority_class
     (container,) = manifests(ours, "Deployment")["mpi-operator/mpi-operator"]["spec"]["template"]["spec"]["containers"]
     assert set(RATE_FLAGS) <= set(container["args"]), "as fast as on the lab"

@@ -16,6 +16,7 @@ from mlcluster.plan.observe.rule import records
 from mlcluster.plan.observe.rules import groups
 from mlcluster.plan.observe.scrape import NODE_RELABELING
 from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.rules import findings
 from tests.observed import Watched
 from tests.promql import metrics
@@ -94,7 +95,7 @@ def test_node_exporter_is_on_every_node_and_counted() -> None:
         assert any(lands_on(pod, pool) for pod in exporters)
         assert before.usable["cpu"] - pool.usable["cpu"] == 50
     values = release_of(plan, "kube-prometheus-stack").values["prometheus-node-exporter"]
-    assert values["tolerations"] == [dict(one) for one in exporters[0].tolerations]
+    assert values["tolerations"] == toleration_manifests(exporters[0].tolerations)
 
 
 def test_controllers_get_onto_a_tainted_system_pool() -> None:

@@ -18,7 +18,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.ownership import OPERATOR, ownership
 from mlcluster.plan.components.stand_ins import BUILT_IN
 from mlcluster.plan.model import DefiningObject, Plan, PlanRelease
-from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
+from mlcluster.plan.taints import HARD_EFFECTS, tolerates
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.load import load
