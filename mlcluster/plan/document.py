@@ -13,8 +13,11 @@ from mlcluster.plan.taints import toleration_manifest
 from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
-_OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "answers"), PlanResource: ("inputs",)}
+_OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "webhook_probes"), PlanResource: ("inputs",)}
 """Fields that hold another system's document: their keys stay as they are."""
+
+_KEYS = {"crds": "definitions", "webhook_probes": "answers"}
+"""Fields whose key in the document is not their name."""
 
 _LEFT_OUT = frozenset({"findings"})
 """`validate` tells them, with what the spec allows."""
@@ -42,7 +45,7 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         opaque = _OPAQUE.get(type(value), ())
         entry = {
-            _camel(field.name): written(getattr(value, field.name))
+            _key(field.name): written(getattr(value, field.name))
             if field.name in opaque
             else _plain(getattr(value, field.name))
             for field in fields(value)
@@ -50,7 +53,7 @@ def _plain(value: Any) -> Any:
         }
         if isinstance(value, PlanRelease):
             entry["values"] = written(shown_values(value))
-        if isinstance(value, PlanObject) and not value.definitions:
+        if isinstance(value, PlanObject) and not value.crds:
             del entry["definitions"]
         if isinstance(value, Pool):
             entry["firstBound"] = value.first_bound
@@ -66,6 +69,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
+def _key(name: str) -> str:
+    head, *rest = _KEYS.get(name, name).split("_")
     return head + "".join(part.capitalize() for part in rest)

@@ -250,8 +250,9 @@ class PlanRelease:
     """A Helm release: exact version, whole values.
 
     Attributes:
-        definitions: names of its custom resource definitions; what needs the release waits until they are Established.
-        answers: objects that its webhooks look at: what needs the release waits until a dry run of each is answered.
+        crds: names of its CRDs; what needs the release waits until they are Established.
+        webhook_probes: objects that its webhooks look at; what needs the release waits until a dry run of each is
+            answered.
         overrides: paths in `values` that the spec has given, e.g. "operator.logLevel".
     """
 
@@ -265,8 +266,8 @@ class PlanRelease:
     needs: tuple[str, ...]
     realisation: Realisation
     spec_path: str
-    definitions: tuple[str, ...] = ()
-    answers: tuple[Manifest, ...] = ()
+    crds: tuple[str, ...] = ()
+    webhook_probes: tuple[Manifest, ...] = ()
     overrides: tuple[str, ...] = ()
 
 
@@ -275,26 +276,26 @@ class PlanObject:
     """A Kubernetes object that we own, whole, with what must exist before it.
 
     Attributes:
-        definitions: names of the CRDs that a controller installs because of the object; what needs the object waits
-            until they are Established.
+        crds: names of the CRDs that a controller installs because of the object; what needs the object waits until
+            they are Established.
     """
 
     id: str
     manifest: Manifest
     needs: tuple[str, ...]
     spec_path: str
-    definitions: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DefiningObject:
-    """An object with `definitions`, in the form of a release that has to be ready before what needs it."""
+    """An object with `crds`, in the form of a release that has to be ready before what needs it."""
 
     id: str
     name: str
     namespace: str
-    definitions: tuple[str, ...]
-    answers: tuple[Manifest, ...] = ()
+    crds: tuple[str, ...]
+    webhook_probes: tuple[Manifest, ...] = ()
     realisation: Realisation = "helm"
 
 
@@ -375,10 +376,10 @@ class Plan:
                 entry.id,
                 f"{entry.manifest['kind']} {entry.manifest['metadata']['name']}",
                 entry.manifest["metadata"].get("namespace", "default"),
-                entry.definitions,
+                entry.crds,
             )
             for entry in self.objects
-            if entry.definitions
+            if entry.crds
         )
 
     @property

@@ -8,7 +8,7 @@ from mlcluster.catalog.leaves import Leaves
 from mlcluster.catalog.signs import Signs
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.components.mirror import mirrored_release
-from mlcluster.plan.eks.karpenter import DEFINITIONS as KARPENTER
+from mlcluster.plan.eks.karpenter import CRDS as KARPENTER
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.rendered_pods import accepts, rendered_pods, workload_name

@@ -68,8 +68,8 @@ class Release:
     realisation: str = "helm"
     needs: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
-    definitions: tuple[str, ...] = (DEFINITION,)
-    answers: tuple[dict[str, Any], ...] = (gadget("probe", "default"),)
+    crds: tuple[str, ...] = (DEFINITION,)
+    webhook_probes: tuple[dict[str, Any], ...] = (gadget("probe", "default"),)
     overrides: tuple[str, ...] = ()
 
 

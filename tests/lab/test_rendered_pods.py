@@ -103,7 +103,7 @@ def test_definitions_that_are_waited_for_are_the_charts(
     release = next(entry for entry in plan.releases if entry.name == name)
     items = rendered(plan, toolchain, programs, name)
     found = {item["metadata"]["name"] for item in items if item["kind"] == "CustomResourceDefinition"}
-    assert found == set(release.definitions)
+    assert found == set(release.crds)
 
 
 def test_trainer_brings_no_second_jobset_and_no_hooks(

@@ -119,7 +119,7 @@ def _before(context: ComponentContext, name: str, made: Contributions) -> list[s
     """Ids of what a component comes after: the releases of others, or their workloads where they have no release."""
     entry = COMPONENTS[name]
     first = () if name in _FIRST else _FIRST
-    wanted = {*first, *entry.after, *entry.requires(context.spec)}
+    wanted = {*first, *entry.after, *entry.required(context.spec)}
     others = [other for other in made if other != name and other in wanted]
     return [identifier for other in others for identifier in _anchors(made[other])]
 

@@ -1,9 +1,10 @@
-"""What a component starts from: the spec, the pools, and which other components there are."""
+"""The context of a component: the spec, the pools, and the other components of the plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlcluster.catalog.components import pin
 from mlcluster.plan.model import CohortPlan, Pool, TeamPlan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.base import ChartComponent
@@ -54,12 +55,19 @@ class ComponentContext:
         return self.selected[component]
 
     def settings(self, component: str) -> ChartComponent | None:
-        """What the spec says of a component; None where it says nothing."""
-        from mlcluster.plan.components.index import COMPONENTS
-
-        attribute = COMPONENTS[component].attribute
-        found: ChartComponent | None = getattr(self.spec.components, attribute) if attribute else None
+        """Return the spec's entry of a component; None without one."""
+        field = pin(component).field
+        found: ChartComponent | None = getattr(self.spec.components, field) if field else None
         return found
+
+    def version(self, component: str) -> str:
+        """Return the version of a component: that of the spec, else the pin of the catalogue."""
+        settings = self.settings(component)
+        return (settings.version if settings is not None else None) or pin(component).version
+
+    def image_tag(self, component: str) -> str:
+        """Return the tag of images that have the component's version: v1.2.3."""
+        return f"v{self.version(component).removeprefix('v')}"
 
     def written(self, pool: Pool) -> NodePool:
         """What the spec says of a pool."""

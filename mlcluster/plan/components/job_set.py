@@ -1,24 +1,23 @@
-"""JobSet 0.12.0: groups of Jobs with one life (facts: chart values v0.12.0)."""
+"""JobSet 0.12.0: groups of Jobs that start and end together (facts: chart values v0.12.0)."""
 
-from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
-from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.member_roles import MemberKinds
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
 from mlcluster.plan.components.system_nodes import controller_tolerations
-from mlcluster.plan.model import Manifest, PlanPod
+from mlcluster.plan.components.workloads import Workload
+from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import toleration_manifests
 
 NAME = "jobset"
-API = "jobset.x-k8s.io/v1alpha2"
-DEFINITIONS = ("jobsets.jobset.x-k8s.io",)
+GROUP = "jobset.x-k8s.io"
 REQUESTS = {"cpu": "500m", "memory": "128Mi"}
 LABELS = {"app.kubernetes.io/component": "controller", "app.kubernetes.io/instance": NAME}
+_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
 
 
-def contribute(context: ComponentContext) -> Contribution:
-    """The release, its controller's pod, and what members may do with job sets."""
-    values: Manifest = {
+def _values(context: ComponentContext) -> Manifest:
+    return {
         "fullnameOverride": NAME,
         "controller": {
             "tolerations": toleration_manifests(controller_tolerations(context)),
@@ -28,32 +27,22 @@ def contribute(context: ComponentContext) -> Contribution:
             "podDisruptionBudget": {"enabled": True, **BUDGET},
         },
     }
-    release = chart_release(context, NAME, values, definitions=DEFINITIONS, answers=(_probe(),))
-    return Contribution(
-        releases=(release,),
-        objects=member_roles(context, NAME, "jobset.x-k8s.io", ["jobsets"]),
-        pods=() if realisation(context, NAME) != "helm" else (_pod(context),),
-    )
 
 
-def _pod(context: ComponentContext) -> PlanPod:
-    return controller_pod(
-        context,
-        NAME,
-        f"{NAME}-controller",
-        REQUESTS,
-        evidence="rendered",
-        priority_class="",  # the chart has no place for one
-        replicas=REPLICAS,
-    )
-
-
-def _probe() -> Manifest:
-    """A job set that the webhooks answer."""
-    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
-    return {
-        "apiVersion": API,
-        "kind": "JobSet",
-        "metadata": {"name": "mlcluster-probe", "namespace": "default"},
-        "spec": {"replicatedJobs": [{"name": "probe", "template": {"spec": {"template": {"spec": pod}}}}]},
-    }
+COMPONENT = ChartComponent(
+    name=NAME,
+    values=_values,
+    # The chart has no value for a priority class.
+    workloads=(Workload(f"{NAME}-controller", REQUESTS, replicas=REPLICAS, priority_class="", evidence="rendered"),),
+    crds=(f"jobsets.{GROUP}",),
+    webhook_probes=(
+        {
+            "apiVersion": f"{GROUP}/v1alpha2",
+            "kind": "JobSet",
+            "metadata": {"name": "mlcluster-probe", "namespace": "default"},
+            "spec": {"replicatedJobs": [{"name": "probe", "template": {"spec": {"template": {"spec": _POD}}}}]},
+        },
+    ),
+    member_kinds=MemberKinds(GROUP, ("jobsets",)),
+)
+contribute = COMPONENT.contribute

@@ -3,6 +3,7 @@
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.quantities import parse
@@ -19,7 +20,7 @@ REQUESTS = {
 }
 """Of whole pods; Grafana's is its own container and two sidecars."""
 
-PRIORITY = "system-cluster-critical"
+PRIORITY = CLUSTER_CRITICAL
 """When a node is lost, the stack finds room again beside work on borrowed quota, which may fill the other nodes."""
 
 _GRAFANA = {"cpu": "100m", "memory": "256Mi"}

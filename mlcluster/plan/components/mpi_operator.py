@@ -11,12 +11,12 @@ from mlcluster.plan.components.charts import chart_release, realisation
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import APP, image, service_account
-from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.member_roles import MemberKinds, member_roles
 from mlcluster.plan.components.mpi_definition import definition
 from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import toleration_manifests
 
 NAME = "mpi-operator"
@@ -54,7 +54,7 @@ _RULES: list[Manifest] = [
 
 def contribute(context: ComponentContext) -> Contribution:
     """The definition, the operator and its rights; what members may do with MPI jobs."""
-    roles = member_roles(context, NAME, "kubeflow.org", ["mpijobs"])
+    roles = member_roles(context, NAME, MemberKinds("kubeflow.org", ("mpijobs",)))
     made = realisation(context, NAME)
     if made == "process":  # the lab applies the definition and the rights that belong to its program
         return Contribution(releases=(chart_release(context, NAME, {}),), objects=roles)
@@ -83,7 +83,7 @@ def _deployment(context: ComponentContext) -> PlanObject:
     }
     pod: Manifest = {
         "serviceAccountName": NAME,
-        "priorityClassName": "system-cluster-critical",
+        "priorityClassName": CLUSTER_CRITICAL,
         "tolerations": toleration_manifests(controller_tolerations(context)),
         "containers": [container],
     }
@@ -108,16 +108,5 @@ def _deployment(context: ComponentContext) -> PlanObject:
 
 
 def _pod(context: ComponentContext, deployment: PlanObject) -> PlanPod:
-    return PlanPod(
-        owner=deployment.id,
-        kind="Deployment",
-        namespace=pin(NAME).namespace,
-        node_selector={},
-        tolerations=controller_tolerations(context),
-        requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
-        priority_class="system-cluster-critical",
-        evidence="rendered",
-        source="the Deployment of this plan",
-        spec_path=context.spec_path(NAME),
-        name=NAME,
-    )
+    controller = Workload(NAME, REQUESTS, evidence="rendered", source="the Deployment of this plan")
+    return workload_pod(context, NAME, controller, owner=deployment.id)

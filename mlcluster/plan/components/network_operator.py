@@ -4,17 +4,18 @@ Facts: chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the 
 are objects of ours (`multus`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, release_id
+from mlcluster.plan.components.charts import chart_release, release_id
 from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import on_pools
 from mlcluster.plan.components.ip_pools import ip_pools
 from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.taints import (
@@ -36,7 +37,7 @@ REPOSITORY = "nvcr.io/nvidia/mellanox"
 DOCA = "doca3.4.1-26.04-1.1.0.0-1"
 """The driver that 26.4.1 was released with (its list of container images)."""
 
-DEFINITIONS = (
+CRDS = (
     "nicclusterpolicies.mellanox.com",
     "network-attachment-definitions.k8s.cni.cncf.io",
 )
@@ -53,21 +54,43 @@ IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
 SMALL = {"cpu": "100m", "memory": "50Mi"}
 MULTUS = {"cpu": "100m", "memory": "128Mi"}
 PLUGIN = {"cpu": "10m", "memory": "40Mi"}
-IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
 NODE_LABELS = {"cpu": "5m", "memory": "64Mi"}
 """NFD's worker as its chart asks for it (node-feature-discovery 0.18, values.yaml)."""
 
 _NFD = f"{NAME}-node-feature-discovery"
 """NFD is a chart inside the chart: its workloads begin with the name of the release."""
 
-_HOOKS = (f"{NAME}-upgrade-crd", f"{NAME}-keep-ncp")
-"""Jobs that Helm runs before it installs or upgrades, and waits for."""
+_VALUES = "values.yaml of {source}"
+_CONTROLLERS = (
+    Workload(NAME, CONTROLLER, priority_class="", source=_VALUES),
+    Workload(f"{_NFD}-master", {"cpu": "100m", "memory": "128Mi"}, priority_class="", source=_VALUES),
+    Workload(f"{_NFD}-gc", {"cpu": "10m", "memory": "128Mi"}, priority_class="", source=_VALUES),
+    # Helm runs these jobs before it installs or upgrades, and waits for them.
+    Workload(f"{NAME}-upgrade-crd", kind="Job", priority_class="", source=_VALUES),
+    Workload(f"{NAME}-keep-ncp", kind="Job", priority_class="", source=_VALUES),
+)
+_NFD_WORKER = Workload(f"{_NFD}-worker", NODE_LABELS, kind="DaemonSet", priority_class="", source=_VALUES)
+_IPAM_CONTROLLER = Workload(
+    "nv-ipam-controller", IPAM_CONTROLLER, replicas=2, source="manifests/state-nv-ipam-cni of {source}"
+)
 
-_DRIVER = "mofed-os-kernel-ds"
-"""The operator makes a daemon set for each operating system and kernel: mofed-ubuntu24.04-76d5b6f4c-ds."""
 
-_NODE_CRITICAL = frozenset({"rdma-shared-dp-ds", "network-operator-sriov-device-plugin", "kube-multus-ds", _DRIVER})
-"""Operands with the priority class system-node-critical; the others have none."""
+def _operand(name: str, requests: Mapping[str, str], *, priority_class: str = "") -> Workload:
+    source = "manifests/ of {source}, with the requests of the NicClusterPolicy"
+    return Workload(name, requests, kind="DaemonSet", priority_class=priority_class, source=source)
+
+
+_OPERANDS = {
+    "rdmaSharedDevicePlugin": _operand("rdma-shared-dp-ds", PLUGIN, priority_class=NODE_CRITICAL),
+    "sriovDevicePlugin": _operand("network-operator-sriov-device-plugin", PLUGIN, priority_class=NODE_CRITICAL),
+    "multus": _operand("kube-multus-ds", MULTUS, priority_class=NODE_CRITICAL),
+    "cniPlugins": _operand("cni-plugins-ds", SMALL),
+    "ipoib": _operand("kube-ipoib-cni-ds", SMALL),
+    "nvIpam": _operand("nv-ipam-node", SMALL),
+    # The operator makes a daemon set for each operating system and kernel: mofed-ubuntu24.04-76d5b6f4c-ds.
+    "ofedDriver": _operand("mofed-os-kernel-ds", {}, priority_class=NODE_CRITICAL),
+}
+"""Part of the NicClusterPolicy -> the daemon set that the operator makes of it."""
 
 _PROBE = {"initialDelaySeconds": 10, "periodSeconds": 20}
 _ROLES = ("master", "control-plane")
@@ -82,7 +105,7 @@ def contribute(context: ComponentContext) -> Contribution:
         return Contribution(releases=(release,), objects=tuple(ip_pools(context, pin(NAME).namespace, (release.id,))))
     pools = fabric_pools(context)
     policy = _policy(context, pools)
-    release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS)
+    release = chart_release(context, NAME, _values(context), crds=CRDS)
     addresses = ip_pools(context, pin(NAME).namespace, (POLICY_ID, release.id))
     return Contribution(
         releases=(release,),
@@ -132,12 +155,10 @@ def _worker_tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
 
 
 def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
-    settings = context.settings(NAME)
-    version = ((settings.version if settings is not None else None) or pin(NAME).version).removeprefix("v")
     spec: Manifest = {
         "global": {
             "repository": image_repository(context),
-            "version": f"network-operator-v{version}",
+            "version": f"network-operator-{context.image_tag(NAME)}",
         },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
         "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
@@ -153,7 +174,7 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
         needs=(release_id(NAME),),
         spec_path=context.spec_path(NAME),
     )
-    return made if context.target == "local" or not uses_nv_ipam(context) else replace(made, definitions=NV_IPAM)
+    return made if context.target == "local" or not uses_nv_ipam(context) else replace(made, crds=NV_IPAM)
 
 
 def image_repository(context: ComponentContext) -> str:
@@ -216,89 +237,27 @@ def uses_nv_ipam(context: ComponentContext) -> bool:
     return any(network.ipam is not None and network.ipam.type == "nv-ipam" for network in networks(context.spec))
 
 
-def _operator_pods(context: ComponentContext) -> list[PlanPod]:
-    """The operator, NFD, and the jobs that Helm runs first."""
-    found, path = pin(NAME), context.spec_path(NAME)
-    source, owner = f"values.yaml of {found.source}", release_id(NAME)
-    controllers = [
-        deployment_pod(
-            context,
-            owner,
-            name,
-            requests,
-            namespace=found.namespace,
-            source=source,
-            spec_path=path,
-            tolerations=_controller_tolerations(context),
-            priority_class="",
-            kind="Job" if name in _HOOKS else "Deployment",
-        )
-        for name, requests in (
-            (NAME, CONTROLLER),
-            (f"{_NFD}-master", {"cpu": "100m", "memory": "128Mi"}),
-            (f"{_NFD}-gc", {"cpu": "10m", "memory": "128Mi"}),
-            *((hook, {}) for hook in _HOOKS),
-        )
-    ]
-    workers = daemon_set_pods(
-        context,
-        owner,
-        f"{_NFD}-worker",
-        context.pools,
-        NODE_LABELS,
-        namespace=found.namespace,
-        source=source,
-        tolerations=_worker_tolerations(context),
-        priority_class="",
-    )
-    return [*controllers, *workers]
+def _operator_pods(context: ComponentContext) -> Iterator[PlanPod]:
+    """Yield the operator, NFD, and the jobs that Helm runs first."""
+    for workload in _CONTROLLERS:
+        yield workload_pod(context, NAME, workload, tolerations=_controller_tolerations(context))
+    yield from daemon_set_pods(context, NAME, _NFD_WORKER, context.pools, tolerations=_worker_tolerations(context))
 
 
 def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]:
-    """What the NicClusterPolicy starts on the nodes of the fast networks."""
-    found, parts = pin(NAME), _parts(context, pools)
-    secondary = parts.get("secondaryNetwork", {})
-    requests = {
-        "rdma-shared-dp-ds": PLUGIN if "rdmaSharedDevicePlugin" in parts else None,
-        "network-operator-sriov-device-plugin": PLUGIN if "sriovDevicePlugin" in parts else None,
-        "kube-multus-ds": MULTUS if "multus" in secondary else None,
-        "cni-plugins-ds": SMALL if "cniPlugins" in secondary else None,
-        "kube-ipoib-cni-ds": SMALL if "ipoib" in secondary else None,
-        "nv-ipam-node": SMALL if "nvIpam" in parts else None,
-        _DRIVER: {} if "ofedDriver" in parts else None,
-    }
+    """Return the daemon sets that the NicClusterPolicy starts on the nodes of the fast networks."""
+    parts = _parts(context, pools)
+    parts |= parts.get("secondaryNetwork", {})
     return [
         pod
-        for name, wanted in requests.items()
-        if wanted is not None
-        for pod in daemon_set_pods(
-            context,
-            release_id(NAME),
-            name,
-            pools,
-            wanted,
-            namespace=found.namespace,
-            source=f"manifests/ of {found.source}, with the requests of the NicClusterPolicy",
-            tolerations=daemon_set_tolerations(context.spec, pools),
-            priority_class="system-node-critical" if name in _NODE_CRITICAL else "",
-        )
+        for part, workload in _OPERANDS.items()
+        if part in parts
+        for pod in daemon_set_pods(context, NAME, workload, pools)
     ]
 
 
-def _ipam_controller(context: ComponentContext) -> list[PlanPod]:
-    """nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
-    if not uses_nv_ipam(context):
-        return []
-    return [
-        deployment_pod(
-            context,
-            release_id(NAME),
-            "nv-ipam-controller",
-            IPAM_CONTROLLER,
-            namespace=pin(NAME).namespace,
-            source=f"manifests/state-nv-ipam-cni of {pin(NAME).source}",
-            spec_path=context.spec_path(NAME),
-            tolerations=(*tolerations((ACCELERATOR_TAINT, *_CONTROL_PLANE)), *controller_tolerations(context)),
-            replicas=2,
-        )
-    ]
+def _ipam_controller(context: ComponentContext) -> Iterator[PlanPod]:
+    """Yield nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
+    if uses_nv_ipam(context):
+        own = tolerations((ACCELERATOR_TAINT, *_CONTROL_PLANE))
+        yield workload_pod(context, NAME, _IPAM_CONTROLLER, tolerations=(*own, *controller_tolerations(context)))

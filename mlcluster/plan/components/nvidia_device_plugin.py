@@ -6,17 +6,17 @@ label that chooses its configuration. It cuts no GPUs; where somebody else has, 
 
 from collections.abc import Mapping
 
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
+from mlcluster.plan.components.charts import chart_release, realisation, release_id
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.ownership import served
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 NAME = "nvidia-device-plugin"
-NAMESPACE = "kube-system"
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 """The chart asks for nothing."""
 
@@ -69,23 +69,15 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
 
 
 def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPod]:
-    workloads = {_name(key): (pools, _SOURCE)}
+    sources = {_name(key): _SOURCE}
     if any(map(_mps, pools)):
-        workloads[f"{_name(key)}-mps-control-daemon"] = (pools, _MPS_SOURCE)
-    return [
-        pod
-        for name, (where, source) in workloads.items()
-        for pod in daemon_set_pods(
-            context,
-            release_id(_name(key)),
-            name,
-            where,
-            REQUESTS,
-            namespace=NAMESPACE,
-            source=source,
-            tolerations=daemon_set_tolerations(context.spec, pools),
-        )
-    ]
+        sources[f"{_name(key)}-mps-control-daemon"] = _MPS_SOURCE
+    workloads = (
+        Workload(name, REQUESTS, kind="DaemonSet", priority_class=NODE_CRITICAL, source=source)
+        for name, source in sources.items()
+    )
+    owner = release_id(_name(key))
+    return [pod for workload in workloads for pod in daemon_set_pods(context, NAME, workload, pools, owner=owner)]
 
 
 def _mps(pool: Pool) -> bool:

@@ -6,7 +6,6 @@ deleted by force, stay allocated until the reconciler compares all allocations w
 """
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import deployment_pod
 from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.daemons import (
@@ -25,6 +24,7 @@ from mlcluster.plan.components.daemons import (
     service_account,
 )
 from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.taints import toleration_manifests
@@ -160,7 +160,7 @@ def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject
     }
     pod: Manifest = {
         "serviceAccountName": NAME,
-        "priorityClassName": "system-cluster-critical",
+        "priorityClassName": CLUSTER_CRITICAL,
         "tolerations": toleration_manifests(controller_tolerations(context)),
         "containers": [container],
         "volumes": [schedule],
@@ -181,13 +181,5 @@ def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject
 
 
 def _reconciler_pod(context: ComponentContext, reconciler: PlanObject) -> PlanPod:
-    return deployment_pod(
-        context,
-        reconciler.id,
-        RECONCILER,
-        RECONCILER_REQUESTS,
-        namespace=pin(NAME).namespace,
-        source="the Deployment of this plan",
-        spec_path=context.spec_path(NAME),
-        evidence="rendered",
-    )
+    workload = Workload(RECONCILER, RECONCILER_REQUESTS, evidence="rendered", source="the Deployment of this plan")
+    return workload_pod(context, NAME, workload, owner=reconciler.id)

@@ -20,7 +20,7 @@ from mlcluster.plan.taints import toleration_manifests
 CRD_RELEASE_ID = "Release/karpenter-crd"
 RELEASE_ID = "Release/karpenter"
 SPEC_PATH = "target.autoscaler"
-DEFINITIONS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
+CRDS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 REQUESTS = {"cpu": "1", "memory": "1Gi"}
 """As Karpenter's own guide sets them; the chart asks for nothing."""
 
@@ -44,7 +44,7 @@ def karpenter_releases(context: EksContext) -> list[PlanRelease]:
     if not _installed(context):
         return []
     return [
-        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, (), DEFINITIONS),
+        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, (), CRDS),
         _release(KARPENTER, RELEASE_ID, _values(context), (CRD_RELEASE_ID,)),
     ]
 
@@ -84,7 +84,7 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
 
 
 def _release(
-    pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...], definitions: tuple[str, ...] = ()
+    pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...], crds: tuple[str, ...] = ()
 ) -> PlanRelease:
     return PlanRelease(
         id=identifier,
@@ -97,7 +97,7 @@ def _release(
         needs=needs,
         realisation="helm",
         spec_path=SPEC_PATH,
-        definitions=definitions,
+        crds=crds,
     )
 
 

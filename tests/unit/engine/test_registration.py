@@ -35,8 +35,8 @@ class Release:
     realisation: str = "helm"
     needs: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
-    definitions: tuple[str, ...] = ()
-    answers: tuple[dict[str, Any], ...] = ()
+    crds: tuple[str, ...] = ()
+    webhook_probes: tuple[dict[str, Any], ...] = ()
     overrides: tuple[str, ...] = ()
 
 
@@ -174,9 +174,9 @@ def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path)
 
 def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is simulated has nobody to ask; a preview asks nobody."""
-    asked = Release(id="Release/a", definitions=("a.example.test",))
-    answering = Release(id="Release/b", answers=({"kind": "B"},), realisation="present")
-    others = [Release(id="Release/c"), Release(id="Release/d", definitions=("d",), realisation="simulated")]
+    asked = Release(id="Release/a", crds=("a.example.test",))
+    answering = Release(id="Release/b", webhook_probes=({"kind": "B"},), realisation="present")
+    others = [Release(id="Release/c"), Release(id="Release/d", crds=("d",), realisation="simulated")]
     waits: list[str] = []
     gated = registration.gated_releases([asked, answering, *others], waits.append)
     monkeypatch.setattr(gated, "_wait", lambda need, resource: (need, resource))

@@ -72,8 +72,8 @@ def test_the_pin() -> None:
     )
     assert release.chart.startswith("oci://")
     assert release.values["controllerManager"]["manager"] == {"priorityClassName": "system-cluster-critical"}
-    assert release.answers[0]["kind"] == "ResourceFlavor"
-    assert len(release.definitions) == 11
+    assert release.webhook_probes[0]["kind"] == "ResourceFlavor"
+    assert len(release.crds) == 11
 
 
 def test_the_controllers_pod_is_rendered_with_its_evidence() -> None:

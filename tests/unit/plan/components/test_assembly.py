@@ -51,11 +51,11 @@ def test_every_component_has_a_module_a_field_and_a_pin() -> None:
     folder = Path(__file__).parents[4] / "mlcluster" / "plan" / "components"
     for name, entry in COMPONENTS.items():
         assert (folder / f"{entry.module}.py").is_file(), name
-        assert not entry.attribute or entry.attribute in Components.model_fields, name
+        assert not entry.field or entry.field in Components.model_fields, name
         assert name in pins()
         assert set(entry.after) <= set(COMPONENTS), name
     fields = set(Components.model_fields) - {"registry"}
-    assert fields == {entry.attribute for entry in COMPONENTS.values() if entry.attribute}
+    assert fields == {entry.field for entry in COMPONENTS.values() if entry.field}
 
 
 def test_every_pin_belongs_to_a_component() -> None:
@@ -199,7 +199,7 @@ def test_proxies_of_gateways_come_from_the_mirror() -> None:
     assert image.startswith("m.example.com/envoyproxy/envoy:distroless-v")
     (chart,) = (one for one in there.releases if one.name == "envoy-gateway")
     assert not [key for key in chart.values if " " in key]
-    assert "envoyproxies.gateway.envoyproxy.io" in chart.definitions
+    assert "envoyproxies.gateway.envoyproxy.io" in chart.crds
 
 
 def test_images_go_with_the_version_of_the_spec() -> None:

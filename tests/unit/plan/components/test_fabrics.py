@@ -400,7 +400,7 @@ def test_pools_of_addresses_wait_for_their_definition() -> None:
     assert policy.id in objects["IPPool/nvidia-network-operator/rail0"].needs
     (waited_for,) = plan.defining_objects
     assert waited_for.id == policy.id
-    assert waited_for.definitions == ("ippools.nv-ipam.nvidia.com",)
+    assert waited_for.crds == ("ippools.nv-ipam.nvidia.com",)
     bare = plan_of(PLAIN, networkOperator={}, teams=[])
     assert bare.defining_objects == ()
 

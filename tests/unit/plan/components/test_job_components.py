@@ -116,7 +116,7 @@ def test_kserve_brings_certificates_and_a_gateway_only_for_ingress() -> None:
 def test_definitions_of_kserve_come_before_its_controller() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"kserve": {}})
     assert "Release/kserve-crd" in release(plan, "kserve").needs
-    assert "inferenceservices.serving.kserve.io" in release(plan, "kserve-crd").definitions
+    assert "inferenceservices.serving.kserve.io" in release(plan, "kserve-crd").crds
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_definitions_of_kserve_come_before_its_controller() -> None:
     ],
 )
 def test_webhooks_are_asked_before_anything_needs_them(key: str, name: str) -> None:
-    (answer,) = release(planned(SYSTEM, target=EXISTING, components={key: {}}), name).answers
+    (answer,) = release(planned(SYSTEM, target=EXISTING, components={key: {}}), name).webhook_probes
     assert answer["metadata"]["name"] == "mlcluster-probe"
 
 
@@ -174,4 +174,4 @@ def test_certificates_of_others_outlive_the_release() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"certManager": {}})
     chart = release(plan, "cert-manager")
     assert chart.values["crds"] == {"enabled": True, "keep": True}
-    assert set(chart.definitions) <= set(leaves_of("cert-manager").definitions)
+    assert set(chart.crds) <= set(leaves_of("cert-manager").definitions)

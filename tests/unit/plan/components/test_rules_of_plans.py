@@ -195,7 +195,7 @@ def test_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
         group = entry.manifest["apiVersion"].rpartition("/")[0]
         behind = [bringers[need] for need in before[entry.id] if need in bringers]
         if group not in BUILT_IN and any(release.realisation == "helm" for release in behind):
-            asked = {name.partition(".")[2] for release in behind for name in release.definitions}
+            asked = {name.partition(".")[2] for release in behind for name in release.crds}
             assert group in asked, entry.id
 
 
