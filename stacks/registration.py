@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
+from mlcluster.plan.model import ValuePath
 from mlcluster.plan.secrecy import secret_overrides
 from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
@@ -61,7 +62,7 @@ class Release(Registered, Protocol):
     @property
     def realisation(self) -> str: ...
     @property
-    def overrides(self) -> tuple[str, ...]: ...
+    def overrides(self) -> tuple[ValuePath, ...]: ...
     @property
     def crds(self) -> tuple[str, ...]: ...
     @property

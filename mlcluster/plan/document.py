@@ -10,6 +10,7 @@ from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool, Toleration
 from mlcluster.plan.secrecy import shown_values
 from mlcluster.plan.taints import toleration_manifest
+from mlcluster.plan.value_paths import dotted
 from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
@@ -53,6 +54,7 @@ def _plain(value: Any) -> Any:
         }
         if isinstance(value, PlanRelease):
             entry["values"] = written(shown_values(value))
+            entry["overrides"] = [dotted(path) for path in value.overrides]
         if isinstance(value, PlanObject) and not value.crds:
             del entry["definitions"]
         if isinstance(value, Pool):

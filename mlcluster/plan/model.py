@@ -15,6 +15,9 @@ from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
 Amounts = Mapping[str, int]
 Manifest = dict[str, Any]
+ValuePath = tuple[str, ...]
+"""The keys that lead to a value; a key may have dots, e.g. of an annotation."""
+
 Realisation = Literal["helm", "process", "simulated", "present"]
 """How a component comes to be.
 
@@ -253,7 +256,7 @@ class PlanRelease:
         crds: names of its CRDs; what needs the release waits until they are Established.
         webhook_probes: objects that its webhooks look at; what needs the release waits until a dry run of each is
             answered.
-        overrides: paths in `values` that the spec has given, e.g. "operator.logLevel".
+        overrides: paths in `values` of the values that the spec gives.
     """
 
     id: str
@@ -268,7 +271,7 @@ class PlanRelease:
     spec_path: str
     crds: tuple[str, ...] = ()
     webhook_probes: tuple[Manifest, ...] = ()
-    overrides: tuple[str, ...] = ()
+    overrides: tuple[ValuePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

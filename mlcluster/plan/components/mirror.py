@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from mlcluster.catalog.components import ComponentPin, pins
-from mlcluster.plan.model import Manifest, PlanObject, PlanRelease
+from mlcluster.plan.model import PlanObject, PlanRelease
+from mlcluster.plan.value_paths import catalogue_path, with_value
 
 CHARTS = "charts"
 
@@ -18,8 +19,9 @@ def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
     known = next((pin for pin in pins().values() if pin.chart == release.chart), None)
     values = release.values
     for path, image in known.images.items() if known else ():
-        if is_value(path) and not any(f"{path}.".startswith(f"{given}.") for given in release.overrides):
-            values = _with(values, path.split("."), mirrored(_of_version(image, known, release.version), registry))
+        keys = catalogue_path(path)
+        if is_value(path) and not any(keys[: len(given)] == given for given in release.overrides):
+            values = with_value(values, keys, mirrored(_of_version(image, known, release.version), registry))
     chart = f"oci://{registry}/{CHARTS}/{release.chart.rpartition('/')[2]}"
     return replace(release, chart=chart, repository="", values=values)
 
@@ -52,11 +54,6 @@ def mirrored(image: str, registry: str) -> str:
         return registry
     is_host = bool(slash) and ("." in host or ":" in host or host == "localhost")
     return f"{registry}/{path if is_host else image}"
-
-
-def _with(values: Manifest, path: list[str], value: str) -> Manifest:
-    key, *rest = path
-    return {**values, key: _with(values.get(key, {}), rest, value) if rest else value}
 
 
 def _images(node: Any, registry: str) -> Any:

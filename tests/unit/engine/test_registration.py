@@ -14,6 +14,7 @@ import pytest
 
 from mlcluster.engine import programs
 from mlcluster.errors import MlclusterError
+from mlcluster.plan.model import ValuePath
 from mlcluster.plan.values import Joined, JsonText, Ref
 from stacks import registration
 from stacks.references import exported
@@ -37,7 +38,7 @@ class Release:
     values: dict[str, Any] = field(default_factory=dict)
     crds: tuple[str, ...] = ()
     webhook_probes: tuple[dict[str, Any], ...] = ()
-    overrides: tuple[str, ...] = ()
+    overrides: tuple[ValuePath, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.M
 
 def test_values_with_a_secret_are_encrypted_in_the_state() -> None:
     values = {"grafana": {"adminPassword": "hunter2"}}
-    plain, secret = Release(values=values), Release(values=values, overrides=("grafana.adminPassword",))
+    plain, secret = Release(values=values), Release(values=values, overrides=(("grafana", "adminPassword"),))
 
     async def is_secret(release: Release) -> bool:
         given = registration.release_entry(release, str).inputs["values"]

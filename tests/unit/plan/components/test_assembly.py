@@ -92,7 +92,7 @@ def overridden(ours: dict[str, Any], given: dict[str, Any]) -> tuple[PlanRelease
 def test_other_values_are_merged_and_told() -> None:
     made, findings = overridden({"driver": {"enabled": False}}, {"driver": {"version": "1"}, "logs": ["a"]})
     assert made.values == {"driver": {"enabled": False, "version": "1"}, "logs": ["a"]}
-    assert made.overrides == ("driver.version", "logs")
+    assert made.overrides == (("driver", "version"), ("logs",))
     assert not findings
 
 
@@ -128,7 +128,7 @@ def test_what_a_plan_does_without_is_ours_too() -> None:
     sets = ("gds", "driver.upgradePolicy", "controllerManager.replicas")
     laid, findings = with_overrides(release({}), given, "components.gpuOperator.values", sets)
     assert [one.place[-2:] for one in findings] == [("gds", "enabled")]
-    assert laid.overrides == ("driver.upgradePolicy.drain.enable", "gds.version")
+    assert laid.overrides == (("driver", "upgradePolicy", "drain", "enable"), ("gds", "version"))
     replicas = {"kueue": {"values": {"controllerManager": {"replicas": 9}}}}
     plan = planned_unchecked(SYSTEM, target=EXISTING, components=replicas)
     assert [one.id for one in plan.findings] == ["CMP001"]
