@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding
-from mlcluster.plan.components.charts import realisation
-from mlcluster.plan.components.component import Contribution, Labels
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution, Labels
 from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.components.mirror import mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
-from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
+from mlcluster.plan.components.releases import realisation
+from mlcluster.plan.components.simulated import simulated_crds, simulated_pods
 from mlcluster.plan.components.system_nodes import object_on, pods_on, release_on, sets_on, system_selector
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
 from mlcluster.plan.network import Caller
@@ -64,7 +64,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
     pods = pods_on(_selector(context), (pod for one in made.values() for pod in one.pods))
     stand_ins: dict[str, list[PlanObject]] = {}
     if context.target == "local":
-        stand_ins = stand_in_pods(context.cluster, pods, releases)
+        stand_ins = simulated_pods(context.cluster, pods, releases)
         objects = [
             *_with_definitions(context.cluster, objects, releases),
             *(entry for entries in stand_ins.values() for entry in entries),
@@ -166,7 +166,7 @@ def _without_foreign_namespaces(objects: list[PlanObject], releases: tuple[PlanR
 
 def _with_definitions(cluster: str, objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
     """The objects, each custom one after the definition that stands in for its own, and these definitions."""
-    definitions = stand_in_definitions(cluster, objects, releases)
+    definitions = simulated_crds(cluster, objects, releases)
     kinds = {
         (entry.manifest["spec"]["group"], entry.manifest["spec"]["names"]["kind"]): entry.id for entry in definitions
     }

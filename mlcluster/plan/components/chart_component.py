@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding
-from mlcluster.plan.components.charts import chart_release, is_installed, realisation
-from mlcluster.plan.components.component import Contribution, Labels
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution, Labels
 from mlcluster.plan.components.member_roles import MemberKinds, member_roles
+from mlcluster.plan.components.releases import chart_release, is_installed, realisation
 from mlcluster.plan.components.replicas import disruption_budget
 from mlcluster.plan.components.workloads import Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod

@@ -1,7 +1,7 @@
 """The Cluster Autoscaler, which `plan.eks.cluster_autoscaler` plans."""
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.eks import cluster_autoscaler as eks
 
 

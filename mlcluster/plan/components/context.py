@@ -69,9 +69,9 @@ class ComponentContext:
         """Return the tag of images that have the component's version: v1.2.3."""
         return f"v{self.version(component).removeprefix('v')}"
 
-    def written(self, pool: Pool) -> NodePool:
+    def spec_pool(self, pool: Pool) -> NodePool:
         """What the spec says of a pool."""
-        return next(written for written in self.spec.node_pools if written.name == pool.name)
+        return next(entry for entry in self.spec.node_pools if entry.name == pool.name)
 
     def eks(self) -> "EksContext":
         """The context of the eks plan; its modules are loaded only here, so that other targets do not wait for them.

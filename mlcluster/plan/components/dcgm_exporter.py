@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from mlcluster.plan.components.chart_component import ChartComponent
-from mlcluster.plan.components.component import PRIVILEGED
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class, service_monitor, sharing_environment
-from mlcluster.plan.components.ownership import served
+from mlcluster.plan.components.gpu_owners import served
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, Pool
 from mlcluster.plan.observe.counters import dcgm_counters_csv

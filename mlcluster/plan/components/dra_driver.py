@@ -6,10 +6,10 @@ It serves compute domains beside the device plugin, or GPUs instead of it, never
 from collections.abc import Iterator
 
 from mlcluster.plan.components.chart_component import ChartComponent
-from mlcluster.plan.components.component import PRIVILEGED
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED
 from mlcluster.plan.components.gpu_daemons import on_pools
-from mlcluster.plan.components.ownership import OPERATOR, served
+from mlcluster.plan.components.gpu_owners import OPERATOR, served
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanPod

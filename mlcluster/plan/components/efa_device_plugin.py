@@ -35,7 +35,7 @@ _ACCOUNTS = {
 
 
 def _pools(context: ComponentContext) -> list[Pool]:
-    return [pool for pool in context.pools if context.written(pool).network.efa]
+    return [pool for pool in context.pools if context.spec_pool(pool).network.efa]
 
 
 def _pods(context: ComponentContext) -> Iterable[PlanPod]:

@@ -8,9 +8,9 @@ import hashlib
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.chart_component import ChartComponent
-from mlcluster.plan.components.charts import realisation, release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.mirror import mirrored
+from mlcluster.plan.components.releases import realisation, release_id
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, spread
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod

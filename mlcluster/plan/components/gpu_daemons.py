@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mlcluster.plan.components import daemons
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.ownership import OPERATOR, ownership
+from mlcluster.plan.components.gpu_owners import OPERATOR, ownership
 from mlcluster.plan.model import Manifest, Pool
 from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.charts import chart_release, realisation
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.gpu_operator_pods import NAMESPACE, operator_pods
 from mlcluster.plan.components.gpu_operator_values import (
     COUNTERS,
@@ -15,6 +14,7 @@ from mlcluster.plan.components.gpu_operator_values import (
     settings,
     sharing_keys,
 )
+from mlcluster.plan.components.gpu_owners import OPERATOR, Table, opt_outs, ownership, served
 from mlcluster.plan.components.gpu_sharing import (
     MIG_LABEL,
     PLUGIN_LABEL,
@@ -23,7 +23,7 @@ from mlcluster.plan.components.gpu_sharing import (
     plugin_configuration,
     plugin_key,
 )
-from mlcluster.plan.components.ownership import OPERATOR, Table, opt_outs, ownership, served
+from mlcluster.plan.components.releases import chart_release, realisation
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
@@ -53,13 +53,13 @@ def contribute(context: ComponentContext) -> Contribution:
 
 def node_labels(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
     """What the nodes of a pool decline, which configuration of the device plugin they have, and how they are cut."""
-    written, owns = context.written(pool), table[pool.name]
+    entry, owns = context.spec_pool(pool), table[pool.name]
     found = opt_outs(context, pool, table)
-    key = plugin_key(pool, written)
+    key = plugin_key(pool, entry)
     if owns["devicePlugin"] == OPERATOR and key != WHOLE:
         found[PLUGIN_LABEL] = key
-    if owns["migManager"] == OPERATOR and written.gpu.mig is not None:
-        found[MIG_LABEL] = written.gpu.mig
+    if owns["migManager"] == OPERATOR and entry.gpu.mig is not None:
+        found[MIG_LABEL] = entry.gpu.mig
     return found
 
 
@@ -74,7 +74,7 @@ def _config_maps(context: ComponentContext) -> Iterator[PlanObject]:
         strategy = settings(context).mig_strategy
         yield _config_map(context, PLUGIN_CONFIGS, {key: plugin_configuration(key, strategy) for key in keys})
     cut = served(context, OPERATOR, "migManager")
-    models = {known.device_ids: known for pool in cut if (known := known_gpu(context.written(pool))) is not None}
+    models = {known.device_ids: known for pool in cut if (known := known_gpu(context.spec_pool(pool))) is not None}
     if models:
         yield _config_map(context, MIG_CONFIGS, {"config.yaml": mig_configuration(models.values())})
     if served(context, OPERATOR, "dcgmExporter"):
@@ -104,7 +104,7 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
     """GPU009: labels that nodes of somebody else must have, and that mlcluster may not put there."""
     for pool in context.gpu_pools:
         wanted = labels[pool.name]
-        if context.target == "existing" and wanted and not context.written(pool).apply_to_nodes.labels:
+        if context.target == "existing" and wanted and not context.spec_pool(pool).apply_to_nodes.labels:
             listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
             yield found(
                 "GPU009",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_operator_values import brings_feature_discovery
-from mlcluster.plan.components.ownership import OPERATOR, served
+from mlcluster.plan.components.gpu_owners import OPERATOR, served
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import PlanPod, Pool, Toleration
 from mlcluster.plan.taints import daemon_set_tolerations

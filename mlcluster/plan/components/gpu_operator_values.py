@@ -5,8 +5,8 @@ from typing import Any, cast
 from mlcluster.catalog.gpus import MIG_DISABLED
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import service_monitor, sharing_environment
+from mlcluster.plan.components.gpu_owners import OPERATOR, served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
-from mlcluster.plan.components.ownership import OPERATOR, served
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
@@ -53,7 +53,7 @@ def brings_feature_discovery(context: ComponentContext) -> bool:
 def sharing_keys(context: ComponentContext) -> list[str]:
     """The device plugin's configurations, where a pool that it serves is shared; whole GPUs alone need none."""
     pools = served(context, OPERATOR, "devicePlugin")
-    keys = sorted({plugin_key(pool, context.written(pool)) for pool in pools} - {WHOLE})
+    keys = sorted({plugin_key(pool, context.spec_pool(pool)) for pool in pools} - {WHOLE})
     return [WHOLE, *keys] if keys else []
 
 
@@ -84,7 +84,7 @@ def _driver(context: ComponentContext) -> Manifest:
     pools = served(context, OPERATOR, "driver")
     if not pools:
         return {"enabled": False}
-    rdma = any(context.written(pool).network.rdma for pool in pools)
+    rdma = any(context.spec_pool(pool).network.rdma for pool in pools)
     network = context.spec.components.network_operator
     host_has_ofed = network is None or not network.ofed_driver
     return {

@@ -18,11 +18,11 @@ PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 MIG_LABEL = "nvidia.com/mig.config"
 
 
-def plugin_key(pool: Pool, written: NodePool) -> str:
+def plugin_key(pool: Pool, entry: NodePool) -> str:
     """Which configuration of the device plugin a pool has: whole, time-slicing-4, mps-2."""
     sharing = pool.accelerator.sharing if pool.accelerator is not None else "whole"
     names = {"timeSlicing": "time-slicing", "mps": "mps"}
-    return f"{names[sharing]}-{written.gpu.replicas}" if sharing in names else WHOLE
+    return f"{names[sharing]}-{entry.gpu.replicas}" if sharing in names else WHOLE
 
 
 def plugin_configuration(key: str, mig_strategy: str) -> str:

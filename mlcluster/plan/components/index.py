@@ -14,8 +14,8 @@ from pydantic.alias_generators import to_camel
 
 from mlcluster.catalog.components import ComponentPin, pins
 from mlcluster.plan import names
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.model import Pool
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.gpu_duties import operator_wanted

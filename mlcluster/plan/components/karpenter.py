@@ -1,7 +1,7 @@
 """Karpenter, which `plan.eks.karpenter` plans."""
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.eks import karpenter as eks
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components import gateway
-from mlcluster.plan.components.charts import chart_release, is_installed
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.ingress import ingress_objects
 from mlcluster.plan.components.member_roles import MemberKinds, member_roles
+from mlcluster.plan.components.releases import chart_release, is_installed
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.workloads import Workload, workload_pod

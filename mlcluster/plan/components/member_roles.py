@@ -20,21 +20,21 @@ class MemberKinds:
 
     Attributes:
         group: API group of the kinds.
-        written: resources that members write; only their controller writes their status.
+        editable: resources that members write; only their controller writes their status.
         read: resources that members only read.
     """
 
     group: str
-    written: tuple[str, ...]
+    editable: tuple[str, ...]
     read: tuple[str, ...] = ()
 
 
 def member_roles(context: ComponentContext, component: str, kinds: MemberKinds) -> tuple[PlanObject, ...]:
     """Return two ClusterRoles: one for members that may edit, one for all members."""
     path = context.spec_path(component)
-    status = [f"{resource}/status" for resource in kinds.written]
-    looks = {"apiGroups": [kinds.group], "resources": [*kinds.written, *status, *kinds.read], "verbs": READ}
-    edits = {"apiGroups": [kinds.group], "resources": list(kinds.written), "verbs": WRITE}
+    status = [f"{resource}/status" for resource in kinds.editable]
+    looks = {"apiGroups": [kinds.group], "resources": [*kinds.editable, *status, *kinds.read], "verbs": READ}
+    edits = {"apiGroups": [kinds.group], "resources": list(kinds.editable), "verbs": WRITE}
 
     def role(kind: str, rules: list[dict[str, list[str]]], into: Iterable[str]) -> PlanObject:
         labels = {f"{_TO}{name}": "true" for name in into}

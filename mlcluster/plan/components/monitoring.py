@@ -7,10 +7,10 @@ counts. Alertmanager's receivers and whoever may see Grafana from outside are th
 from collections.abc import Iterator
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.charts import chart_release, realisation, release_id
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.monitoring_values import REQUESTS, stack_values
+from mlcluster.plan.components.releases import chart_release, realisation, release_id
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make

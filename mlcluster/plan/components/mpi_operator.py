@@ -7,12 +7,12 @@ the pods are checked when they are made.
 
 from mlcluster.catalog.components import pin
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
-from mlcluster.plan.components.charts import chart_release, realisation
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import APP, image, service_account
 from mlcluster.plan.components.member_roles import MemberKinds, member_roles
 from mlcluster.plan.components.mpi_definition import definition
+from mlcluster.plan.components.releases import chart_release, realisation
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod

@@ -6,9 +6,8 @@ Networks are NetworkAttachmentDefinitions of ours in the namespaces of teams, wh
 import json
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.charts import release_id
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     CNI_BINARIES,
     CNI_CONFIG,
@@ -25,6 +24,7 @@ from mlcluster.plan.components.daemons import (
 )
 from mlcluster.plan.components.multus_definition import definition
 from mlcluster.plan.components.multus_networks import attachments
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.places import place
 from mlcluster.spec.secondary import networks, operator_runs

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
-from mlcluster.plan.components.charts import chart_release, release_id
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.daemons import on_pools
 from mlcluster.plan.components.ip_pools import ip_pools
+from mlcluster.plan.components.releases import chart_release, release_id
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
@@ -124,7 +124,7 @@ def fabric_pools(context: ComponentContext) -> list[Pool]:
 
 
 def _offers(context: ComponentContext, pool: Pool) -> bool:
-    network = context.written(pool).network
+    network = context.spec_pool(pool).network
     return bool(network.rdma or network.sriov)
 
 
@@ -196,11 +196,11 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
             "readinessProbe": {"initialDelaySeconds": 10, "periodSeconds": 30},
             "upgradePolicy": {"autoUpgrade": False},
         }
-    rdma = {name: count for pool in pools for name, count in rdma_of(context.written(pool)).items()}
+    rdma = {name: count for pool in pools for name, count in rdma_of(context.spec_pool(pool)).items()}
     if rdma:
         config = rdma_device_plugin.configuration(context, rdma)
         parts["rdmaSharedDevicePlugin"] = _image("k8s-rdma-shared-dev-plugin", "rdma-shared-dp", PLUGIN, config)
-    if any(context.written(pool).network.sriov for pool in pools):
+    if any(context.spec_pool(pool).network.sriov for pool in pools):
         config = sriov_device_plugin.configuration(context)
         parts["sriovDevicePlugin"] = _image("sriov-network-device-plugin", "kube-sriovdp", PLUGIN, config)
     if secondary := _secondary(context):

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.component import PRIVILEGED as PRIVILEGED_NAMESPACE
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED as PRIVILEGED_NAMESPACE
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     PRIVILEGED,
     Made,

@@ -6,12 +6,12 @@ label that chooses its configuration. It cuts no GPUs; where somebody else has, 
 
 from collections.abc import Mapping
 
-from mlcluster.plan.components.charts import chart_release, realisation, release_id
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
+from mlcluster.plan.components.gpu_owners import served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
-from mlcluster.plan.components.ownership import served
+from mlcluster.plan.components.releases import chart_release, realisation, release_id
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
@@ -45,7 +45,7 @@ def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
     """Pools by the configuration that they need, whole GPUs first."""
     found: dict[str, list[Pool]] = {}
     for pool in served(context, NAME, "devicePlugin"):
-        found.setdefault(plugin_key(pool, context.written(pool)), []).append(pool)
+        found.setdefault(plugin_key(pool, context.spec_pool(pool)), []).append(pool)
     return dict(sorted(found.items(), key=lambda entry: (entry[0] != WHOLE, entry[0])))
 
 

@@ -67,8 +67,8 @@ def _left_out(ours: Collection[str], path: ValuePath) -> str | None:
     The switch (`enabled`) of an unset part counts as the part. Labels of a node selector add up: another one would keep
     a controller off the nodes that the plan counts with.
     """
-    written = dotted(path)
-    if written in ours or written.removesuffix(".enabled") in ours:
-        return written
+    text = dotted(path)
+    if text in ours or text.removesuffix(".enabled") in ours:
+        return text
     above = dotted(path[:-1])
     return above if above in ours and path[-2] in NODE_SELECTORS else None

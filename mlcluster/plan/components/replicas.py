@@ -5,8 +5,8 @@ different nodes and do not insist, so a cluster with one system node runs them t
 unavailable, not what is available: it lets a node drain even if a user lowers the replicas to one.
 """
 
-from mlcluster.plan.components.charts import realisation
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.releases import realisation
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 

@@ -8,8 +8,8 @@ nodes makes them.
 import json
 from typing import Any
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     CNI_BINARIES,
     PRIVILEGED,
@@ -45,7 +45,7 @@ def contribute(context: ComponentContext) -> Contribution:
     if settings is not None and not settings.install:
         return Contribution()
     made, objects = [], list[PlanObject]()
-    pools = [pool for pool in context.pools if context.written(pool).network.sriov]
+    pools = [pool for pool in context.pools if context.spec_pool(pool).network.sriov]
     if pools and not operator_runs(context.spec):
         objects = service_account(context, NAME, ACCOUNT, [])
         config = config_map(context, NAME, CONFIG_MAP, {"config.json": configuration(context)})

@@ -4,9 +4,9 @@ The runtimes are objects of ours: the chart's own come from a hook Job that fetc
 """
 
 from mlcluster.plan.components.chart_component import ChartComponent
-from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.replicas import REPLICAS, prefer_apart
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.training_runtimes import API, runtime_body, runtimes

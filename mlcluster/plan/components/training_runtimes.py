@@ -31,9 +31,9 @@ _REQUESTS = {"cpu": "1", "memory": "4Gi"}
 """Of a container whose TrainJob names none: whatever has a limit must have a request."""
 
 
-def runtimes(written: Mapping[str, Runtime]) -> dict[str, Runtime]:
+def runtimes(configured: Mapping[str, Runtime]) -> dict[str, Runtime]:
     """Every runtime by name: the default ones, and those of the spec in their place or beside them."""
-    return {**DEFAULTS, **written}
+    return {**DEFAULTS, **configured}
 
 
 def runtime_body(framework: Framework, image: str) -> Manifest:

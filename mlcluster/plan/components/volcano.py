@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from mlcluster.findings import Finding, found
 from mlcluster.plan import names
 from mlcluster.plan.components.chart_component import ChartComponent
-from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.replicas import REPLICAS, prefer_apart
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.components.workloads import Workload

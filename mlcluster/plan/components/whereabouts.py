@@ -6,8 +6,8 @@ deleted by force, stay allocated until the reconciler compares all allocations w
 """
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     APP,
     CNI_BINARIES,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import PlanPod, Pool, Toleration
 from mlcluster.plan.quantities import parse

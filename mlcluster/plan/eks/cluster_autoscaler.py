@@ -140,7 +140,7 @@ def _arguments(context: EksContext) -> Manifest:
     """
     blocks = any(pool.capacity_type == "capacityBlock" for pool in context.pools)
     startup = dict.fromkeys(
-        taint.key for pool in context.managed for taint in startup_taints(context.spec, context.written(pool))
+        taint.key for pool in context.managed for taint in startup_taints(context.spec, context.spec_pool(pool))
     )
     # Not on a new node, and no reason to take the old one for unready.
     status = dict.fromkeys(taint.key for pool in context.managed for taint in health_taints(context.spec, pool))

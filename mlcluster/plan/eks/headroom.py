@@ -81,7 +81,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
 def _pools(context: EksContext) -> list[Pool]:
     if context.target.autoscaler == "none":
         return []
-    return [pool for pool in context.pools if context.written(pool).warm is not None]
+    return [pool for pool in context.pools if context.spec_pool(pool).warm is not None]
 
 
 def _name(pool: Pool) -> str:
@@ -93,7 +93,7 @@ def _requests(context: EksContext, pool: Pool) -> Amounts:
 
     Of a GPU shared by time slicing or MPS one slice: the device plugin refuses a pod that asks for more.
     """
-    reserved = context.written(pool).reserved
+    reserved = context.spec_pool(pool).reserved
     kept = {"cpu": parse("cpu", reserved.cpu), "memory": parse("memory", reserved.memory)}
     found = {name: max(0, pool.allocatable[name] - amount) * _SHARE // 100 for name, amount in kept.items()}
     accelerator = pool.accelerator
@@ -104,7 +104,7 @@ def _requests(context: EksContext, pool: Pool) -> Amounts:
 
 
 def _deployment(context: EksContext, pool: Pool) -> PlanObject:
-    warm = context.written(pool).warm
+    warm = context.spec_pool(pool).warm
     mine = {"app.kubernetes.io/name": "headroom", names.POOL: pool.name}
     body: Manifest = {
         "spec": {

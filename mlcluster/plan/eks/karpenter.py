@@ -29,7 +29,7 @@ def karpenter_resources(context: EksContext) -> list[PlanResource]:
     """Identity, queue, and what its nodes need of EC2 that the managed pools do not bring already."""
     if not _installed(context):
         return []
-    managed_efa = any(context.written(pool).network.efa for pool in context.managed)
+    managed_efa = any(context.spec_pool(pool).network.efa for pool in context.managed)
     return [
         *node_identity_resources(context),
         *interruption_resources(context),
@@ -112,7 +112,7 @@ def _values(context: EksContext) -> Manifest:
                 "reservedCapacity": True,
                 "staticCapacity": any(is_static(pool) for pool in pools),
                 # One switch for all pools: none is repaired where one is not to be.
-                "nodeRepair": all(context.written(pool).repair for pool in pools),
+                "nodeRepair": all(context.spec_pool(pool).repair for pool in pools),
             },
         },
         "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},

@@ -29,7 +29,7 @@ def is_static(pool: Pool) -> bool:
 
 
 def _spec(context: EksContext, pool: Pool) -> Manifest:
-    startup = startup_taints(context.spec, context.written(pool))
+    startup = startup_taints(context.spec, context.spec_pool(pool))
     node = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": NODE_CLASS, "name": pool.name},
         "requirements": _requirements(context, pool),
@@ -48,7 +48,7 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
 
 def _requirements(context: EksContext, pool: Pool) -> list[Manifest]:
     wanted = {
-        "node.kubernetes.io/instance-type": [pool.instance_type, *context.written(pool).capacity.also],
+        "node.kubernetes.io/instance-type": [pool.instance_type, *context.spec_pool(pool).capacity.also],
         "kubernetes.io/arch": [pool.arch],
         "kubernetes.io/os": ["linux"],
         "topology.kubernetes.io/zone": list(context.zones_of(pool)),
@@ -62,7 +62,7 @@ def capacity_types(context: EksContext, pool: Pool) -> list[str]:
 
     Nothing else than the spec says: a pool that quietly bought something dearer would not cost what the plan shows.
     """
-    reserved = {"reserved"} if context.written(pool).capacity.reservation_id is not None else set()
+    reserved = {"reserved"} if context.spec_pool(pool).capacity.reservation_id is not None else set()
     wanted = {_CAPACITY[pool.capacity_type], *reserved}
     return [kind for kind in _ORDER if kind in wanted]
 
@@ -76,7 +76,7 @@ def _limits(context: EksContext, pool: Pool) -> Manifest:
     limits = {"nodes": str(pool.max_size)}
     if is_static(pool):
         return limits
-    types = (pool.instance_type, *context.written(pool).capacity.also)
+    types = (pool.instance_type, *context.spec_pool(pool).capacity.also)
     limits["cpu"] = str(max(instance_type(name).vcpu for name in types) * pool.max_size)
     accelerator = pool.accelerator
     # Karpenter does not know what a MIG instance is until a node has one.
@@ -91,7 +91,7 @@ def _disruption(context: EksContext, pool: Pool) -> Manifest:
     A change of the spec replaces nodes as `update` says: by default one after another, and accelerator nodes not at
     all, so that no training ends for it; they have the change when they come next.
     """
-    update = context.written(pool).update
+    update = context.spec_pool(pool).update
     told = f"{update.max_unavailable_percent}%" if update.max_unavailable_percent else update.max_unavailable
     if pool.accelerator is not None:
         policy, drifted, underutilized = "WhenEmpty", str(told or 0), "0"

@@ -11,7 +11,7 @@ from mlcluster.findings import Finding
 from mlcluster.plan.components.index import COMPONENTS, selected
 from mlcluster.plan.components.mirror import mirrored, mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
-from mlcluster.plan.components.stand_ins import SIMULATED, stand_in_definitions, stand_in_pods
+from mlcluster.plan.components.simulated import SIMULATED, simulated_crds, simulated_pods
 from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Toleration
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.taints import toleration_manifests
@@ -250,7 +250,7 @@ def pod(**rest: Any) -> PlanPod:
 
 
 def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
-    ((made,),) = stand_in_pods("atlas", [pod()], [release({}, "simulated")]).values()
+    ((made,),) = simulated_pods("atlas", [pod()], [release({}, "simulated")]).values()
     template = made.manifest["spec"]["template"]
     assert made.id == "DaemonSet/gpu-operator/exporter-train"
     assert "Namespace/gpu-operator" in made.needs
@@ -263,7 +263,7 @@ def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
 
 def test_replicas_and_empty_parts() -> None:
     shape = pod(kind="StatefulSet", node_selector={}, tolerations=(), priority_class="", replicas=2, name="prometheus")
-    ((made,),) = stand_in_pods("atlas", [shape], [release({}, "simulated")]).values()
+    ((made,),) = simulated_pods("atlas", [shape], [release({}, "simulated")]).values()
     assert made.id == "Deployment/gpu-operator/prometheus"
     assert made.manifest["spec"]["replicas"] == 2
     assert set(made.manifest["spec"]["template"]["spec"]) == {"containers"}
@@ -271,7 +271,7 @@ def test_replicas_and_empty_parts() -> None:
 
 @pytest.mark.parametrize("how", ["helm", "process", "present"])
 def test_nothing_stands_in_for_what_is_real(how: str) -> None:
-    assert stand_in_pods("atlas", [pod()], [release({}, how)]) == {}
+    assert simulated_pods("atlas", [pod()], [release({}, how)]) == {}
 
 
 def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> None:
@@ -281,13 +281,13 @@ def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> No
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "m"}}
     objects = [PlanObject(str(n), manifest, needs, "x") for n, manifest in enumerate((rule, policy, role))]
     objects.append(PlanObject("other", {"apiVersion": "a.example.com/v1", "kind": "B", "metadata": {}}, (), "x"))
-    made = stand_in_definitions("atlas", objects, [release({}, "simulated")])
+    made = simulated_crds("atlas", objects, [release({}, "simulated")])
     assert [entry.id.partition("/")[2] for entry in made] == [
         "prometheusrules.monitoring.coreos.com",
         "nicclusterpolicies.mellanox.com",
     ]
     assert [entry.manifest["spec"]["scope"] for entry in made] == ["Namespaced", "Cluster"]
-    assert not stand_in_definitions("atlas", objects, [release({}, "helm")])
+    assert not simulated_crds("atlas", objects, [release({}, "helm")])
 
 
 def test_definitions_of_a_group_of_kubernetes_say_what_they_are() -> None:
@@ -296,7 +296,7 @@ def test_definitions_of_a_group_of_kubernetes_say_what_they_are() -> None:
     def approval(api: str) -> str | None:
         manifest = {"apiVersion": api, "kind": "Thing", "metadata": {"name": "a"}}
         entry = PlanObject("Thing/a", manifest, ("Release/gpu-operator",), "")
-        (made,) = stand_in_definitions("atlas", [entry], [release({}, "simulated")])
+        (made,) = simulated_crds("atlas", [entry], [release({}, "simulated")])
         found: str | None = made.manifest["metadata"]["annotations"].get("api-approved.kubernetes.io")
         return found
 

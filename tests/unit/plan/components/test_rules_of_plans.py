@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from mlcluster.catalog.eks import eks_version
 from mlcluster.plan import build
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.ownership import OPERATOR, ownership
-from mlcluster.plan.components.stand_ins import BUILT_IN
+from mlcluster.plan.components.gpu_owners import OPERATOR, ownership
+from mlcluster.plan.components.simulated import BUILT_IN
 from mlcluster.plan.model import DefiningObject, Plan, PlanRelease
 from mlcluster.plan.taints import HARD_EFFECTS, tolerates
 from mlcluster.spec.cluster import ClusterSpec

@@ -41,7 +41,7 @@ BUILT_IN = frozenset(
 """Groups that every API server has."""
 
 
-def stand_in_pods(
+def simulated_pods(
     cluster: str, pods: Iterable[PlanPod], releases: Iterable[PlanRelease]
 ) -> dict[str, list[PlanObject]]:
     """Return a workload for each pod of a simulated release, by the id of the release."""
@@ -61,9 +61,7 @@ def stand_in_pods(
     return made
 
 
-def stand_in_definitions(
-    cluster: str, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]
-) -> list[PlanObject]:
+def simulated_crds(cluster: str, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]) -> list[PlanObject]:
     """A definition for each kind of custom resource that only a simulated release would bring."""
     simulated = {release.id for release in releases if release.realisation == "simulated"}
     kinds: dict[tuple[str, str], PlanObject] = {}

@@ -48,7 +48,7 @@ def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, s
     The operator honours a value that is there already. Without the label it would put a second device plugin beside
     the image's, and a MIG manager where the driver's mode has no MIG (P6e-GB200), whose GPUs say that they could.
     """
-    found, known = table[pool.name], known_gpu(context.written(pool))
+    found, known = table[pool.name], known_gpu(context.spec_pool(pool))
     declined = (
         duty
         for duty in _OPERANDS
@@ -62,5 +62,5 @@ def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, s
 
 
 def _of_pool(context: ComponentContext, pool: Pool) -> dict[Duty, str]:
-    claims = owners(context.spec, context.written(pool))
+    claims = owners(context.spec, context.spec_pool(pool))
     return {duty: next(iter(claims[duty]), NOBODY) for duty in DUTIES}
