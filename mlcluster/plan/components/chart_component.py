@@ -26,7 +26,7 @@ def _none(_: ComponentContext) -> tuple[()]:
 
 @dataclass(frozen=True, slots=True)
 class ChartComponent:
-    """A component that its chart brings.
+    """A component that consists of its chart.
 
     Attributes:
         name: the component's name in the catalogue.

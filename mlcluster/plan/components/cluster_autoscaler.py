@@ -6,7 +6,7 @@ from mlcluster.plan.eks import cluster_autoscaler as eks
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Its release, pod and role."""
+    """Return the release of the Cluster Autoscaler, its pod and its role."""
     on = context.eks()
     return Contribution(
         releases=tuple(eks.cluster_autoscaler_releases(on)),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComponentContext:
-    """One cluster, as components see it.
+    """One cluster, as an input of its components.
 
     Attributes:
         pools: with their facts; what daemon sets take of them is counted only the second time that components are
@@ -33,25 +33,25 @@ class ComponentContext:
 
     @property
     def cluster(self) -> str:
-        """Name of the cluster, for the ownership labels."""
+        """The name of the cluster, for the ownership labels."""
         return self.spec.metadata.name
 
     @property
     def target(self) -> str:
-        """eks, existing or local."""
+        """The kind of the target: eks, existing or local."""
         return self.spec.target.kind
 
     @property
     def gpu_pools(self) -> tuple[Pool, ...]:
-        """Pools whose nodes have accelerators."""
+        """The pools whose nodes have accelerators."""
         return tuple(pool for pool in self.pools if pool.accelerator is not None)
 
     def has(self, component: str) -> bool:
-        """Whether a component is in the plan, or there already as the spec says."""
+        """Return whether the plan has a component, as an existing installation too."""
         return component in self.selected
 
     def spec_path(self, component: str) -> str:
-        """The place in the spec that brought a component."""
+        """Return the place in the spec that selects a component."""
         return self.selected[component]
 
     def settings(self, component: str) -> ChartComponent | None:
@@ -70,11 +70,11 @@ class ComponentContext:
         return f"v{self.version(component).removeprefix('v')}"
 
     def spec_pool(self, pool: Pool) -> NodePool:
-        """What the spec says of a pool."""
+        """Return the spec's entry of a pool."""
         return next(entry for entry in self.spec.node_pools if entry.name == pool.name)
 
     def eks(self) -> "EksContext":
-        """The context of the eks plan; its modules are loaded only here, so that other targets do not wait for them.
+        """Return the context of the eks plan; only `eks` loads its modules, so that other targets start faster.
 
         Raises:
             TypeError: the target is another.

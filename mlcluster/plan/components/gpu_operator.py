@@ -1,4 +1,4 @@
-"""The NVIDIA GPU operator: whatever GPU nodes need that their image does not bring (chart v26.7.0)."""
+"""The NVIDIA GPU operator: the parts that GPU nodes need and their image lacks (chart v26.7.0)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -34,7 +34,7 @@ from mlcluster.spec.gpu_duties import known_gpu
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release with its namespace and ConfigMaps, its pods, and what the nodes of each pool say to it."""
+    """Return the release with its namespace and ConfigMaps, its pods, and the labels of the nodes of each pool."""
     table = ownership(context)
     labels = {pool.name: node_labels(context, pool, table) for pool in context.gpu_pools}
     if realisation(context, OPERATOR) == "present":
@@ -52,7 +52,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def node_labels(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
-    """What the nodes of a pool decline, which configuration of the device plugin they have, and how they are cut."""
+    """Return the labels of a pool's nodes: operands that they decline, and configurations of device plugin and MIG."""
     entry, owns = context.spec_pool(pool), table[pool.name]
     found = opt_outs(context, pool, table)
     key = plugin_key(pool, entry)
@@ -64,7 +64,7 @@ def node_labels(context: ComponentContext, pool: Pool, table: Table) -> dict[str
 
 
 def _release(context: ComponentContext, objects: tuple[PlanObject, ...]) -> PlanRelease:
-    """Nothing waits for its definitions: its one custom resource is the chart's own."""
+    """Return the release; no resource waits for its CRDs, because the chart makes the only custom resource."""
     return chart_release(context, OPERATOR, operator_values(context), needs=tuple(entry.id for entry in objects))
 
 
@@ -87,7 +87,7 @@ def _config_map(context: ComponentContext, name: str, data: dict[str, str]) -> P
 
 
 def _homeless(context: ComponentContext) -> Iterator[Finding]:
-    """GPU005: the controller runs on a node without GPUs, and so does the hook that helm waits for at the end."""
+    """GPU005: the controller needs a node without GPUs, and so does the uninstall hook that Helm waits for."""
     tolerated = controller_tolerations(context)
     if any(pool.accelerator is None and not untolerated(tolerated, pool.taints) for pool in context.pools):
         return
@@ -101,7 +101,7 @@ def _homeless(context: ComponentContext) -> Iterator[Finding]:
 
 
 def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """GPU009: labels that nodes of somebody else must have, and that mlcluster may not put there."""
+    """GPU009: labels that existing nodes must have, and that the spec does not let mlcluster put there."""
     for pool in context.gpu_pools:
         wanted = labels[pool.name]
         if context.target == "existing" and wanted and not context.spec_pool(pool).apply_to_nodes.labels:
@@ -115,7 +115,7 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
 
 
 def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """GPU006: what the operator that is there must be told, because its values are somebody else's."""
+    """GPU006: the configuration that an existing operator needs, because mlcluster does not set its values."""
     wanted = sorted({label for of_pool in labels.values() for label in of_pool})
     shared = [pool.name for pool in context.gpu_pools if pool.accelerator and pool.accelerator.sharing != "whole"]
     if shared:

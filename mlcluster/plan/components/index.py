@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """Its key under `components` in the spec: gpuOperator."""
+        """The key under `components` in the spec, e.g. gpuOperator."""
         return to_camel(self.field)
 
     def selected_by(self, spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The Gateway of served models: one way in for the models of every team, with or without TLS."""
+"""The Gateway of served models: one entry point for the models of all teams, with or without TLS."""
 
 from mlcluster.plan.components import cert_manager, gateway
 from mlcluster.plan.components.context import ComponentContext

@@ -6,7 +6,7 @@ from mlcluster.plan.eks import karpenter as eks
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Its releases, pods, roles and the objects for its pools."""
+    """Return Karpenter's releases, pods and roles, and the objects of its pools."""
     on = context.eks()
     return Contribution(
         releases=tuple(eks.karpenter_releases(on)),

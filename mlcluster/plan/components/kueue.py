@@ -38,7 +38,7 @@ FAIR = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
 
 
 def kueue_configuration(context: ComponentContext) -> Manifest:
-    """Kueue's own configuration (config.kueue.x-k8s.io/v1beta2), without anything that depends on where it runs.
+    """Return Kueue's configuration (config.kueue.x-k8s.io/v1beta2), without the parts that depend on where it runs.
 
     In the namespaces of Kueue's teams everything waits in a queue, with or without a queue name; elsewhere Kueue does
     not look. Hugepages are not counted: they come with EFA and never run out before the node's other resources. A

@@ -1,7 +1,7 @@
-"""kube-prometheus-stack, or a Prometheus that is there: rules, dashboards, and what it scrapes for them.
+"""kube-prometheus-stack, or an existing Prometheus: rules, dashboards, and the monitors that feed them.
 
 Facts: chart 88.5.3. The chart asks for hardly any resources; what we ask for is what the plan
-counts. Alertmanager's receivers and whoever may see Grafana from outside are the user's, in `values`.
+counts. Receivers of Alertmanager and access to Grafana are for the user to set, in `values`.
 """
 
 from collections.abc import Iterator
@@ -40,25 +40,25 @@ _NODE_EXPORTER = Workload(
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The stack where it is ours to install; rules, dashboards and monitors in any case."""
+    """Return rules, dashboards and monitors, and the stack unless it is an existing installation."""
     settings = context.spec.components.monitoring or Monitoring()
-    ours = realisation(context, STACK) != "present"
+    managed = realisation(context, STACK) != "present"
     release = chart_release(
         context,
         STACK,
-        stack_values(context, settings) if ours else {},
+        stack_values(context, settings) if managed else {},
         namespace=namespace(context.spec),
-        needs=_volume_class(context, settings) if ours else (),
-        crds=CRDS if ours else (),
+        needs=_volume_class(context, settings) if managed else (),
+        crds=CRDS if managed else (),
     )
     # Node exporter sees the host's processes, network and file systems.
-    reaches_in = {namespace(context.spec): PRIVILEGED} if ours else {}
+    privileged = {namespace(context.spec): PRIVILEGED} if managed else {}
     return Contribution(
         releases=(release,),
         objects=(_rule(context), *_monitors(context), *_dashboards(context, settings)),
-        pods=tuple(_pods(context, settings)) if ours else (),
-        namespaces=reaches_in,
-        findings=(*_unpriced(context), *_unlabelled(context, ours=ours)),
+        pods=tuple(_pods(context, settings)) if managed else (),
+        namespaces=privileged,
+        findings=(*_unpriced(context), *_unlabelled(context, managed=managed)),
         callers=(team_scraper(context.spec, context.spec_path(STACK)),),
     )
 
@@ -69,7 +69,10 @@ def _rule(context: ComponentContext) -> PlanObject:
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:
-    """Those of teams' pods and of controllers; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
+    """Return the monitors of teams' pods and of controllers; GPU exporters bring their own.
+
+    On the lab Kueue is no pod.
+    """
     labels = monitor_labels(context.spec)
     found = []
     if context.teams:
@@ -110,16 +113,16 @@ def _object(context: ComponentContext, kind: str, name: str, body: Manifest, lab
 
 
 def _volume_class(context: ComponentContext, settings: Monitoring) -> tuple[str, ...]:
-    """The class of Prometheus's volume, where it is ours: without it the volume is never made."""
+    """Return the managed StorageClass of Prometheus's volume, without which the volume is never made."""
     if context.target != "eks":
         return ()
     from mlcluster.plan.eks.storage.objects import DEFAULT_CLASS
 
-    written = context.spec.storage.classes
-    default = next((one.name for one in written if one.default), "") if written else DEFAULT_CLASS
-    ours = [one.name for one in written] or [DEFAULT_CLASS]
+    configured = context.spec.storage.classes
+    default = next((one.name for one in configured if one.default), "") if configured else DEFAULT_CLASS
+    managed = [one.name for one in configured] or [DEFAULT_CLASS]
     wanted = settings.storage_class or default
-    return (f"StorageClass/{wanted}",) if wanted in ours else ()
+    return (f"StorageClass/{wanted}",) if wanted in managed else ()
 
 
 def _pods(context: ComponentContext, settings: Monitoring) -> Iterator[PlanPod]:
@@ -155,9 +158,9 @@ def _unpriced(context: ComponentContext) -> list[Finding]:
     ]
 
 
-def _unlabelled(context: ComponentContext, *, ours: bool) -> list[Finding]:
-    """What a Prometheus that is there has to know of nodes."""
-    if ours:
+def _unlabelled(context: ComponentContext, *, managed: bool) -> list[Finding]:
+    """OBS002: labels of nodes that an existing kube-state-metrics has to export."""
+    if managed:
         return []
     keys = ",".join(node_label_keys(context.pools))
     return [

@@ -1,4 +1,4 @@
-"""Values of kube-prometheus-stack: what follows from the cluster (chart 88.5.3)."""
+"""Values of kube-prometheus-stack that follow from the cluster (chart 88.5.3)."""
 
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
@@ -34,7 +34,7 @@ _POD_LABELS = ("kueue.x-k8s.io/cluster-queue-name", "kueue.x-k8s.io/local-queue-
 
 
 def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
-    """Everything that we set."""
+    """Return every value that mlcluster sets."""
     tolerations = toleration_manifests(controller_tolerations(context))
     return {
         "prometheusOperator": {
@@ -104,6 +104,6 @@ def _grafana(settings: Monitoring, tolerations: list[Manifest]) -> Manifest:
 
 
 def _labels(context: ComponentContext) -> list[str]:
-    """Labels that metrics carry: those by which pools are found, queues of pods, teams of namespaces."""
+    """Return the labels that metrics carry: those of pools, the queues of pods, the teams of namespaces."""
     nodes = ",".join(node_label_keys(context.pools))
     return [f"nodes=[{nodes}]", f"pods=[{','.join(_POD_LABELS)}]", f"namespaces=[{names.TEAM}]"]

@@ -53,7 +53,7 @@ _RULES: list[Manifest] = [
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The definition, the operator and its rights; what members may do with MPI jobs."""
+    """Return the CRD, the operator and its rights, and the rights of members on MPIJobs."""
     roles = member_roles(context, NAME, MemberKinds("kubeflow.org", ("mpijobs",)))
     made = realisation(context, NAME)
     if made == "process":  # the lab applies the definition and the rights that belong to its program

@@ -1,7 +1,7 @@
 """NVIDIA Network Operator: the one owner of RDMA, SR-IOV, Multus, CNI plugins and nv-ipam on Mellanox networks.
 
 Facts: chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the networks themselves
-are objects of ours (`multus`).
+are separate objects (`multus`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ _CONTROL_PLANE = tuple(Taint(f"node-role.kubernetes.io/{role}", "", "NoSchedule"
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release, its NicClusterPolicy, the pools of addresses, and all pods that come of it."""
+    """Return the release, its NicClusterPolicy, the IPPools, and all pods that follow."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         release = chart_release(context, NAME, {})
@@ -116,7 +116,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def fabric_pools(context: ComponentContext) -> list[Pool]:
-    """Pools whose nodes the operator works on: those with fast or secondary networks, or all where none is fast."""
+    """Return the pools that the operator manages: those with fast or secondary networks, or all if none is fast."""
     if not any(_offers(context, pool) for pool in context.pools):
         return list(context.pools)
     joined = {pool.name for network in networks(context.spec) for pool in pools_of(context.spec, network)}
@@ -129,7 +129,7 @@ def _offers(context: ComponentContext, pool: Pool) -> bool:
 
 
 def _values(context: ComponentContext) -> Manifest:
-    """Values of the chart; whatever it has by default stays."""
+    """Return the values that mlcluster sets."""
     controllers = toleration_manifests(_controller_tolerations(context))
     workers = toleration_manifests(_worker_tolerations(context))
     return {
@@ -178,13 +178,13 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
 
 
 def image_repository(context: ComponentContext) -> str:
-    """Where its images come from: NVIDIA's registry, or the mirror of the spec."""
+    """Return the registry of its images: NVIDIA's, or the mirror of the spec."""
     registry = context.spec.components.registry
     return f"{registry}/{REPOSITORY.partition('/')[2]}" if registry else REPOSITORY
 
 
 def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
-    """What it runs: only what the spec has a use for."""
+    """Return the parts of the NicClusterPolicy that the spec uses."""
     parts: Manifest = {}
     settings = context.settings(NAME)
     if isinstance(settings, NetworkOperator) and settings.ofed_driver:
@@ -213,7 +213,7 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
 
 
 def _secondary(context: ComponentContext) -> Manifest:
-    """Multus and CNI plugins, where there are networks and nobody else runs Multus."""
+    """Return Multus and CNI plugins; {} if the spec has no Multus or an existing one."""
     multus = context.spec.components.multus
     if multus is None or not multus.install:
         return {}
@@ -233,7 +233,7 @@ def _image(name: str, container: str, requests: dict[str, str], config: str = ""
 
 
 def uses_nv_ipam(context: ComponentContext) -> bool:
-    """Whether a network has its addresses from nv-ipam."""
+    """Return whether a network has its addresses from nv-ipam."""
     return any(network.ipam is not None and network.ipam.type == "nv-ipam" for network in networks(context.spec))
 
 

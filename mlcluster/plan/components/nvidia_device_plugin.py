@@ -1,7 +1,7 @@
 """The NVIDIA device plugin by itself: announces GPUs where no GPU operator does (chart v0.20.0).
 
 It leaves out pools whose image has one. One release for each way of sharing, on different nodes: a node then needs no
-label that chooses its configuration. It cuts no GPUs; where somebody else has, it announces MIG instances by size.
+label that chooses its configuration. It partitions no GPUs; existing MIG instances are announced by size.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _MPS_SOURCE = (
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The releases, their pods, and the label that brings the MPS daemon."""
+    """Return the releases, their pods, and the label that selects nodes for the MPS daemon."""
     groups = _by_sharing(context)
     if realisation(context, NAME) == "present":
         return Contribution(releases=(chart_release(context, NAME, {}),))
@@ -42,7 +42,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
-    """Pools by the configuration that they need, whole GPUs first."""
+    """Return the pools by the configuration that they need, whole GPUs first."""
     found: dict[str, list[Pool]] = {}
     for pool in served(context, NAME, "devicePlugin"):
         found.setdefault(plugin_key(pool, context.spec_pool(pool)), []).append(pool)
@@ -50,7 +50,7 @@ def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
 
 
 def _name(key: str) -> str:
-    """As it was called before there was MPS: nvidia-device-plugin, -slices-4, -mps-2."""
+    """Return the name of a release: nvidia-device-plugin, -slices-4, -mps-2; the names are older than MPS."""
     return NAME if key == WHOLE else f"{NAME}-{key.replace('time-slicing', 'slices')}"
 
 

@@ -13,21 +13,21 @@ from mlcluster.plan.value_paths import dotted, leaf_values, with_value
 
 
 def with_overrides(
-    release: PlanRelease, given: Mapping[str, Any], spec_path: str, ours: Collection[str] = ()
+    release: PlanRelease, given: Mapping[str, Any], spec_path: str, managed: Collection[str] = ()
 ) -> tuple[PlanRelease, list[Finding]]:
     """Return the release with the values of the spec, and CMP001 for each of them that mlcluster sets.
 
     Args:
         given: `components.<name>.values` of the spec.
         spec_path: its path in the spec.
-        ours: paths that mlcluster sets in some plans, from the catalogue; where it sets none of them, it leaves the
+        managed: paths that mlcluster sets in some plans, from the catalogue; where it sets none of them, it leaves the
             value to the chart on purpose.
     """
     taken: list[ValuePath] = []
     findings: list[Finding] = []
     values: Manifest = release.values
     for path, value in leaf_values(given):
-        owner = _owned(release.values, path) or _left_out(ours, path)
+        owner = _owned(release.values, path) or _left_out(managed, path)
         if owner is None:
             values = with_value(values, path, value)
             taken.append(path)
@@ -61,14 +61,14 @@ def _owned(values: Manifest, path: ValuePath) -> str | None:
     return dotted(path) if not node else dotted((*path, next(leaf_values(node))[0][0]))
 
 
-def _left_out(ours: Collection[str], path: ValuePath) -> str | None:
+def _left_out(managed: Collection[str], path: ValuePath) -> str | None:
     """Return a value that mlcluster manages but leaves unset in this plan, or the node selector that a label adds to.
 
     The switch (`enabled`) of an unset part counts as the part. Labels of a node selector add up: another one would keep
     a controller off the nodes that the plan counts with.
     """
     text = dotted(path)
-    if text in ours or text.removesuffix(".enabled") in ours:
+    if text in managed or text.removesuffix(".enabled") in managed:
         return text
     above = dotted(path[:-1])
-    return above if above in ours and path[-2] in NODE_SELECTORS else None
+    return above if above in managed and path[-2] in NODE_SELECTORS else None

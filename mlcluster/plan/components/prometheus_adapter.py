@@ -33,9 +33,9 @@ SCRAPE_EVERY = "1m"
 
 
 def custom_rules() -> list[Manifest]:
-    """What HorizontalPodAutoscalers may ask for, each per pod: our own ratios, and DCGM's by their own names."""
-    ours = [_rule(series, name, pod="pod", namespace="namespace") for name, series in _OURS.items()]
-    theirs = [
+    """Return the metrics per pod for HorizontalPodAutoscalers: ratios of mlcluster, and metrics of DCGM."""
+    own = [_rule(series, name, pod="pod", namespace="namespace") for name, series in _OURS.items()]
+    dcgm = [
         _rule(name, name, pod="exported_pod", namespace="exported_namespace", value=value)
         for name, value in _EXPORTERS.items()
     ]
@@ -43,7 +43,7 @@ def custom_rules() -> list[Manifest]:
     by = "(<<.GroupBy>>)"
     used, free = f"sum by {by} ({_WHOLE_GPU})", f"sum by {by} ({_FREE}{{<<.LabelMatchers>>}})"
     memory["metricsQuery"] = f"{used} / ({used} + {free})"
-    return [*ours, *theirs, memory]
+    return [*own, *dcgm, memory]
 
 
 def _rule(series: str, name: str, *, pod: str, namespace: str, value: str = _SERIES) -> Manifest:
@@ -68,7 +68,7 @@ def _values(context: ComponentContext) -> Manifest:
 
 
 def _address(url: str) -> Manifest:
-    """As the chart takes it apart: url:port path."""
+    """Return the address of Prometheus as the chart takes it: URL, port and path."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return {"url": f"{parts.scheme}://{parts.hostname}", "port": port, "path": parts.path.rstrip("/")}

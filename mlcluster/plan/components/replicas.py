@@ -1,4 +1,4 @@
-"""Controllers without which the API server refuses requests: two replicas, on two nodes where there are two.
+"""Two replicas for controllers without which the API server rejects requests, on two nodes if possible.
 
 A webhook with `failurePolicy: Fail` makes the API server refuse what it matches while no pod answers. Replicas prefer
 different nodes and do not insist, so a cluster with one system node runs them too. The disruption budget counts what is

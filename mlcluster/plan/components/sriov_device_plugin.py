@@ -40,7 +40,7 @@ _DEVICE_INFO = "/var/run/k8s.cni.cncf.io/devinfo/dp"
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The plugin on the pools with virtual functions, unless it is there already or the Network Operator runs it."""
+    """Return the plugin on pools with virtual functions, unless the Network Operator or an existing one runs there."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         return Contribution()
@@ -59,7 +59,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def configuration(context: ComponentContext) -> str:
-    """The plugin's configuration, the same for every node, as JSON: a resource without devices there offers none."""
+    """Return the configuration of the plugin for all nodes as JSON; a node offers only resources that it has."""
     settings = context.spec.components.sriov_device_plugin
     resources = dict.fromkeys(name for pool in context.spec.node_pools for name in pool.network.sriov)
     on_infiniband = {network.resource for network in networks(context.spec) if network.type == "ib-sriov"}

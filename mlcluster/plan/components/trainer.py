@@ -1,6 +1,6 @@
 """Kubeflow Trainer 2.3.0: TrainJob and its runtimes (facts: chart values v2.3.0).
 
-The runtimes are objects of ours: the chart's own come from a hook Job that fetches kubectl from the internet.
+mlcluster makes the runtimes: those of the chart come from a hook Job that fetches kubectl from the internet.
 """
 
 from mlcluster.plan.components.chart_component import ChartComponent

@@ -72,7 +72,10 @@ def _values(context: ComponentContext) -> Manifest:
 
 
 def _queue(context: ComponentContext, team: TeamPlan) -> PlanObject:
-    """Deserved is what is guaranteed, capability what it may have at most, guarantee what it never lends."""
+    """Return a team's queue.
+
+    `deserved` is what the team is guaranteed, `capability` its maximum, `guarantee` the part that it never lends.
+    """
     capacity = {pool.name: pool.capacity for pool in context.pools}
     deserved: dict[str, int] = {}
     most: dict[str, int] = {}

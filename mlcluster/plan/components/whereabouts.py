@@ -58,7 +58,7 @@ _NAMESPACE: Manifest = {
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Whereabouts on the nodes of the networks that take their addresses from it, unless it is there already."""
+    """Return Whereabouts on the nodes of networks with its addresses, unless there is an existing installation."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         return Contribution()

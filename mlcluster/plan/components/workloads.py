@@ -1,4 +1,4 @@
-"""Workloads of components: the rows from which the plan knows the shape of their pods."""
+"""Workloads of components, from which the shape of their pods follows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
