@@ -116,7 +116,7 @@ def _objects(context: ComponentContext, name: str, made: Contributions) -> Itera
 
 
 def _before(context: ComponentContext, name: str, made: Contributions) -> list[str]:
-    """Return the ids that a component comes after: the releases of others, or their workloads if they have no release."""
+    """Return the ids that a component comes after: releases of others, or their workloads without a release."""
     entry = COMPONENTS[name]
     first = () if name in _FIRST else _FIRST
     wanted = {*first, *entry.after, *entry.required(context.spec)}
