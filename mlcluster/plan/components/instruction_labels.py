@@ -12,8 +12,11 @@ FACTS = frozenset({MPS_CAPABLE})
 """Labels that GPU feature discovery sets too; labels set by another manager are left unchanged."""
 
 NAMES_CONFIGURATION = frozenset({MIG_LABEL, PLUGIN_LABEL})
-"""Labels whose values are names in ConfigMaps of the plan. The MIG manager looks up a name only when the label changes, so
-the ConfigMap must exist before (NVIDIA/mig-parted, cmd/nvidia-mig-manager/main.go)."""
+"""Labels whose values are names in ConfigMaps of the plan.
+
+The MIG manager looks up a name only when the label changes, so the ConfigMap must exist before (NVIDIA/mig-parted,
+cmd/nvidia-mig-manager/main.go).
+"""
 
 
 def is_instruction(key: str) -> bool:
