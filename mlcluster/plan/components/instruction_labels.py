@@ -1,15 +1,11 @@
 """Node labels that are only instructions to a component of the plan.
 
-They come from `Contribution.node_labels` alone, because a spec with one of them is rejected (`spec.checks.gpus`). A new
-key there must be an instruction or one of `FACTS`; a test checks that.
+They come from `Contribution.node_labels` alone, because a spec with one of them is rejected (`spec.checks.gpus`). The
+other labels there state facts, which GPU feature discovery sets too: labels set by another manager are left unchanged.
 """
 
 from mlcluster.plan.components.gpu_owners import DEPLOY
 from mlcluster.plan.components.gpu_sharing import MIG_LABEL, PLUGIN_LABEL
-from mlcluster.plan.components.nvidia_device_plugin import MPS_CAPABLE
-
-FACTS = frozenset({MPS_CAPABLE})
-"""Labels that GPU feature discovery sets too; labels set by another manager are left unchanged."""
 
 NAMES_CONFIGURATION = frozenset({MIG_LABEL, PLUGIN_LABEL})
 """Labels whose values are names in ConfigMaps of the plan.

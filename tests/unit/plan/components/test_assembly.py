@@ -60,10 +60,20 @@ def test_every_component_has_a_module_a_field_and_a_pin() -> None:
 
 def test_every_pin_belongs_to_a_component() -> None:
     assert set(pins()) - set(COMPONENTS) == {"karpenter-crd", "kserve-crd", "kserve-runtime-configs"}
+    assert {pin.chart_of for pin in pins().values() if pin.chart_of} == {"karpenter", "kserve"}
+
+
+def test_the_catalogue_names_components_that_exist() -> None:
+    assert {name for pin in pins().values() for name in (*pin.requires, *pin.after)} <= set(COMPONENTS)
 
 
 def test_kueue_comes_after_everything_else() -> None:
-    assert set(COMPONENTS["kueue"].after) == set(COMPONENTS) - {"kueue"}
+    components: Data = {"monitoring": {}, "keda": {}, "trainer": {}, "kserve": {}, "multus": {}, "volcano": {}}
+    plan = planned_unchecked(SYSTEM, TRAIN, target=EXISTING, components=components)
+    (kueue,) = (release for release in plan.releases if release.name == "kueue")
+    others = {release.id for release in plan.releases if release.realisation == "helm"} - {kueue.id}
+    assert len(others) > 6
+    assert others | {"DaemonSet/kube-system/kube-multus-ds"} <= set(kueue.needs)
 
 
 @pytest.mark.parametrize("target", [{"kind": "local"}, EXISTING], ids=["local", "existing"])
