@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
+from mlcluster.plan.model import ValuePath
 from mlcluster.plan.secrecy import secret_overrides
 from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
@@ -61,11 +62,11 @@ class Release(Registered, Protocol):
     @property
     def realisation(self) -> str: ...
     @property
-    def overrides(self) -> tuple[str, ...]: ...
+    def overrides(self) -> tuple[ValuePath, ...]: ...
     @property
-    def definitions(self) -> tuple[str, ...]: ...
+    def crds(self) -> tuple[str, ...]: ...
     @property
-    def answers(self) -> tuple[Mapping[str, Any], ...]: ...
+    def webhook_probes(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
 class Awaited(Protocol):
@@ -76,9 +77,9 @@ class Awaited(Protocol):
     @property
     def realisation(self) -> str: ...
     @property
-    def definitions(self) -> tuple[str, ...]: ...
+    def crds(self) -> tuple[str, ...]: ...
     @property
-    def answers(self) -> tuple[Mapping[str, Any], ...]: ...
+    def webhook_probes(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def gated_releases(releases: Iterable[Awaited], ready: Ready | None) -> Gated:
 
     One that is only simulated has nobody who could answer.
     """
-    asked = [item.id for item in releases if item.realisation != "simulated" and (item.definitions or item.answers)]
+    asked = [item.id for item in releases if item.realisation != "simulated" and (item.crds or item.webhook_probes)]
     return Gated(ready, frozenset(asked))
 
 

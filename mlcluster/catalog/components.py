@@ -1,6 +1,7 @@
 """Components: the exact version of each, where it comes from, and what is known about it (components.json).
 
-Bump a version there and nowhere else. `docs/components.md` is made from the same file.
+Bump a version there and nowhere else. The order of the file is the order of components in every plan.
+`docs/components.md` is made from the same file.
 """
 
 import json
@@ -33,6 +34,11 @@ class ComponentPin:
         records: what is known about steps between versions (`rules.upgrades`).
         signs: how an installed one is recognised (`rules.installed`).
         leaves: what stays behind when its chart is uninstalled.
+        field: its field in the spec's `components`, and its module in `plan.components`; "" if another part of the spec
+            selects it, then the module has its own name.
+        requires: components that are installed with it.
+        after: components that come before it if the plan has them.
+        chart_of: the component that this chart is one more chart of; "" for a component.
     """
 
     name: str
@@ -54,6 +60,10 @@ class ComponentPin:
     records: tuple[Mapping[str, Any], ...]
     signs: Mapping[str, Any]
     leaves: Mapping[str, Any]
+    field: str = ""
+    requires: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    chart_of: str = ""
 
 
 @cache
@@ -79,5 +89,6 @@ def chart_name(chart: str) -> str:
 
 def _pin(name: str, entry: dict[str, Any]) -> ComponentPin:
     kubernetes = entry.pop("kubernetes")
-    entry["checks"], entry["records"] = tuple(entry["checks"]), tuple(entry["records"])
+    for key in ("checks", "records", "requires", "after"):
+        entry[key] = tuple(entry.get(key, ()))
     return ComponentPin(name=name, oldest=kubernetes["oldest"], newest=kubernetes["newest"], **entry)

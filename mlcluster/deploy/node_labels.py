@@ -26,7 +26,7 @@ from mlcluster.kube.nodes import (
     our_taints,
     write,
 )
-from mlcluster.plan.components.instructions import NAMES_CONFIGURATION, instructs
+from mlcluster.plan.components.instruction_labels import NAMES_CONFIGURATION, is_instruction
 from mlcluster.plan.model import Pool
 from mlcluster.progress import Progress
 
@@ -119,7 +119,7 @@ def _mark(pool: Pool, *, labels: bool, taints: bool) -> Mark:
     """Return the labels and taints of a pool, without the labels that select its nodes."""
     put = {key: value for key, value in pool.labels.items() if pool.selector.get(key) != value}
     bad = tuple((taint.key, taint.value, taint.effect) for taint in pool.taints)
-    wanted = Wanted(put if labels else {}, bad if taints else (), frozenset(filter(instructs, put)))
+    wanted = Wanted(put if labels else {}, bad if taints else (), frozenset(filter(is_instruction, put)))
     return Mark(frozenset(pool.selector.items()), wanted)
 
 

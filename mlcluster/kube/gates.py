@@ -35,9 +35,9 @@ class Release(Protocol):
     @property
     def namespace(self) -> str: ...
     @property
-    def definitions(self) -> tuple[str, ...]: ...
+    def crds(self) -> tuple[str, ...]: ...
     @property
-    def answers(self) -> tuple[dict[str, Any], ...]: ...
+    def webhook_probes(self) -> tuple[dict[str, Any], ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,10 @@ def unready(kube: Kube, release: Release) -> Awaited | None:
     Raises:
         MlclusterError: we may not ask.
     """
-    for name in release.definitions:
+    for name in release.crds:
         if said := _definition(kube, name):
             return Awaited(f"the definition {name}", said)
-    for manifest in release.answers:
+    for manifest in release.webhook_probes:
         if said := _webhook(kube, manifest):
             return Awaited(f"the webhook for {manifest['kind']} ({manifest['apiVersion']})", said)
     return None

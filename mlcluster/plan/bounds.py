@@ -8,9 +8,9 @@ for, so that disk is not what keeps small pods waiting while processors are idle
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, Pool
 from mlcluster.plan.quota import for_teams
+from mlcluster.plan.taints import has_accelerator_taint
 
 DISK = "ephemeral-storage"
 SLICES = "slices"
@@ -48,7 +48,6 @@ def _fitting(pool: Pool, requests: Amounts) -> dict[str, int]:
 
 def _most_pods(pool: Pool) -> int:
     """Return how many pods of teams a node can hold; with the accelerator taint each of them asks for a GPU."""
-    tainted = any(taint.key == names.ACCELERATOR_TAINT for taint in pool.taints)
-    if pool.accelerator is not None and tainted:
+    if pool.accelerator is not None and has_accelerator_taint(pool):
         return min(pool.usable["pods"], pool.accelerator.slices)
     return pool.usable["pods"]

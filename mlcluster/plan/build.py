@@ -8,10 +8,10 @@ from mlcluster.plan import job_kinds
 from mlcluster.plan.admission import policy_objects
 from mlcluster.plan.bounds import default_requests, with_default_containers
 from mlcluster.plan.components.assembly import component_parts, contributions, labelled
-from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
 from mlcluster.plan.components.member_roles import kinds_of_members
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.system_nodes import pods_on, system_selector
 from mlcluster.plan.controllers import with_controllers
 from mlcluster.plan.limits import with_limits

@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from mlcluster.plan.model import Amounts, Manifest
+from mlcluster.plan.model import Amounts, Manifest, Toleration
 from mlcluster.plan.quantities import add, ordered, parse
+from mlcluster.plan.taints import read_toleration
 
 WorkloadKind = Literal["Deployment", "DaemonSet", "StatefulSet", "Job"]
 
@@ -51,7 +52,7 @@ class Workload:
     hooks: tuple[str, ...]
     replicas: int
     requests: Amounts
-    tolerations: tuple[Mapping[str, str], ...]
+    tolerations: tuple[Toleration, ...]
     node_selector: Mapping[str, str]
     node_terms: tuple[Term, ...]
     apart: bool
@@ -149,7 +150,7 @@ def _workload(entry: Manifest, namespace: str) -> Workload:
         hooks=_hooks(entry),
         replicas=1 if entry["kind"] == "DaemonSet" or count is None else int(count),
         requests=pod_requests(pod),
-        tolerations=tuple({key: str(text) for key, text in one.items()} for one in pod.get("tolerations") or ()),
+        tolerations=tuple(map(read_toleration, pod.get("tolerations") or ())),
         node_selector=dict(pod.get("nodeSelector") or {}),
         node_terms=_node_terms(pod),
         apart=_apart(pod, labels),

@@ -7,13 +7,18 @@ from typing import Any
 
 from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.costs import costs
-from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
+from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool, Toleration
 from mlcluster.plan.secrecy import shown_values
+from mlcluster.plan.taints import toleration_manifest
+from mlcluster.plan.value_paths import dotted
 from mlcluster.plan.values import written
 
 API_VERSION = "mlcluster/v1alpha1"
-_OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "answers"), PlanResource: ("inputs",)}
+_OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "webhook_probes"), PlanResource: ("inputs",)}
 """Fields that hold another system's document: their keys stay as they are."""
+
+_KEYS = {"crds": "definitions", "webhook_probes": "answers"}
+"""Fields whose key in the document is not their name."""
 
 _LEFT_OUT = frozenset({"findings"})
 """`validate` tells them, with what the spec allows."""
@@ -36,10 +41,12 @@ def to_json(plan: Plan) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Toleration):
+        return toleration_manifest(value)
     if is_dataclass(value) and not isinstance(value, type):
         opaque = _OPAQUE.get(type(value), ())
         entry = {
-            _camel(field.name): written(getattr(value, field.name))
+            _key(field.name): written(getattr(value, field.name))
             if field.name in opaque
             else _plain(getattr(value, field.name))
             for field in fields(value)
@@ -47,7 +54,8 @@ def _plain(value: Any) -> Any:
         }
         if isinstance(value, PlanRelease):
             entry["values"] = written(shown_values(value))
-        if isinstance(value, PlanObject) and not value.definitions:
+            entry["overrides"] = [dotted(path) for path in value.overrides]
+        if isinstance(value, PlanObject) and not value.crds:
             del entry["definitions"]
         if isinstance(value, Pool):
             entry["firstBound"] = value.first_bound
@@ -63,6 +71,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
+def _key(name: str) -> str:
+    head, *rest = _KEYS.get(name, name).split("_")
     return head + "".join(part.capitalize() for part in rest)

@@ -15,6 +15,9 @@ from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
 Amounts = Mapping[str, int]
 Manifest = dict[str, Any]
+ValuePath = tuple[str, ...]
+"""The keys that lead to a value; a key may have dots, e.g. of an annotation."""
+
 Realisation = Literal["helm", "process", "simulated", "present"]
 """How a component comes to be.
 
@@ -30,6 +33,22 @@ class Taint:
     key: str
     value: str
     effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration of a pod, with the API's defaults; `plan.taints` says what it matches and how it is written.
+
+    Attributes:
+        key: "" with `Exists` matches every key.
+        value: compared with that of the taint where the operator is `Equal`.
+        effect: "" matches every effect.
+    """
+
+    key: str = ""
+    operator: Literal["Equal", "Exists"] = "Equal"
+    value: str = ""
+    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +253,10 @@ class PlanRelease:
     """A Helm release: exact version, whole values.
 
     Attributes:
-        definitions: names of its custom resource definitions; what needs the release waits until they are Established.
-        answers: objects that its webhooks look at: what needs the release waits until a dry run of each is answered.
-        overrides: paths in `values` that the spec has given, e.g. "operator.logLevel".
+        crds: names of its CRDs; what needs the release waits until they are Established.
+        webhook_probes: objects that its webhooks look at; what needs the release waits until a dry run of each is
+            answered.
+        overrides: paths in `values` of the values that the spec gives.
     """
 
     id: str
@@ -249,9 +269,9 @@ class PlanRelease:
     needs: tuple[str, ...]
     realisation: Realisation
     spec_path: str
-    definitions: tuple[str, ...] = ()
-    answers: tuple[Manifest, ...] = ()
-    overrides: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
+    webhook_probes: tuple[Manifest, ...] = ()
+    overrides: tuple[ValuePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,26 +279,26 @@ class PlanObject:
     """A Kubernetes object that we own, whole, with what must exist before it.
 
     Attributes:
-        definitions: names of the CRDs that a controller installs because of the object; what needs the object waits
-            until they are Established.
+        crds: names of the CRDs that a controller installs because of the object; what needs the object waits until
+            they are Established.
     """
 
     id: str
     manifest: Manifest
     needs: tuple[str, ...]
     spec_path: str
-    definitions: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DefiningObject:
-    """An object with `definitions`, in the form of a release that has to be ready before what needs it."""
+    """An object with `crds`, in the form of a release that has to be ready before what needs it."""
 
     id: str
     name: str
     namespace: str
-    definitions: tuple[str, ...]
-    answers: tuple[Manifest, ...] = ()
+    crds: tuple[str, ...]
+    webhook_probes: tuple[Manifest, ...] = ()
     realisation: Realisation = "helm"
 
 
@@ -299,7 +319,7 @@ class PlanPod:
     kind: Literal["Deployment", "DaemonSet", "StatefulSet", "Job"]
     namespace: str
     node_selector: Mapping[str, str]
-    tolerations: tuple[Mapping[str, str], ...]
+    tolerations: tuple[Toleration, ...]
     requests: Amounts
     priority_class: str
     evidence: Literal["rendered", "declared"]
@@ -359,10 +379,10 @@ class Plan:
                 entry.id,
                 f"{entry.manifest['kind']} {entry.manifest['metadata']['name']}",
                 entry.manifest["metadata"].get("namespace", "default"),
-                entry.definitions,
+                entry.crds,
             )
             for entry in self.objects
-            if entry.definitions
+            if entry.crds
         )
 
     @property

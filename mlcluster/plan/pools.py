@@ -5,9 +5,9 @@ from typing import Literal
 from mlcluster.catalog.gpus import accelerator_label, gpu, mig_resource
 from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
 from mlcluster.plan import names
-from mlcluster.plan.model import Accelerator, Pool, Price, Taint
+from mlcluster.plan.model import Accelerator, Pool, Price
 from mlcluster.plan.quantities import ordered, parse, subtract
-from mlcluster.plan.tolerations import CRITICAL
+from mlcluster.plan.taints import pool_taints
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.gpu_duties import gpus_of
@@ -44,7 +44,7 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
         max_size=pool.max_size,
         labels={**own, **ours, **kept, **dict(sorted(pool.labels.items()))},
         selector=own,
-        taints=_taints(spec, pool, accelerator),
+        taints=pool_taints(spec, pool, accelerators=accelerator is not None),
         allocatable=allocatable,
         overhead=reserved,
         reserved=reserved,
@@ -151,16 +151,6 @@ def _reserved(pool: NodePool) -> dict[str, int]:
         "ephemeral-storage": parse("ephemeral-storage", pool.reserved.ephemeral_storage),
         "pods": pool.reserved.pods,
     }
-
-
-def _taints(spec: ClusterSpec, pool: NodePool, accelerator: Accelerator | None) -> tuple[Taint, ...]:
-    given = tuple(Taint(taint.key, taint.value, taint.effect) for taint in pool.taints)
-    ours_to_set = spec.target.kind != "existing"
-    if ours_to_set and pool.system_only and not any(taint.key == CRITICAL["key"] for taint in given):
-        given = (*given, Taint(CRITICAL["key"], "true", "NoSchedule"))
-    if accelerator is None or not pool.gpu.taint or not ours_to_set:
-        return given
-    return (*given, Taint(names.ACCELERATOR_TAINT, "present", "NoSchedule"))
 
 
 def _price(spec: ClusterSpec, pool: NodePool) -> Price | None:

@@ -7,6 +7,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, CohortPlan, FlavorQuota, Manifest, Plan, PlanObject, Pool, TeamPlan
 from mlcluster.plan.objects import KUEUE_API, make, object_id
 from mlcluster.plan.quantities import canonical, ordered
+from mlcluster.plan.taints import flavor_tolerations, taint_manifest, toleration_manifests
 from mlcluster.plan.topology import Levels, flavor_name, pool_levels, topology_id, topology_name, topology_objects
 from mlcluster.spec.cluster import ClusterSpec
 
@@ -73,12 +74,8 @@ def queued_teams(plan: Plan) -> tuple[TeamPlan, ...]:
 
 
 def _flavor(cluster: str, pool: Pool, kueue: str, levels: Levels | None) -> PlanObject:
-    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
-    tolerations = [
-        {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
-        for taint in pool.taints
-        if taint.key != names.ACCELERATOR_TAINT
-    ]
+    taints = [taint_manifest(taint, empty_value=True) for taint in pool.taints]
+    tolerations = toleration_manifests(flavor_tolerations(pool.taints))
     body: Manifest = {"spec": {"nodeLabels": dict(pool.selector)}}
     if taints:
         body["spec"]["nodeTaints"] = taints

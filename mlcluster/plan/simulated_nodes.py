@@ -12,6 +12,7 @@ from mlcluster.catalog.gpus import Gpu, gpu, mig_resource
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Manifest, PlanResource, Pool
 from mlcluster.plan.quantities import canonical
+from mlcluster.plan.taints import taint_manifest
 from mlcluster.spec.targets import LocalTarget
 
 NODE_TYPE = "kubernetes:core/v1:Node"
@@ -32,7 +33,7 @@ def _node(cluster: str, pool: Pool, index: int, zones: list[str]) -> PlanResourc
     amounts = {resource: canonical(resource, amount) for resource, amount in pool.allocatable.items()}
     spec: Manifest = {}
     if pool.taints:
-        spec["taints"] = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
+        spec["taints"] = [taint_manifest(taint, empty_value=True) for taint in pool.taints]
     return PlanResource(
         id=f"Node/{name}",
         type=NODE_TYPE,

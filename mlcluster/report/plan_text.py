@@ -13,6 +13,7 @@ from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Amounts, ComponentPlan, Plan, Pool
 from mlcluster.plan.pools import EFA_LABEL, EKS_ACCELERATOR_LABEL
 from mlcluster.plan.quota import for_teams
+from mlcluster.plan.value_paths import dotted
 from mlcluster.report.limits_text import limits_text
 from mlcluster.report.numbers import amount, price_source, short, usd
 from mlcluster.report.pool_arithmetic import arithmetic_note, arithmetic_table
@@ -167,7 +168,7 @@ def _components(page: Page, plan: Plan) -> None:
     for how, listed in groups.items():
         page.print(Text.assemble((label, "bold"), f"{how}: {', '.join(listed)}"))
         label = " " * len(label)
-    given = ", ".join(f"{release.name} {path}" for release in plan.releases for path in release.overrides)
+    given = ", ".join(f"{release.name} {dotted(path)}" for release in plan.releases for path in release.overrides)
     if given:
         page.print(Text.assemble(("Values      ", "bold"), f"of the spec, laid over ours: {given}"))
     shapes = Counter(pod.evidence for pod in plan.pods)

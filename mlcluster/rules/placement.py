@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from mlcluster.findings import Finding, found
 from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
-from mlcluster.plan.overhead import HARD_EFFECTS, refusal
+from mlcluster.plan.overhead import refusal
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import canonical, subtract
 from mlcluster.plan.quota import for_teams
+from mlcluster.plan.taints import HARD_EFFECTS
 from mlcluster.spec.suggestions import listed
 
 

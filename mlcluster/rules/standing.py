@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mlcluster.catalog.signs import Signs, Switch
 from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.value_paths import catalogue_path, value_at
 from mlcluster.rules.cluster_facts import Seen
 from mlcluster.rules.recognise import Found, recognise
 
@@ -123,16 +123,8 @@ class Standing:
     def _has(self, name: str, switch: Switch) -> bool:
         if switch.kind:
             manifests = [entry.manifest for entry in self.plan.objects if entry.manifest["kind"] == switch.kind]
-            return any(_at(manifest, switch.on) for manifest in manifests)
+            return any(value_at(manifest, catalogue_path(switch.on)) for manifest in manifests)
         values = [release.values for release in self.releases_of(name)]
         if switch.on:
-            return any(_at(one, switch.on) for one in values)
-        return not switch.off or not any(_at(one, switch.off) is False for one in values)
-
-
-def _at(values: Mapping[str, Any], path: str) -> Any:
-    """What stands at a dotted path; None where nothing does."""
-    at: Any = values
-    for part in path.split("."):
-        at = at.get(part) if isinstance(at, Mapping) else None
-    return at
+            return any(value_at(one, catalogue_path(switch.on)) for one in values)
+        return not switch.off or not any(value_at(one, catalogue_path(switch.off)) is False for one in values)

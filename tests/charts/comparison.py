@@ -8,7 +8,7 @@ from mlcluster.catalog.leaves import Leaves
 from mlcluster.catalog.signs import Signs
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.components.mirror import mirrored_release
-from mlcluster.plan.eks.karpenter import DEFINITIONS as KARPENTER
+from mlcluster.plan.eks.karpenter import CRDS as KARPENTER
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.rendered_pods import accepts, rendered_pods, workload_name
@@ -77,7 +77,7 @@ def _shapes(plan: Plan, pods: Iterable[PlanPod]) -> dict[str, Shape]:
 def _shape(plan: Plan, pods: list[PlanPod]) -> Shape:
     first = pods[0]
     landing = sorted({pool.name for pool in plan.pools for pod in pods if lands_on(pod, pool)})
-    tolerations = sorted(sorted(one.items()) for one in first.tolerations)
+    tolerations = sorted((one.key, one.operator, one.value, one.effect) for one in first.tolerations)
     selector = {} if first.kind == "DaemonSet" else dict(first.node_selector)
     requests = {name: amount for name, amount in sorted(first.requests.items()) if amount}
     counted = (first.replicas, "apart" if first.apart else "together")

@@ -1,7 +1,7 @@
 """docs/components.md: made from the catalogue, complete, and true: every row is a spec that plans what it says."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.components.system_nodes import sets_on
 from mlcluster.plan.document import to_document
 from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.value_paths import dotted, leaf_values
 from mlcluster.report.components_page import components_page
 from mlcluster.spec.load import load
 
@@ -85,23 +86,13 @@ def test_a_component_is_told_in_full(name: str) -> None:
     assert pin.checks
 
 
-def leaves(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    for key, value in values.items():
-        path = f"{above}.{key}" if above else key
-        if isinstance(value, Mapping) and value:
-            yield from leaves(value, path)
-        else:
-            yield path
-
-
 def untold(release: PlanRelease) -> list[str]:
     """Paths of a release's values that the page says nothing about."""
     charts = {pin.chart.rpartition("/")[2]: pin for pin in pins().values() if pin.chart}
     pin = charts[release.chart.rpartition("/")[2]] if release.chart else pins()[release.name]
-    known = {*sets_on({"any": "label"}, pin.sets), *pin.images, *release.overrides}
-    return [
-        path for path in leaves(release.values) if not any(path == key or path.startswith(f"{key}.") for key in known)
-    ]
+    known = {*sets_on({"any": "label"}, pin.sets), *pin.images, *map(dotted, release.overrides)}
+    paths = [dotted(path) for path, _ in leaf_values(release.values)]
+    return [path for path in paths if not any(path == key or path.startswith(f"{key}.") for key in known)]
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.parent.name if path.stem == "cluster" else path.stem)

@@ -14,7 +14,7 @@ import yaml
 
 from mlcluster.plan import build
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.ownership import ownership
+from mlcluster.plan.components.gpu_owners import ownership
 from mlcluster.plan.model import Plan, Pool
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.load import parse

@@ -64,7 +64,7 @@ def test_pods_of_the_plan_are_those_of_the_chart(chart: str, charts: dict[str, l
 
 def test_definitions_that_are_waited_for_are_in_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
     for one in charts[chart]:
-        assert not set(one.of.release.definitions) - set(one.facts.definitions), one.of.spec
+        assert not set(one.of.release.crds) - set(one.facts.definitions), one.of.spec
 
 
 def test_what_the_chart_leaves_is_in_the_catalogue(chart: str, charts: dict[str, list[Rendered]]) -> None:

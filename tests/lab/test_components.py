@@ -16,7 +16,7 @@ import pytest
 
 from mlcluster.kube.client import Kube
 from mlcluster.plan import build, names
-from mlcluster.plan.components.stand_ins import SIMULATED
+from mlcluster.plan.components.simulated import SIMULATED
 from mlcluster.plan.model import Plan
 from mlcluster.spec.load import load
 from tests.lab.workloads import environment, wait_for

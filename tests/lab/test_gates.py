@@ -29,7 +29,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.gates import Gates
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
-from mlcluster.plan.model import DefiningObject
+from mlcluster.plan.model import DefiningObject, ValuePath
 from mlcluster.progress import Silent
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
@@ -68,9 +68,9 @@ class Release:
     realisation: str = "helm"
     needs: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
-    definitions: tuple[str, ...] = (DEFINITION,)
-    answers: tuple[dict[str, Any], ...] = (gadget("probe", "default"),)
-    overrides: tuple[str, ...] = ()
+    crds: tuple[str, ...] = (DEFINITION,)
+    webhook_probes: tuple[dict[str, Any], ...] = (gadget("probe", "default"),)
+    overrides: tuple[ValuePath, ...] = ()
 
 
 @dataclass

@@ -16,7 +16,7 @@ from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan import build
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.kueue import kueue_configuration
-from mlcluster.plan.components.stand_ins import stand_in_pods
+from mlcluster.plan.components.simulated import simulated_pods
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.simulated_nodes import simulated_nodes
@@ -151,7 +151,7 @@ def _stand_ins(plan: Plan) -> list[Manifest]:
         )
         for owner in owners
     ]
-    made = stand_in_pods(plan.cluster.name, plan.pods, releases)
+    made = simulated_pods(plan.cluster.name, plan.pods, releases)
     return [entry.manifest for entries in made.values() for entry in entries]
 
 

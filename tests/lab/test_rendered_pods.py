@@ -14,6 +14,7 @@ from mlcluster.lab.toolchain import Program, Toolchain, ensure_optional
 from mlcluster.plan import job_kinds
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.progress import Silent
 from tests.specs import EXISTING, Data, manifests, planned
 
@@ -77,7 +78,7 @@ def test_a_pod_of_the_plan_is_the_charts(
     assert deployment["metadata"]["namespace"] == pod.namespace
     assert deployment["spec"].get("replicas", 1) == pod.replicas
     assert total(spec["containers"]) == {key: amount for key, amount in pod.requests.items() if key != "pods"}
-    assert spec["tolerations"] == [dict(entry) for entry in pod.tolerations]
+    assert spec["tolerations"] == toleration_manifests(pod.tolerations)
     assert spec.get("nodeSelector", {}) == dict(pod.node_selector)
     assert spec.get("priorityClassName", "") == pod.priority_class
     assert {entry.get("key") for entry in spec["tolerations"]} >= {"CriticalAddonsOnly", "platform"}
@@ -102,7 +103,7 @@ def test_definitions_that_are_waited_for_are_the_charts(
     release = next(entry for entry in plan.releases if entry.name == name)
     items = rendered(plan, toolchain, programs, name)
     found = {item["metadata"]["name"] for item in items if item["kind"] == "CustomResourceDefinition"}
-    assert found == set(release.definitions)
+    assert found == set(release.crds)
 
 
 def test_trainer_brings_no_second_jobset_and_no_hooks(

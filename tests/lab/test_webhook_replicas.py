@@ -18,6 +18,7 @@ from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.rules.upgrades import pin_of
 from mlcluster.spec.load import load
 from tests.charts import sources
@@ -192,7 +193,7 @@ def test_the_plan_counts_every_replica_as_the_chart_makes_it(behind: list[Behind
         (pod,) = pods
         assert pod.replicas == _replicas(one), name
         assert pod.requests == {**_requests(spec["containers"]), "pods": 1}, name
-        assert [dict(entry) for entry in pod.tolerations] == spec["tolerations"], name
+        assert toleration_manifests(pod.tolerations) == spec["tolerations"], name
         assert pod.priority_class == (spec.get("priorityClassName") or ""), name
 
 

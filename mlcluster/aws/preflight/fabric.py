@@ -14,7 +14,7 @@ _NEWER = "take a newer mlcluster, whose catalogue fits, or switch network.efa of
 
 def efa(facts: Facts) -> Outcome:
     """AWS009: EFA interfaces or network cards other than the catalogue and the plan's launch templates have."""
-    pools = [pool for pool in facts.pools if facts.context.written(pool).network.efa]
+    pools = [pool for pool in facts.pools if facts.context.spec_pool(pool).network.efa]
     if not pools:
         return Outcome("no pool uses EFA", needed=False)
     types = sorted({pool.instance_type for pool in pools})

@@ -89,7 +89,7 @@ class Facts:
 
     def types_of(self, pool: Pool) -> tuple[str, ...]:
         """The pool's instance type, then the other ones that will do."""
-        return tuple(dict.fromkeys((pool.instance_type, *self.context.written(pool).capacity.also)))
+        return tuple(dict.fromkeys((pool.instance_type, *self.context.spec_pool(pool).capacity.also)))
 
     def place(self, pool: Pool, *more: str | int) -> Place:
         """The place of a pool in the spec, e.g. ("nodePools", 1, "instanceType")."""

@@ -16,14 +16,14 @@ _TELL = "%Y-%m-%d %H:%M UTC"
 
 def reservations(facts: Facts) -> Outcome:
     """AWS005: a reservation that is not there, over, of another type, zone or kind, or too small for its pools."""
-    pools = [pool for pool in facts.pools if facts.context.written(pool).capacity.reservation_id]
+    pools = [pool for pool in facts.pools if facts.context.spec_pool(pool).capacity.reservation_id]
     if not pools:
         return Outcome("no pool has a reservation", needed=False)
     told: list[str] = []
     problems: list[Finding] = []
     by_id: dict[str, list[Pool]] = {}
     for pool in pools:
-        by_id.setdefault(str(facts.context.written(pool).capacity.reservation_id), []).append(pool)
+        by_id.setdefault(str(facts.context.spec_pool(pool).capacity.reservation_id), []).append(pool)
     for identifier, users in by_id.items():
         entry = _reservation(facts, identifier)
         told.append(f"{identifier}: {_described(entry)}")
@@ -100,7 +100,7 @@ def _shape(facts: Facts, entry: dict[str, Any], pool: Pool, users: list[Pool]) -
 
 
 def _window(facts: Facts, entry: dict[str, Any], pool: Pool) -> Iterator[tuple[str, str]]:
-    written = facts.context.written(pool).capacity
+    written = facts.context.spec_pool(pool).capacity
     for field, given, key in (("startsAt", written.starts_at, "StartDate"), ("endsAt", written.ends_at, "EndDate")):
         real = entry.get(key)
         if given is None or real is None:

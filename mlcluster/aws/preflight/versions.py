@@ -97,7 +97,7 @@ def _releases(facts: Facts) -> Iterator[tuple[str, str, int]]:
         inputs = groups.get(pool.name) or groups.get(f"{facts.plan.cluster.name}-{pool.name}")
         if inputs and inputs.get("amiType") and inputs.get("releaseVersion"):
             yield str(inputs["amiType"]), str(inputs["releaseVersion"]), index
-        elif not inputs and facts.context.written(pool).ami.family != "al2":
+        elif not inputs and facts.context.spec_pool(pool).ami.family != "al2":
             yield from _catalogued(facts, index)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.kube.client import Object
 from mlcluster.kube.conditions import condition
-from mlcluster.plan.components.stand_ins import HELM_RELEASE
+from mlcluster.plan.components.simulated import HELM_RELEASE
 from mlcluster.plan.model import ComponentPlan, Plan, PlanRelease
 from mlcluster.report.numbers import some
 

@@ -145,7 +145,7 @@ class KubeRay(Controller):
     def environment(self, site: Site) -> dict[str, str]:
         """It asks Ray heads for their jobs; without the proxy it would look up their names outside.
 
-        It empties no Redis, as in the values of its chart (plan.components.kuberay).
+        It empties no Redis, as in the values of its chart (plan.components.kube_ray).
         """
         more = {"HTTP_PROXY": f"http://{LOOPBACK}:1", "ENABLE_GCS_FT_REDIS_CLEANUP": "false"}
         return {**super().environment(site), **more}

@@ -1,1 +1,1 @@
-"""Components: what is installed beside the teams, one module each."""
+"""Components that mlcluster installs, one module each."""

@@ -1,17 +1,17 @@
-"""Puts what components contribute together: order, namespaces, values of the spec, the mirror, stand-ins on `local`."""
+"""Assemble contributions of components: order, namespaces, values of the spec, mirror, simulation on `local`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding
-from mlcluster.plan.components.charts import realisation
-from mlcluster.plan.components.component import Contribution, Labels
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution, Labels
 from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.components.mirror import mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
-from mlcluster.plan.components.stand_ins import stand_in_definitions, stand_in_pods
+from mlcluster.plan.components.releases import realisation
+from mlcluster.plan.components.simulated import simulated_crds, simulated_pods
 from mlcluster.plan.components.system_nodes import object_on, pods_on, release_on, sets_on, system_selector
 from mlcluster.plan.model import ComponentPlan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool
 from mlcluster.plan.network import Caller
@@ -20,7 +20,7 @@ from mlcluster.plan.objects import make, object_id
 Contributions = Mapping[str, Contribution]
 
 _FIRST = ("cluster-autoscaler", "karpenter")
-"""Whatever starts nodes: everything else may need one, and outlives none of them."""
+"""Components that start nodes: every other component may need a node, and is deleted before them."""
 
 _WORKLOADS = frozenset({"DaemonSet", "Deployment"})
 _SYSTEM_NAMESPACES = frozenset({"default", "kube-system"})
@@ -28,7 +28,7 @@ _SYSTEM_NAMESPACES = frozenset({"default", "kube-system"})
 
 @dataclass(frozen=True, slots=True)
 class ComponentParts:
-    """What all components add to a plan."""
+    """The parts of a plan that components add."""
 
     releases: tuple[PlanRelease, ...]
     objects: tuple[PlanObject, ...]
@@ -40,12 +40,12 @@ class ComponentParts:
 
 
 def contributions(context: ComponentContext) -> Contributions:
-    """What every component of the plan contributes, by name, in the order of the index."""
+    """Return the contribution of every component of the plan, by name, in the order of the catalogue."""
     return {name: COMPONENTS[name].contribute(context) for name in context.selected}
 
 
 def labelled(pools: Iterable[Pool], made: Contributions) -> tuple[Pool, ...]:
-    """The pools with the labels that components put on their nodes."""
+    """Return the pools with the labels that components put on their nodes."""
     return tuple(
         replace(pool, labels={**pool.labels, **_merged(one.node_labels.get(pool.name, {}) for one in made.values())})
         for pool in pools
@@ -53,7 +53,7 @@ def labelled(pools: Iterable[Pool], made: Contributions) -> tuple[Pool, ...]:
 
 
 def component_parts(context: ComponentContext) -> ComponentParts:
-    """Everything that components add, ready for the plan."""
+    """Return everything that components add to the plan."""
     made = contributions(context)
     releases, findings = _releases(context, made)
     objects = [
@@ -64,7 +64,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
     pods = pods_on(_selector(context), (pod for one in made.values() for pod in one.pods))
     stand_ins: dict[str, list[PlanObject]] = {}
     if context.target == "local":
-        stand_ins = stand_in_pods(context.cluster, pods, releases)
+        stand_ins = simulated_pods(context.cluster, pods, releases)
         objects = [
             *_with_definitions(context.cluster, objects, releases),
             *(entry for entries in stand_ins.values() for entry in entries),
@@ -108,7 +108,7 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
 
 
 def _objects(context: ComponentContext, name: str, made: Contributions) -> Iterator[PlanObject]:
-    """A component's objects; where it has no release, its workloads come after what the release would."""
+    """Yield the objects of a component; without a release, its workloads need what the release would need."""
     before = [] if made[name].releases else _before(context, name, made)
     for entry in made[name].objects:
         waits = entry.manifest["kind"] in _WORKLOADS
@@ -116,10 +116,10 @@ def _objects(context: ComponentContext, name: str, made: Contributions) -> Itera
 
 
 def _before(context: ComponentContext, name: str, made: Contributions) -> list[str]:
-    """Ids of what a component comes after: the releases of others, or their workloads where they have no release."""
+    """Return the ids that a component comes after: releases of others, or their workloads without a release."""
     entry = COMPONENTS[name]
     first = () if name in _FIRST else _FIRST
-    wanted = {*first, *entry.after, *entry.requires(context.spec)}
+    wanted = {*first, *entry.after, *entry.required(context.spec)}
     others = [other for other in made if other != name and other in wanted]
     return [identifier for other in others for identifier in _anchors(made[other])]
 
@@ -131,7 +131,7 @@ def _anchors(one: Contribution) -> list[str]:
 
 
 def _is_made(release: PlanRelease) -> bool:
-    """Whether the release's namespace is ours to make."""
+    """Return whether mlcluster makes the namespace of the release."""
     return release.realisation in {"helm", "simulated"} and release.namespace not in _SYSTEM_NAMESPACES
 
 
@@ -157,7 +157,7 @@ def _namespaces(context: ComponentContext, made: Contributions, releases: tuple[
 
 
 def _without_foreign_namespaces(objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
-    """Objects need no namespace that somebody else makes: the system's, or that of a component which is there."""
+    """Return the objects without needs of unmanaged namespaces, e.g. of an existing installation."""
     foreign = {object_id("Namespace", name) for name in _SYSTEM_NAMESPACES}
     foreign |= {object_id("Namespace", release.namespace) for release in releases if not _is_made(release)}
     foreign -= {entry.id for entry in objects}
@@ -165,8 +165,8 @@ def _without_foreign_namespaces(objects: list[PlanObject], releases: tuple[PlanR
 
 
 def _with_definitions(cluster: str, objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
-    """The objects, each custom one after the definition that stands in for its own, and these definitions."""
-    definitions = stand_in_definitions(cluster, objects, releases)
+    """Return the objects with the simulated CRDs of custom resources, each resource after its CRD."""
+    definitions = simulated_crds(cluster, objects, releases)
     kinds = {
         (entry.manifest["spec"]["group"], entry.manifest["spec"]["names"]["kind"]): entry.id for entry in definitions
     }

@@ -1,12 +1,12 @@
 """The Cluster Autoscaler, which `plan.eks.cluster_autoscaler` plans."""
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.eks import cluster_autoscaler as eks
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Its release, pod and role."""
+    """Return the release of the Cluster Autoscaler, its pod and its role."""
     on = context.eks()
     return Contribution(
         releases=tuple(eks.cluster_autoscaler_releases(on)),

@@ -1,9 +1,10 @@
-"""What a component starts from: the spec, the pools, and which other components there are."""
+"""The context of a component: the spec, the pools, and the other components of the plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlcluster.catalog.components import pin
 from mlcluster.plan.model import CohortPlan, Pool, TeamPlan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.base import ChartComponent
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComponentContext:
-    """One cluster, as components see it.
+    """One cluster, as an input of its components.
 
     Attributes:
         pools: with their facts; what daemon sets take of them is counted only the second time that components are
@@ -32,41 +33,48 @@ class ComponentContext:
 
     @property
     def cluster(self) -> str:
-        """Name of the cluster, for the ownership labels."""
+        """The name of the cluster, for the ownership labels."""
         return self.spec.metadata.name
 
     @property
     def target(self) -> str:
-        """eks, existing or local."""
+        """The kind of the target: eks, existing or local."""
         return self.spec.target.kind
 
     @property
     def gpu_pools(self) -> tuple[Pool, ...]:
-        """Pools whose nodes have accelerators."""
+        """The pools whose nodes have accelerators."""
         return tuple(pool for pool in self.pools if pool.accelerator is not None)
 
     def has(self, component: str) -> bool:
-        """Whether a component is in the plan, or there already as the spec says."""
+        """Return whether the plan has a component, as an existing installation too."""
         return component in self.selected
 
     def spec_path(self, component: str) -> str:
-        """The place in the spec that brought a component."""
+        """Return the place in the spec that selects a component."""
         return self.selected[component]
 
     def settings(self, component: str) -> ChartComponent | None:
-        """What the spec says of a component; None where it says nothing."""
-        from mlcluster.plan.components.index import COMPONENTS
-
-        attribute = COMPONENTS[component].attribute
-        found: ChartComponent | None = getattr(self.spec.components, attribute) if attribute else None
+        """Return the spec's entry of a component; None without one."""
+        field = pin(component).field
+        found: ChartComponent | None = getattr(self.spec.components, field) if field else None
         return found
 
-    def written(self, pool: Pool) -> NodePool:
-        """What the spec says of a pool."""
-        return next(written for written in self.spec.node_pools if written.name == pool.name)
+    def version(self, component: str) -> str:
+        """Return the version of a component: that of the spec, else the pin of the catalogue."""
+        settings = self.settings(component)
+        return (settings.version if settings is not None else None) or pin(component).version
+
+    def image_tag(self, component: str) -> str:
+        """Return the tag of images that have the component's version: v1.2.3."""
+        return f"v{self.version(component).removeprefix('v')}"
+
+    def spec_pool(self, pool: Pool) -> NodePool:
+        """Return the spec's entry of a pool."""
+        return next(entry for entry in self.spec.node_pools if entry.name == pool.name)
 
     def eks(self) -> "EksContext":
-        """The context of the eks plan; its modules are loaded only here, so that other targets do not wait for them.
+        """Return the context of the eks plan; only `eks` loads its modules, so that other targets start faster.
 
         Raises:
             TypeError: the target is another.

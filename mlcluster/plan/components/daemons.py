@@ -1,4 +1,4 @@
-"""Daemon sets that we write ourselves: one manifest, and from it what the plan knows of its pods."""
+"""Daemon sets without a chart: their manifests, and the pods that follow from them."""
 
 import hashlib
 import json
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from mlcluster.catalog.components import pin
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
-from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Toleration
 from mlcluster.plan.objects import RBAC_API, cluster_role_ref, make, object_id
 from mlcluster.plan.quantities import add, parse
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 APP = "app.kubernetes.io/name"
 CONFIG = f"{names.DOMAIN}/config"
@@ -26,7 +25,7 @@ PRIVILEGED = {"privileged": True}
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A daemon set of ours, and its pod on the nodes of each pool."""
+    """A managed daemon set, and its pod on the nodes of each pool."""
 
     object: PlanObject
     pods: tuple[PlanPod, ...]
@@ -43,7 +42,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
     reads: Sequence[PlanObject] = (),
     tolerations: Sequence[Toleration] | None = None,
 ) -> Made:
-    """A daemon set on the nodes of these pools and of no others.
+    """Return a daemon set on the nodes of these pools and of no others.
 
     Args:
         pod: its pod's spec, without where it may run and how important it is.
@@ -52,11 +51,11 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
         tolerations: default: every taint of the pools, startup taints among them.
     """
     found = pin(component)
-    tolerated = daemon_set_tolerations(context, pools) if tolerations is None else list(tolerations)
+    tolerated = daemon_set_tolerations(context.spec, pools) if tolerations is None else tuple(tolerations)
     spec: Manifest = {
         "priorityClassName": "system-node-critical",
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)}},
-        "tolerations": tolerated,
+        "tolerations": toleration_manifests(tolerated),
         **pod,
     }
     labels = {APP: name}
@@ -87,7 +86,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
             kind="DaemonSet",
             namespace=found.namespace,
             node_selector=pool.selector,
-            tolerations=tuple(tolerated),
+            tolerations=tolerated,
             requests=_requests(pod),
             priority_class="system-node-critical",
             evidence="rendered",
@@ -101,7 +100,10 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
 
 
 def on_pools(pools: Iterable[Pool]) -> Manifest:
-    """A node selector that the nodes of these pools match, and no others; alike selectors of one label share a term."""
+    """Return a node selector that only the nodes of these pools match.
+
+    Pools that are selected by the same single label share a term.
+    """
     by_keys: dict[tuple[str, ...], list[Pool]] = {}
     for pool in pools:
         by_keys.setdefault(tuple(pool.selector), []).append(pool)
@@ -117,7 +119,7 @@ def on_pools(pools: Iterable[Pool]) -> Manifest:
 
 
 def service_account(context: ComponentContext, component: str, name: str, rules: list[Manifest]) -> list[PlanObject]:
-    """A service account, and the cluster-wide rights that its pods have; none without rules."""
+    """Return a service account, and its ClusterRole with the binding if there are rules."""
     namespace, path = pin(component).namespace, context.spec_path(component)
     account = make(context.cluster, "v1", "ServiceAccount", name, {}, namespace=namespace, spec_path=path)
     if not rules:
@@ -136,18 +138,18 @@ def service_account(context: ComponentContext, component: str, name: str, rules:
 
 
 def config_map(context: ComponentContext, component: str, name: str, data: dict[str, str]) -> PlanObject:
-    """A ConfigMap beside the component's daemon set."""
+    """Return a ConfigMap in the namespace of the component."""
     namespace, path = pin(component).namespace, context.spec_path(component)
     return make(context.cluster, "v1", "ConfigMap", name, {"data": data}, namespace=namespace, spec_path=path)
 
 
 def bound(name: str) -> str:
-    """The id of what gives a service account its rights."""
+    """Return the id of the binding of a service account."""
     return object_id("ClusterRoleBinding", name)
 
 
 def image(context: ComponentContext, component: str, name: str = "", *, own: bool = True) -> str:
-    """An image of the catalogue, at the version that the spec gives, if it gives one.
+    """Return an image of the catalogue, at the version of the spec if it has one.
 
     Args:
         name: which of the component's images; default: the only one.
@@ -160,12 +162,12 @@ def image(context: ComponentContext, component: str, name: str = "", *, own: boo
 
 
 def from_host(name: str, path: str, kind: str = "") -> Manifest:
-    """A volume: a file or folder of the node."""
+    """Return a volume with a file or folder of the node."""
     return {"name": name, "hostPath": {"path": path, **({"type": kind} if kind else {})}}
 
 
 def from_config(name: str, config: str, *keys: str, mode: int | None = None) -> Manifest:
-    """A volume: keys of a ConfigMap as files."""
+    """Return a volume with keys of a ConfigMap as files."""
     items = [{"key": key, "path": key} for key in keys]
     return {
         "name": name,
@@ -174,7 +176,7 @@ def from_config(name: str, config: str, *keys: str, mode: int | None = None) -> 
 
 
 def mount(name: str, path: str, *, read_only: bool = False, propagation: str = "") -> Manifest:
-    """Where a container sees a volume."""
+    """Return the mount of a volume."""
     return {
         "name": name,
         "mountPath": path,
@@ -184,7 +186,7 @@ def mount(name: str, path: str, *, read_only: bool = False, propagation: str = "
 
 
 def node_name(variable: str) -> Manifest:
-    """An environment variable with the name of the pod's node."""
+    """Return an environment variable with the name of the pod's node."""
     return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}}}
 
 
@@ -198,7 +200,7 @@ def _in(key: str, values: list[str]) -> Manifest:
 
 
 def _requests(pod: Manifest) -> dict[str, int]:
-    """Of one pod: what its containers ask for together, or an init container alone, where that is more."""
+    """Return the requests of one pod: the sum of its containers, or those of an init container if they are higher."""
     together = add(*(_of(container) for container in pod["containers"]))
     for container in pod.get("initContainers", ()):
         alone = _of(container)

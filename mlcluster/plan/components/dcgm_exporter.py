@@ -1,47 +1,59 @@
 """The DCGM exporter by itself: GPU metrics where the GPU operator's exporter is not used (chart 4.8.2)."""
 
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
+from collections.abc import Iterable
+
+from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class, service_monitor, sharing_environment
-from mlcluster.plan.components.ownership import served
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
-from mlcluster.plan.model import Manifest
+from mlcluster.plan.components.gpu_owners import served
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
+from mlcluster.plan.model import Manifest, PlanPod, Pool
 from mlcluster.plan.observe.counters import dcgm_counters_csv
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 NAME = "dcgm-exporter"
-NAMESPACE = "gpu-monitoring"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
-"""As the chart has them."""
+"""The chart's own requests."""
+
+_EXPORTER = Workload(
+    NAME,
+    REQUESTS,
+    kind="DaemonSet",
+    priority_class=NODE_CRITICAL,
+    source="values.yaml of NVIDIA/dcgm-exporter 4.5.3-4.8.2: resources.requests",
+)
 
 
-def contribute(context: ComponentContext) -> Contribution:
-    """The release, on the pools with GPUs alone: the chart would run on every node, and fail on those without."""
-    if realisation(context, NAME) == "present":
-        return Contribution(releases=(chart_release(context, NAME, {}),))
-    pools = served(context, NAME, "dcgmExporter")
-    tolerations, env = daemon_set_tolerations(context, pools), sharing_environment(pools)
-    values: Manifest = {
+def _pools(context: ComponentContext) -> tuple[Pool, ...]:
+    """Return the pools with GPUs: the chart would run on every node, and fail on those without."""
+    return served(context, NAME, "dcgmExporter")
+
+
+def _values(context: ComponentContext) -> Manifest:
+    pools = _pools(context)
+    env = sharing_environment(pools)
+    return {
         "affinity": on_pools(pools),
-        "tolerations": tolerations,
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         "resources": {"requests": REQUESTS},
         "customMetrics": dcgm_counters_csv(),
         **({"extraEnv": env} if env else {}),
         "serviceMonitor": service_monitor(context),
         **runtime_class(context, pools),
     }
-    return Contribution(
-        releases=(chart_release(context, NAME, values),),
-        pods=daemon_set_pods(
-            context,
-            release_id(NAME),
-            NAME,
-            pools,
-            REQUESTS,
-            namespace=NAMESPACE,
-            source="values.yaml of NVIDIA/dcgm-exporter 4.5.3-4.8.2: resources.requests",
-            tolerations=tolerations,
-        ),
-        # Its container adds SYS_ADMIN, for the profiling metrics.
-        namespaces={NAMESPACE: PRIVILEGED},
-    )
+
+
+def _pods(context: ComponentContext) -> Iterable[PlanPod]:
+    return daemon_set_pods(context, NAME, _EXPORTER, _pools(context))
+
+
+COMPONENT = ChartComponent(
+    name=NAME,
+    values=_values,
+    pods=_pods,
+    # Its container adds SYS_ADMIN, for the profiling metrics.
+    namespaces={"gpu-monitoring": PRIVILEGED},
+    awaits_existing=False,
+)
+contribute = COMPONENT.contribute

@@ -1,17 +1,19 @@
 """The AWS EFA device plugin: announces vpc.amazonaws.com/efa (facts: chart v0.5.30)."""
 
-from mlcluster.catalog.components import pin
+from collections.abc import Iterable
+
 from mlcluster.plan import names
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods
-from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
-from mlcluster.plan.model import Manifest, Pool
-from mlcluster.plan.tolerations import CRITICAL
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
+from mlcluster.plan.model import Manifest, PlanPod, Pool
+from mlcluster.plan.taints import CRITICAL, daemon_set_tolerations, toleration_manifests
 
 NAME = "aws-efa-k8s-device-plugin"
 REQUESTS = {"cpu": "10m", "memory": "20Mi"}
-"""As the chart has them."""
+"""The chart's own requests."""
+
+_PLUGIN = Workload(NAME, REQUESTS, kind="DaemonSet", priority_class=NODE_CRITICAL, source="values.yaml of {source}")
 
 _ACCOUNT = "602401143452"
 _ACCOUNTS = {
@@ -29,43 +31,39 @@ _ACCOUNTS = {
     "us-gov-east-1": "151742754352",
     "us-gov-west-1": "013241004608",
 }
-"""Whose registry has EKS's images in a region, where it is another (EKS user guide, "add-ons-images")."""
+"""Region -> the account whose registry has the images of EKS, if it is another (EKS user guide, "add-ons-images")."""
 
 
-def contribute(context: ComponentContext) -> Contribution:
-    """The release, and its pod on the nodes of each pool with EFA."""
-    pools = [pool for pool in context.pools if context.written(pool).network.efa]
-    release = chart_release(context, NAME, _values(context, pools))
-    if release.realisation == "present":
-        return Contribution(releases=(release,))
-    pods = daemon_set_pods(
-        context,
-        release.id,
-        NAME,
-        pools,
-        REQUESTS,
-        namespace=release.namespace,
-        source=f"values.yaml of {pin(NAME).source}",
-        # The chart's template has the first one.
-        tolerations=(CRITICAL, *daemon_set_tolerations(context, pools)),
-    )
-    return Contribution(releases=(release,), pods=pods)
+def _pools(context: ComponentContext) -> list[Pool]:
+    return [pool for pool in context.pools if context.spec_pool(pool).network.efa]
 
 
-def _values(context: ComponentContext, pools: list[Pool]) -> Manifest:
+def _pods(context: ComponentContext) -> Iterable[PlanPod]:
+    pools = _pools(context)
+    # The template of the chart tolerates critical add-ons by itself.
+    tolerations = (CRITICAL, *daemon_set_tolerations(context.spec, pools))
+    return daemon_set_pods(context, NAME, _PLUGIN, pools, tolerations=tolerations)
+
+
+def _values(context: ComponentContext) -> Manifest:
+    pools = _pools(context)
     return {
         "image": {"repository": f"{_registry(context)}/eks/aws-efa-k8s-device-plugin"},
         "resources": {"requests": REQUESTS},
-        "tolerations": daemon_set_tolerations(context, pools),
-        # Our pools by name, not the chart's list of types: it knows no newer ones, and a node of such a type in a pool
-        # without EFA has no device.
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
+        # The pools by name, not the chart's list of instance types: the list lacks newer types, and a node of a listed
+        # type in a pool without EFA has no device.
         "supportedInstanceLabels": {"keys": [names.POOL], "values": [pool.name for pool in pools]},
     }
 
 
 def _registry(context: ComponentContext) -> str:
-    """The region's own registry: nodes without a way out reach no other."""
+    """Return the registry of the region, the only one that nodes without internet access reach."""
     on = context.eks()
     region = on.target.region
     suffix = "amazonaws.com.cn" if on.partition == "aws-cn" else "amazonaws.com"
     return f"{_ACCOUNTS.get(region, _ACCOUNT)}.dkr.ecr.{region}.{suffix}"
+
+
+COMPONENT = ChartComponent(name=NAME, values=_values, pods=_pods)
+contribute = COMPONENT.contribute

@@ -5,28 +5,25 @@ nodes take them, what they ask for, how they are reached) stands in an EnvoyProx
 """
 
 import hashlib
-from typing import Literal
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import chart_release, controller_pod, realisation, release_id
-from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.mirror import mirrored
+from mlcluster.plan.components.releases import realisation, release_id
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, spread
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.quantities import add, canonical, parse
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.components.serving import GatewayService
 
 NAME = "envoy-gateway"
 API = "gateway.networking.k8s.io/v1"
 CLASS = "mlcluster"
 CONTROLLER = "gateway.envoyproxy.io/gatewayclass-controller"
-DEFINITIONS = (
-    *(f"{kind}.gateway.networking.k8s.io" for kind in ("gatewayclasses", "gateways", "httproutes")),
-    "envoyproxies.gateway.envoyproxy.io",
-)
 PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 PROXY_REQUESTS = {"cpu": "100m", "memory": "512Mi"}
@@ -37,7 +34,6 @@ _UNTIL_DONE = {"helm.sh/hook-delete-policy": "before-hook-creation,hook-succeede
 """The rights of the job that makes certificates are hooks of Helm, which by default never deletes them."""
 
 CLASS_ID = object_id("GatewayClass", CLASS)
-PRIORITY = "system-cluster-critical"
 
 _PREFIX = "gateway.envoyproxy.io"
 _REFERENCE = {"group": _PREFIX, "kind": "EnvoyProxy", "name": CLASS}
@@ -53,20 +49,21 @@ _SCHEMES = {
 _LONGEST = 48
 
 
-def contribute(context: ComponentContext) -> Contribution:
-    """Return the release, its controller's pod, and a class of gateways; other components make the gateways."""
-    tolerations = controller_tolerations(context)
-    values: Manifest = {
+def _values(context: ComponentContext) -> Manifest:
+    tolerations = toleration_manifests(controller_tolerations(context))
+    return {
         "deployment": {
-            "priorityClassName": PRIORITY,
+            "priorityClassName": CLUSTER_CRITICAL,
             "pod": {"tolerations": tolerations},
             "envoyGateway": {"resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}}},
         },
         "certgen": {"job": {"tolerations": tolerations}, "rbac": {"annotations": _UNTIL_DONE}},
     }
-    release = chart_release(context, NAME, values, definitions=DEFINITIONS)
-    present = realisation(context, NAME) == "present"
-    proxies = () if present else (_proxies(context, pin(NAME).namespace),)
+
+
+def _objects(context: ComponentContext) -> tuple[PlanObject, ...]:
+    """Return the class of gateways, with its EnvoyProxy; other components make the gateways."""
+    proxies = () if realisation(context, NAME) == "present" else (_proxies(context, pin(NAME).namespace),)
     reference = {"parametersRef": {**_REFERENCE, "namespace": pin(NAME).namespace}} if proxies else {}
     of_gateways = make(
         context.cluster,
@@ -74,25 +71,10 @@ def contribute(context: ComponentContext) -> Contribution:
         "GatewayClass",
         CLASS,
         {"spec": {"controllerName": CONTROLLER, **reference}},
-        needs=(release.id, *(entry.id for entry in proxies)),
+        needs=(release_id(NAME), *(entry.id for entry in proxies)),
         spec_path=context.spec_path(NAME),
     )
-    workloads: tuple[tuple[Literal["Deployment", "Job"], str, dict[str, str]], ...] = (
-        ("Deployment", NAME, REQUESTS),
-        ("Job", f"{NAME}-gateway-helm-certgen", {}),  # a Helm hook
-    )
-    pods = tuple(
-        controller_pod(
-            context,
-            NAME,
-            name,
-            requests,
-            priority_class="" if kind == "Job" else PRIORITY,
-            kind=kind,
-        )
-        for kind, name, requests in workloads
-    )
-    return Contribution(releases=(release,), objects=(*proxies, of_gateways), pods=() if present else pods)
+    return (*proxies, of_gateways)
 
 
 def own_proxies(context: ComponentContext, namespace: str) -> tuple[tuple[PlanObject, ...], Manifest]:
@@ -116,15 +98,9 @@ def proxy_pod(context: ComponentContext, namespace: str, gateway: str, spec_path
 
     They run in the namespace of Envoy Gateway (internal/infrastructure/kubernetes/proxy/resource_provider.go, v1.9.0).
     """
-    return controller_pod(
-        context,
-        NAME,
-        _proxies_of(namespace, gateway),
-        _together(PROXY_REQUESTS, SHUTDOWN_MANAGER),
-        spec_path=spec_path,
-        priority_class=PRIORITY,
-        replicas=REPLICAS,
-    )
+    requests = _together(PROXY_REQUESTS, SHUTDOWN_MANAGER)
+    workload = Workload(_proxies_of(namespace, gateway), requests, replicas=REPLICAS)
+    return workload_pod(context, NAME, workload, spec_path=spec_path)
 
 
 def _proxies_of(namespace: str, gateway: str) -> str:
@@ -141,8 +117,8 @@ def _proxies(context: ComponentContext, namespace: str) -> PlanObject:
     if registry:
         container["image"] = mirrored(pin(NAME).images[f"EnvoyProxy {CLASS}"], registry)
     pod: Manifest = {
-        "priorityClassName": PRIORITY,
-        "tolerations": controller_tolerations(context),
+        "priorityClassName": CLUSTER_CRITICAL,
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "topologySpreadConstraints": spread(_PROXY_LABELS, *_OWNERS),
     }
     kubernetes: Manifest = {
@@ -173,3 +149,19 @@ def _service(context: ComponentContext) -> Manifest:
         **({"annotations": annotations} if annotations else {}),
         **({"loadBalancerSourceRanges": asked.source_ranges} if asked.source_ranges else {}),
     }
+
+
+COMPONENT = ChartComponent(
+    name=NAME,
+    values=_values,
+    workloads=(
+        Workload(NAME, REQUESTS),
+        Workload(f"{NAME}-gateway-helm-certgen", kind="Job", priority_class=""),
+    ),
+    crds=(
+        *(f"{kind}.gateway.networking.k8s.io" for kind in ("gatewayclasses", "gateways", "httproutes")),
+        "envoyproxies.gateway.envoyproxy.io",
+    ),
+    objects=_objects,
+)
+contribute = COMPONENT.contribute

@@ -1,10 +1,10 @@
-"""What daemon sets of GPUs have in common: the nodes that they run on, and how their metrics are found."""
+"""Common parts of GPU daemon sets: the nodes that they run on, and how Prometheus finds their metrics."""
 
 from collections.abc import Iterable
 
 from mlcluster.plan.components import daemons
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.ownership import OPERATOR, ownership
+from mlcluster.plan.components.gpu_owners import OPERATOR, ownership
 from mlcluster.plan.model import Manifest, Pool
 from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
 
@@ -12,7 +12,7 @@ _SHARED = frozenset({"timeSlicing", "mps"})
 
 
 def on_pools(pools: Iterable[Pool]) -> Manifest:
-    """The affinity of a daemon set that runs on the nodes of these pools and on no other."""
+    """Return the affinity of a daemon set that runs only on the nodes of these pools."""
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": daemons.on_pools(pools)}}
 
 
@@ -30,9 +30,9 @@ def runtime_class(context: ComponentContext, pools: Iterable[Pool]) -> Manifest:
 
 
 def sharing_environment(pools: Iterable[Pool]) -> list[Manifest]:
-    """What a DCGM exporter is told where pods share a GPU: to tell of each of them; else one of them stands for all.
+    """Return the environment of a DCGM exporter; where pods share a GPU, it has to report each of them.
 
-    One daemon set runs on all pools. Since 4.5.3-4.8.2 (NVIDIA/dcgm-exporter#594) GPUs that nobody holds keep their
+    One daemon set runs on all pools. Since 4.5.3-4.8.2 (NVIDIA/dcgm-exporter#594) GPUs that no pod holds keep their
     metrics under it, and a pod's DCGM_FI_DEV_GPU_UTIL and FB_USED are those of its processes: 0, as the exporter does
     not see the host's. `plan.observe` takes these two from the whole GPU.
     """
@@ -41,7 +41,7 @@ def sharing_environment(pools: Iterable[Pool]) -> list[Manifest]:
 
 
 def service_monitor(context: ComponentContext) -> Manifest:
-    """A DCGM exporter's ServiceMonitor, as both charts have it; only where something makes its definition."""
+    """Return the values of a DCGM exporter's ServiceMonitor, the same in both charts; off without its CRD."""
     if not context.has(STACK):
         return {"enabled": False}
     labels = monitor_labels(context.spec)

@@ -1,11 +1,10 @@
-"""The NVIDIA GPU operator: whatever GPU nodes need that their image does not bring (chart v26.7.0)."""
+"""The NVIDIA GPU operator: the parts that GPU nodes need and their image lacks (chart v26.7.0)."""
 
 from collections.abc import Iterator, Mapping
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.charts import chart_release, realisation
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.gpu_operator_pods import NAMESPACE, operator_pods
 from mlcluster.plan.components.gpu_operator_values import (
     COUNTERS,
@@ -15,6 +14,7 @@ from mlcluster.plan.components.gpu_operator_values import (
     settings,
     sharing_keys,
 )
+from mlcluster.plan.components.gpu_owners import OPERATOR, Table, opt_outs, ownership, served
 from mlcluster.plan.components.gpu_sharing import (
     MIG_LABEL,
     PLUGIN_LABEL,
@@ -23,18 +23,18 @@ from mlcluster.plan.components.gpu_sharing import (
     plugin_configuration,
     plugin_key,
 )
-from mlcluster.plan.components.ownership import OPERATOR, Table, opt_outs, ownership, served
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.releases import chart_release, realisation
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv
-from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
 from mlcluster.plan.places import place
+from mlcluster.plan.taints import untolerated
 from mlcluster.spec.gpu_duties import known_gpu
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release with its namespace and ConfigMaps, its pods, and what the nodes of each pool say to it."""
+    """Return the release with its namespace and ConfigMaps, its pods, and the labels of the nodes of each pool."""
     table = ownership(context)
     labels = {pool.name: node_labels(context, pool, table) for pool in context.gpu_pools}
     if realisation(context, OPERATOR) == "present":
@@ -52,19 +52,19 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def node_labels(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
-    """What the nodes of a pool decline, which configuration of the device plugin they have, and how they are cut."""
-    written, owns = context.written(pool), table[pool.name]
+    """Return the labels of a pool's nodes: operands that they decline, and configurations of device plugin and MIG."""
+    entry, owns = context.spec_pool(pool), table[pool.name]
     found = opt_outs(context, pool, table)
-    key = plugin_key(pool, written)
+    key = plugin_key(pool, entry)
     if owns["devicePlugin"] == OPERATOR and key != WHOLE:
         found[PLUGIN_LABEL] = key
-    if owns["migManager"] == OPERATOR and written.gpu.mig is not None:
-        found[MIG_LABEL] = written.gpu.mig
+    if owns["migManager"] == OPERATOR and entry.gpu.mig is not None:
+        found[MIG_LABEL] = entry.gpu.mig
     return found
 
 
 def _release(context: ComponentContext, objects: tuple[PlanObject, ...]) -> PlanRelease:
-    """Nothing waits for its definitions: its one custom resource is the chart's own."""
+    """Return the release; no resource waits for its CRDs, because the chart makes the only custom resource."""
     return chart_release(context, OPERATOR, operator_values(context), needs=tuple(entry.id for entry in objects))
 
 
@@ -74,7 +74,7 @@ def _config_maps(context: ComponentContext) -> Iterator[PlanObject]:
         strategy = settings(context).mig_strategy
         yield _config_map(context, PLUGIN_CONFIGS, {key: plugin_configuration(key, strategy) for key in keys})
     cut = served(context, OPERATOR, "migManager")
-    models = {known.device_ids: known for pool in cut if (known := known_gpu(context.written(pool))) is not None}
+    models = {known.device_ids: known for pool in cut if (known := known_gpu(context.spec_pool(pool))) is not None}
     if models:
         yield _config_map(context, MIG_CONFIGS, {"config.yaml": mig_configuration(models.values())})
     if served(context, OPERATOR, "dcgmExporter"):
@@ -87,12 +87,10 @@ def _config_map(context: ComponentContext, name: str, data: dict[str, str]) -> P
 
 
 def _homeless(context: ComponentContext) -> Iterator[Finding]:
-    """GPU005: the controller runs on a node without GPUs, and so does the hook that helm waits for at the end."""
+    """GPU005: the controller needs a node without GPUs, and so does the uninstall hook that Helm waits for."""
     tolerated = controller_tolerations(context)
-    for pool in context.pools:
-        hard = [taint for taint in pool.taints if taint.effect in HARD_EFFECTS]
-        if pool.accelerator is None and all(any(tolerates(one, taint) for one in tolerated) for taint in hard):
-            return
+    if any(pool.accelerator is None and not untolerated(tolerated, pool.taints) for pool in context.pools):
+        return
     yield found(
         "GPU005",
         place(context.spec_path(OPERATOR)),
@@ -103,10 +101,10 @@ def _homeless(context: ComponentContext) -> Iterator[Finding]:
 
 
 def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """GPU009: labels that nodes of somebody else must have, and that mlcluster may not put there."""
+    """GPU009: labels that existing nodes must have, and that the spec does not let mlcluster put there."""
     for pool in context.gpu_pools:
         wanted = labels[pool.name]
-        if context.target == "existing" and wanted and not context.written(pool).apply_to_nodes.labels:
+        if context.target == "existing" and wanted and not context.spec_pool(pool).apply_to_nodes.labels:
             listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
             yield found(
                 "GPU009",
@@ -117,7 +115,7 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
 
 
 def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """GPU006: what the operator that is there must be told, because its values are somebody else's."""
+    """GPU006: the configuration that an existing operator needs, because mlcluster does not set its values."""
     wanted = sorted({label for of_pool in labels.values() for label in of_pool})
     shared = [pool.name for pool in context.gpu_pools if pool.accelerator and pool.accelerator.sharing != "whole"]
     if shared:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterable
 
-from mlcluster.plan.components.charts import controller_pod, daemon_set_pods, deployment_pod, release_id
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_operator_values import brings_feature_discovery
-from mlcluster.plan.components.ownership import OPERATOR, served
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
-from mlcluster.plan.model import PlanPod, Pool
+from mlcluster.plan.components.gpu_owners import OPERATOR, served
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
+from mlcluster.plan.model import PlanPod, Pool, Toleration
+from mlcluster.plan.taints import daemon_set_tolerations
 from mlcluster.spec.gpu_duties import Duty
 
 NAMESPACE = "gpu-operator"
 
-_OWNER = release_id(OPERATOR)
 _VALUES = "values.yaml of NVIDIA/gpu-operator v26.7.0"
 _NOTHING = f"{_VALUES}: resources is empty, and the operator's own manifests have no requests"
 _NFD = "values.yaml of node-feature-discovery 0.19.0, the chart inside the chart"
@@ -31,45 +30,66 @@ _OPERANDS: tuple[tuple[Duty, str], ...] = (
 )
 
 
+_CONTROLLERS = (
+    Workload(
+        OPERATOR,
+        {"cpu": "200m", "memory": "100Mi"},
+        priority_class=NODE_CRITICAL,
+        source=f"{_VALUES}: operator.resources",
+    ),
+    *(
+        Workload(f"{OPERATOR}-{job}", kind="Job", priority_class="", source=_HOOKS)
+        for job in ("cleanup-gpucluster", "upgrade-crd")
+    ),
+)
+"""The controller, and the jobs that Helm runs before or after it installs, upgrades or uninstalls."""
+
+_NFD_CONTROLLERS = (
+    Workload(f"{_NFD_NAME}-master", {"cpu": "100m", "memory": "128Mi"}, priority_class=NODE_CRITICAL, source=_NFD),
+    Workload(f"{_NFD_NAME}-gc", {"cpu": "10m", "memory": "128Mi"}, priority_class=NODE_CRITICAL, source=_NFD),
+    Workload(f"{_NFD_NAME}-prune", {"cpu": "100m", "memory": "128Mi"}, kind="Job", priority_class="", source=_NFD),
+)
+_NFD_WORKER = Workload(
+    f"{_NFD_NAME}-worker",
+    {"cpu": "5m", "memory": "64Mi"},
+    kind="DaemonSet",
+    priority_class=NODE_CRITICAL,
+    source=_NFD,
+)
+_VALIDATOR = Workload("nvidia-cuda-validator", kind="Job", priority_class="", source=_VALIDATION)
+
+
 def operator_pods(context: ComponentContext) -> tuple[PlanPod, ...]:
-    """Every pod; operands request nothing upstream, and are node critical so that the kubelet does not evict them."""
+    """Return every pod of the GPU operator.
+
+    Operands request nothing upstream, and are node critical so that the kubelet does not evict them.
+    """
+    tolerations = daemon_set_tolerations(context.spec, context.gpu_pools)
+    operands = (
+        *((name, served(context, OPERATOR, duty)) for duty, name in _OPERANDS),
+        ("nvidia-device-plugin-mps-control-daemon", _with_mps(context)),
+    )
     return (
-        _controller(context, "gpu-operator", {"cpu": "200m", "memory": "100Mi"}, f"{_VALUES}: operator.resources"),
-        *(_hook(context, f"{OPERATOR}-{job}", {}, _HOOKS) for job in ("cleanup-gpucluster", "upgrade-crd")),
-        *(_feature_discovery(context) if brings_feature_discovery(context) else ()),
-        *(pod for duty, name in _OPERANDS for pod in _operand(context, name, served(context, OPERATOR, duty))),
-        *_operand(context, "nvidia-device-plugin-mps-control-daemon", _with_mps(context)),
-        *_validations(context),
+        *(workload_pod(context, OPERATOR, workload) for workload in _CONTROLLERS),
+        *(_feature_discovery(context, tolerations) if brings_feature_discovery(context) else ()),
+        *(
+            pod
+            for name, pools in operands
+            for pod in daemon_set_pods(context, OPERATOR, _operand(name), pools, tolerations=tolerations)
+        ),
+        *_validations(context, tolerations),
     )
 
 
-def _controller(context: ComponentContext, name: str, requests: dict[str, str], source: str) -> PlanPod:
-    return controller_pod(context, OPERATOR, name, requests, source=source, priority_class="system-node-critical")
+def _feature_discovery(context: ComponentContext, tolerations: tuple[Toleration, ...]) -> Iterable[PlanPod]:
+    """Yield the pods of NFD; its worker runs on every node that it tolerates, because it detects the GPUs."""
+    for workload in _NFD_CONTROLLERS:
+        yield workload_pod(context, OPERATOR, workload)
+    yield workload_pod(context, OPERATOR, _NFD_WORKER, tolerations=tolerations)
 
 
-def _hook(context: ComponentContext, name: str, requests: dict[str, str], source: str) -> PlanPod:
-    """A job that Helm runs before or after it installs, upgrades or uninstalls, and waits for."""
-    return controller_pod(context, OPERATOR, name, requests, source=source, priority_class="", kind="Job")
-
-
-def _feature_discovery(context: ComponentContext) -> Iterable[PlanPod]:
-    """The worker goes to every node that it tolerates, with GPUs or without: it is what finds out."""
-    yield _controller(context, f"{_NFD_NAME}-master", {"cpu": "100m", "memory": "128Mi"}, _NFD)
-    yield _controller(context, f"{_NFD_NAME}-gc", {"cpu": "10m", "memory": "128Mi"}, _NFD)
-    yield _hook(context, f"{_NFD_NAME}-prune", {"cpu": "100m", "memory": "128Mi"}, _NFD)
-    yield PlanPod(
-        owner=_OWNER,
-        kind="DaemonSet",
-        namespace=NAMESPACE,
-        node_selector={},
-        tolerations=tuple(daemon_set_tolerations(context, context.gpu_pools)),
-        requests={"cpu": 5, "memory": 64, "pods": 1},
-        priority_class="system-node-critical",
-        evidence="declared",
-        source=_NFD,
-        spec_path=context.spec_path(OPERATOR),
-        name=f"{_NFD_NAME}-worker",
-    )
+def _operand(name: str) -> Workload:
+    return Workload(name, kind="DaemonSet", priority_class=NODE_CRITICAL, source=_NOTHING)
 
 
 def _with_mps(context: ComponentContext) -> list[Pool]:
@@ -77,32 +97,14 @@ def _with_mps(context: ComponentContext) -> list[Pool]:
     return [pool for pool in pools if pool.accelerator is not None and pool.accelerator.sharing == "mps"]
 
 
-def _operand(context: ComponentContext, name: str, pools: Iterable[Pool]) -> tuple[PlanPod, ...]:
-    return daemon_set_pods(
-        context,
-        _OWNER,
-        name,
-        pools,
-        {},
-        namespace=NAMESPACE,
-        source=_NOTHING,
-        tolerations=daemon_set_tolerations(context, context.gpu_pools),
-    )
-
-
-def _validations(context: ComponentContext) -> Iterable[PlanPod]:
-    """The pod that the validator starts on each node to run a CUDA program; it waits until the pod has ended."""
+def _validations(context: ComponentContext, tolerations: tuple[Toleration, ...]) -> Iterable[PlanPod]:
+    """Yield the pod that the validator starts on each node, to run a CUDA program, and waits for."""
     for pool in served(context, OPERATOR, "validator"):
-        yield deployment_pod(
+        yield workload_pod(
             context,
-            _OWNER,
-            "nvidia-cuda-validator",
-            {},
-            namespace=NAMESPACE,
-            source=_VALIDATION,
+            OPERATOR,
+            _VALIDATOR,
             spec_path=pool.spec_path,
-            tolerations=daemon_set_tolerations(context, context.gpu_pools),
-            priority_class="",
-            kind="Job",
+            tolerations=tolerations,
             node_selector=pool.selector,
         )

@@ -1,14 +1,15 @@
-"""Values of the GPU operator's chart, v26.7.0: who brings what on which pool decides them."""
+"""Values of the GPU operator's chart v26.7.0, which follow from the owner of each duty on each pool."""
 
 from typing import Any, cast
 
 from mlcluster.catalog.gpus import MIG_DISABLED
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import service_monitor, sharing_environment
+from mlcluster.plan.components.gpu_owners import OPERATOR, served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
-from mlcluster.plan.components.ownership import OPERATOR, served
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 from mlcluster.spec.components.gpu import GpuOperator
 
 PLUGIN_CONFIGS = "mlcluster-device-plugin"
@@ -21,15 +22,15 @@ _QUEUED = "kueue.x-k8s.io/cluster-queue-name"
 
 
 def settings(context: ComponentContext) -> GpuOperator:
-    """What the spec says of the operator."""
+    """Return the spec's entry of the operator, or its defaults."""
     return cast("GpuOperator | None", context.settings(OPERATOR)) or GpuOperator()
 
 
 def operator_values(context: ComponentContext) -> Manifest:
-    """Everything that we set; what is not here is the chart's default."""
-    tolerations = daemon_set_tolerations(context, context.gpu_pools)
+    """Return every value that mlcluster sets."""
+    tolerations = toleration_manifests(daemon_set_tolerations(context.spec, context.gpu_pools))
     return {
-        "operator": {"tolerations": controller_tolerations(context)},
+        "operator": {"tolerations": toleration_manifests(controller_tolerations(context))},
         "daemonsets": {"tolerations": tolerations},
         **_feature_discovery(context, tolerations),
         "cdi": {"enabled": True},
@@ -45,14 +46,14 @@ def operator_values(context: ComponentContext) -> Manifest:
 
 
 def brings_feature_discovery(context: ComponentContext) -> bool:
-    """Whether NFD comes with this chart: one labels the nodes, here the network operator's where there is one."""
+    """Return whether NFD comes with this chart; where the Network Operator is installed, NFD comes with that."""
     return _needed(context, "nodeFeatureDiscovery")
 
 
 def sharing_keys(context: ComponentContext) -> list[str]:
-    """The device plugin's configurations, where a pool that it serves is shared; whole GPUs alone need none."""
+    """Return the configurations of the device plugin; none if no pool that it serves shares GPUs."""
     pools = served(context, OPERATOR, "devicePlugin")
-    keys = sorted({plugin_key(pool, context.written(pool)) for pool in pools} - {WHOLE})
+    keys = sorted({plugin_key(pool, context.spec_pool(pool)) for pool in pools} - {WHOLE})
     return [WHOLE, *keys] if keys else []
 
 
@@ -60,30 +61,30 @@ def _needed(context: ComponentContext, duty: Any) -> bool:
     return bool(served(context, OPERATOR, duty))
 
 
-def _feature_discovery(context: ComponentContext, tolerations: list[dict[str, str]]) -> Manifest:
-    """Without its label on a node (feature.node.kubernetes.io/pci-10de.present) the operator sees no GPU there.
+def _feature_discovery(context: ComponentContext, tolerations: list[Manifest]) -> Manifest:
+    """Return the values of NFD, by whose label (feature.node.kubernetes.io/pci-10de.present) the operator detects GPUs.
 
     Its master and garbage collector are controllers; NFD's own chart (0.19.0) has the paths of their tolerations.
     """
     if not brings_feature_discovery(context):
         return {"nfd": {"enabled": False}}
-    controllers = {"tolerations": controller_tolerations(context)}
+    controllers = {"tolerations": toleration_manifests(controller_tolerations(context))}
     return {
         "nfd": {"enabled": True},
         "node-feature-discovery": {
             "worker": {"tolerations": tolerations},
             "master": controllers,
-            "gc": {"tolerations": controller_tolerations(context)},
+            "gc": {"tolerations": toleration_manifests(controller_tolerations(context))},
         },
     }
 
 
 def _driver(context: ComponentContext) -> Manifest:
-    """A new driver waits until the queue's pods on a node have ended: jobs are worth more than a quick upgrade."""
+    """Return the values of the driver; its upgrade on a node waits until the pods of queues there have ended."""
     pools = served(context, OPERATOR, "driver")
     if not pools:
         return {"enabled": False}
-    rdma = any(context.written(pool).network.rdma for pool in pools)
+    rdma = any(context.spec_pool(pool).network.rdma for pool in pools)
     network = context.spec.components.network_operator
     host_has_ofed = network is None or not network.ofed_driver
     return {
@@ -98,7 +99,7 @@ def _driver(context: ComponentContext) -> Manifest:
 
 
 def _toolkit(context: ComponentContext) -> Manifest:
-    """The toolkit gives devices to containers that requested them, and to no others.
+    """Return the values of the toolkit, which gives devices only to containers that requested them.
 
     By default it honors NVIDIA_VISIBLE_DEVICES of every container that runs with its runtime class (toolkit v1.20.0,
     cmd/nvidia-ctk-installer/toolkit/toolkit.go). The operator's own pods are privileged, which the options exempt; pods
@@ -114,7 +115,10 @@ def _toolkit(context: ComponentContext) -> Manifest:
 
 
 def _device_plugin(context: ComponentContext) -> Manifest:
-    """MOFED off: else the plugin may mount InfiniBand devices into GPU pods, which are EFA's or the RDMA plugin's."""
+    """Return the values of the device plugin.
+
+    MOFED is off: with it the plugin may mount InfiniBand devices of EFA or of the RDMA plugin into GPU pods.
+    """
     if not _needed(context, "devicePlugin"):
         return {"enabled": False}
     values: Manifest = {"enabled": True, "env": [{"name": "MOFED_ENABLED", "value": "false"}]}
@@ -124,7 +128,7 @@ def _device_plugin(context: ComponentContext) -> Manifest:
 
 
 def _mig_manager(context: ComponentContext) -> Manifest:
-    """On wherever a GPU can be cut, cut or not: it also puts one together again when the spec says so.
+    """Return the values of the MIG manager, on wherever GPUs support MIG: it also undoes partitions.
 
     Nodes that were there before us stay as they are unless they are told: by default it would undo how they are cut.
     """

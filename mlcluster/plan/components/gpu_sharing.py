@@ -1,4 +1,4 @@
-"""How nodes are told to share their GPUs: configurations of the device plugin and of the MIG manager.
+"""Configurations of the device plugin and the MIG manager, by which nodes share their GPUs.
 
 Formats: k8s-device-plugin v0.20.0 and mig-parted v0.15.0. Both are written as JSON, which is
 YAML too.
@@ -18,18 +18,18 @@ PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 MIG_LABEL = "nvidia.com/mig.config"
 
 
-def plugin_key(pool: Pool, written: NodePool) -> str:
-    """Which configuration of the device plugin a pool has: whole, time-slicing-4, mps-2."""
+def plugin_key(pool: Pool, entry: NodePool) -> str:
+    """Return the name of a pool's device plugin configuration: whole, time-slicing-4, mps-2."""
     sharing = pool.accelerator.sharing if pool.accelerator is not None else "whole"
     names = {"timeSlicing": "time-slicing", "mps": "mps"}
-    return f"{names[sharing]}-{written.gpu.replicas}" if sharing in names else WHOLE
+    return f"{names[sharing]}-{entry.gpu.replicas}" if sharing in names else WHOLE
 
 
 def plugin_configuration(key: str, mig_strategy: str) -> str:
-    """One configuration, by its key.
+    """Return a configuration of the device plugin by its name.
 
     The name stays nvidia.com/gpu, which quotas count. More than one slice of a pod would be no more than one: with
-    time slicing the plugin is told to refuse that, with MPS it does so by itself.
+    time slicing the plugin is configured to reject such pods; with MPS it always does.
     """
     document: Manifest = {"version": "v1", "flags": {"migStrategy": mig_strategy}}
     kind, _, replicas = key.rpartition("-")
@@ -43,7 +43,7 @@ def plugin_configuration(key: str, mig_strategy: str) -> str:
 
 
 def mig_configuration(models: Iterable[Gpu]) -> str:
-    """Every layout of these GPU models, and the one without.
+    """Return every MIG layout of these GPU models, and the one without partitions.
 
     A name that means something else on another model says for which cards it is what.
     """

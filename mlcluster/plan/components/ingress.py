@@ -1,8 +1,8 @@
-"""The Gateway of served models: one way in for the models of every team, with or without TLS."""
+"""The Gateway of served models: one entry point for the models of all teams, with or without TLS."""
 
 from mlcluster.plan.components import cert_manager, gateway
-from mlcluster.plan.components.charts import release_id
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.serving import ServingIngress, ServingTls

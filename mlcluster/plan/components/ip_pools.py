@@ -1,4 +1,4 @@
-"""nv-ipam's pools of addresses: a block for each node (Mellanox/nvidia-k8s-ipam, README and deploy/crds)."""
+"""IPPools of nv-ipam, with a block of addresses for each node (Mellanox/nvidia-k8s-ipam, README and deploy/crds)."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ API, KIND = "nv-ipam.nvidia.com/v1alpha1", "IPPool"
 
 
 def ip_pools(context: ComponentContext, namespace: str, needs: tuple[str, ...]) -> Iterator[PlanObject]:
-    """An IPPool for each network that has its addresses from nv-ipam, called as the network is.
+    """Yield the IPPool of each network with addresses from nv-ipam; it has the name of the network.
 
     Args:
         namespace: the Network Operator's: nv-ipam looks nowhere else.

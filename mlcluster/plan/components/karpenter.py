@@ -1,12 +1,12 @@
 """Karpenter, which `plan.eks.karpenter` plans."""
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.eks import karpenter as eks
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Its releases, pods, roles and the objects for its pools."""
+    """Return Karpenter's releases, pods and roles, and the objects of its pools."""
     on = context.eks()
     return Contribution(
         releases=tuple(eks.karpenter_releases(on)),

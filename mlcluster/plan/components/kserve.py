@@ -9,25 +9,27 @@ from dataclasses import replace
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components import gateway
-from mlcluster.plan.components.charts import chart_release, controller_pod, realisation
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.ingress import ingress_objects
-from mlcluster.plan.components.member_roles import member_roles
+from mlcluster.plan.components.member_roles import MemberKinds, member_roles
+from mlcluster.plan.components.releases import chart_release, is_installed
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.network import Caller
 from mlcluster.plan.objects import make
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.components.serving import ServingIngress
 
 NAME = "kserve"
-CRDS = "kserve-crd"
+CRD_CHART = "kserve-crd"
 RUNTIMES = "kserve-runtime-configs"
 GROUP = "serving.kserve.io"
 GATEWAY = "kserve-ingress-gateway"
 KINDS = ("inferenceservices", "inferencegraphs", "servingruntimes", "trainedmodels")
-DEFINITIONS = tuple(f"{kind}.{GROUP}" for kind in (*KINDS, "clusterservingruntimes", "clusterstoragecontainers"))
+CRDS = tuple(f"{kind}.{GROUP}" for kind in (*KINDS, "clusterservingruntimes", "clusterstoragecontainers"))
 MODEL_PORT, AGENT_PORT = 8080, 9081
 REQUESTS = {"cpu": "100m", "memory": "300Mi"}
 CONTROLLER = "kserve-controller-manager"
@@ -39,8 +41,8 @@ def contribute(context: ComponentContext) -> Contribution:
     """Return definitions, controller, runtimes, members' rights, and the gateway if the spec asks for an ingress."""
     settings = context.spec.components.kserve
     ingress = settings.ingress if settings else None
-    definitions = chart_release(context, NAME, {}, chart=CRDS, definitions=DEFINITIONS)
-    release = chart_release(context, NAME, _values(context, ingress), needs=(definitions.id,), answers=(_probe(),))
+    definitions = chart_release(context, NAME, {}, chart=CRD_CHART, crds=CRDS)
+    release = chart_release(context, NAME, _values(context, ingress), needs=(definitions.id,), webhook_probes=(_PROBE,))
     runtimes = chart_release(context, NAME, _RUNTIME_VALUES, chart=RUNTIMES, needs=(release.id,))
     # The three charts are made together.
     definitions, runtimes = (replace(chart, version=release.version) for chart in (definitions, runtimes))
@@ -49,7 +51,7 @@ def contribute(context: ComponentContext) -> Contribution:
         objects=(
             *(ingress_objects(context, ingress, GATEWAY, pin(NAME).namespace) if ingress else ()),
             *_replicas(context),
-            *member_roles(context, NAME, GROUP, KINDS, ["clusterservingruntimes"]),
+            *member_roles(context, NAME, MemberKinds(GROUP, KINDS, ("clusterservingruntimes",))),
         ),
         pods=tuple(_pods(context, ingress)),
         callers=(_caller(context),) if ingress else (),
@@ -77,6 +79,12 @@ def _caller(context: ComponentContext) -> Caller:
     )
 
 
+_PROBE: Manifest = {
+    "apiVersion": f"{GROUP}/v1beta1",
+    "kind": "InferenceService",
+    "metadata": {"name": "mlcluster-probe", "namespace": "default"},
+    "spec": {"predictor": {"containers": [{"name": "kserve-container", "image": "none"}]}},
+}
 _RUNTIME_VALUES: Manifest = {
     # The chart makes no runtime by default, and one of them takes an image with the tag latest.
     "kserve": {"servingruntime": {"enabled": True, "vllmserver": {"tag": "v0.11.0"}}}
@@ -98,7 +106,7 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
         "kserve": {
             "controller": {
                 "deploymentMode": "Standard",
-                "tolerations": controller_tolerations(context),
+                "tolerations": toleration_manifests(controller_tolerations(context)),
                 "affinity": prefer_apart(LABELS),
                 "resources": {"requests": REQUESTS, "limits": {"cpu": "2", "memory": "1Gi"}},
                 "gateway": network,
@@ -134,23 +142,7 @@ def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator
     namespace = pin(NAME).namespace
     if ingress is not None:
         yield gateway.proxy_pod(context, namespace, GATEWAY, f"{context.spec_path(NAME)}.ingress")
-    if realisation(context, NAME) == "present":
-        return
-    yield controller_pod(
-        context,
-        NAME,
-        CONTROLLER,
-        {"cpu": "200m", "memory": "600Mi"},
-        priority_class="",  # the chart has no place for one
-        replicas=REPLICAS,
-    )
-
-
-def _probe() -> Manifest:
-    """A model that the webhooks look at."""
-    return {
-        "apiVersion": f"{GROUP}/v1beta1",
-        "kind": "InferenceService",
-        "metadata": {"name": "mlcluster-probe", "namespace": "default"},
-        "spec": {"predictor": {"containers": [{"name": "kserve-container", "image": "none"}]}},
-    }
+    if is_installed(context, NAME):
+        # The chart has no value for a priority class.
+        requests = {"cpu": "200m", "memory": "600Mi"}
+        yield workload_pod(context, NAME, Workload(CONTROLLER, requests, replicas=REPLICAS, priority_class=""))

@@ -1,24 +1,25 @@
 """Kueue 0.18.3: the release, its configuration, its pods (facts: chart values v0.18.3)."""
 
 import json
+from collections.abc import Iterable, Iterator
 
 from mlcluster.catalog.kueue import CLIENT_CONNECTION, JOB_KIND_WORKERS, WORKERS
-from mlcluster.catalog.pins import KUEUE
+from mlcluster.findings import Finding
 from mlcluster.plan import job_kinds, names
-from mlcluster.plan.components.charts import chart_release, deployment_pod, realisation
-from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.replicas import spread
-from mlcluster.plan.components.tolerations import controller_tolerations
-from mlcluster.plan.model import Manifest, PlanPod, PlanRelease
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
+from mlcluster.plan.model import Manifest, PlanPod
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.plan.observe.scrape import STACK
 from mlcluster.plan.quota import for_teams
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.topology import pool_levels, topology_findings
 
-RELEASE_ID = "Release/kueue"
+NAME = "kueue"
 FRAMEWORKS = ("batch/job", "pod", "deployment", "statefulset")
-SPEC_PATH = "components.kueue"
 LABELS = {"app.kubernetes.io/name": "kueue", "control-plane": "controller-manager"}
 KINDS = (
     "admissionchecks",
@@ -37,7 +38,7 @@ FAIR = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
 
 
 def kueue_configuration(context: ComponentContext) -> Manifest:
-    """Kueue's own configuration (config.kueue.x-k8s.io/v1beta2), without anything that depends on where it runs.
+    """Return Kueue's configuration (config.kueue.x-k8s.io/v1beta2), without the parts that depend on where it runs.
 
     In the namespaces of Kueue's teams everything waits in a queue, with or without a queue name; elsewhere Kueue does
     not look. Hugepages are not counted: they come with EFA and never run out before the node's other resources. A
@@ -74,12 +75,9 @@ def _workers(context: ComponentContext) -> dict[str, int]:
     return {**WORKERS, **{f"{kind.kind}.{kind.group}": JOB_KIND_WORKERS for kind in kinds}}
 
 
-def contribute(context: ComponentContext) -> Contribution:
-    """The release, the controller's pod, and what is unwise about topology."""
+def _findings(context: ComponentContext) -> Iterable[Finding]:
     pools = for_teams(context.pools)
-    levels = pool_levels(context.spec, pools)
-    findings = tuple(topology_findings(context.spec, pools, levels))
-    return Contribution(releases=(_release(context),), pods=_pods(context), findings=findings)
+    return topology_findings(context.spec, pools, pool_levels(context.spec, pools))
 
 
 def _managed(context: ComponentContext) -> list[Manifest]:
@@ -89,31 +87,24 @@ def _managed(context: ComponentContext) -> list[Manifest]:
     return [teams, {"key": names.SCHEDULER, "operator": "DoesNotExist"}]
 
 
-def _release(context: ComponentContext) -> PlanRelease:
-    """By Helm, as a process of the lab, or there already."""
+def _whole_configuration(context: ComponentContext) -> str:
+    """Return the configuration as JSON; the process of the lab gets its ports and its leader election from the lab."""
+    configuration = kueue_configuration(context)
     in_cluster = {
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
     }
-    configuration = kueue_configuration(context)
     whole = configuration if context.target == "local" else {**configuration, **in_cluster}
-    probe = {"apiVersion": KUEUE_API, "kind": "ResourceFlavor", "metadata": {"name": "mlcluster-probe"}}
-    return chart_release(
-        context,
-        "kueue",
-        {"managerConfig": {"controllerManagerConfigYaml": json.dumps(whole, indent=2)}, **_values(context)},
-        definitions=tuple(f"{kind}.kueue.x-k8s.io" for kind in KINDS),
-        answers=(probe,),
-    )
+    return json.dumps(whole, indent=2)
 
 
 def _values(context: ComponentContext) -> Manifest:
     settings = context.spec.components.kueue
     controller: Manifest = {
-        "manager": {"priorityClassName": "system-cluster-critical"},
-        "tolerations": controller_tolerations(context),
+        "manager": {"priorityClassName": CLUSTER_CRITICAL},
+        "tolerations": toleration_manifests(controller_tolerations(context)),
     }
     if settings.memory != "512Mi":
         memory = {"memory": settings.memory}
@@ -124,29 +115,36 @@ def _values(context: ComponentContext) -> Manifest:
             "podDisruptionBudget": {"enabled": True, "minAvailable": settings.replicas - 1},
             "topologySpreadConstraints": spread(LABELS),
         }
-    values: Manifest = {"controllerManager": controller}
+    values: Manifest = {
+        "managerConfig": {"controllerManagerConfigYaml": _whole_configuration(context)},
+        "controllerManager": controller,
+    }
     if context.has(STACK):
-        values["enablePrometheus"] = False  # the monitor is ours, with the labels that Prometheus looks for
+        values["enablePrometheus"] = False  # mlcluster makes the monitor, with the labels that Prometheus selects
     if settings.visibility:
         values["enableVisibilityAPF"] = True
     return values
 
 
-def _pods(context: ComponentContext) -> tuple[PlanPod, ...]:
-    """The controller's pod, where it is one (chart values v0.18.3: 500m CPU, 512Mi)."""
-    if realisation(context, "kueue") != "helm":
-        return ()
+def _pods(context: ComponentContext) -> Iterator[PlanPod]:
+    """Yield the pods of the controller (chart values v0.18.3: 500m CPU, 512Mi)."""
     settings = context.spec.components.kueue
-    return (
-        deployment_pod(
-            context,
-            RELEASE_ID,
-            "kueue-controller-manager",
-            {"cpu": "500m", "memory": settings.memory},
-            namespace=KUEUE.namespace,
-            source=f"values.yaml of {KUEUE.source}",
-            spec_path=SPEC_PATH,
-            evidence="rendered",
-            replicas=settings.replicas,
-        ),
+    controller = Workload(
+        "kueue-controller-manager",
+        {"cpu": "500m", "memory": settings.memory},
+        replicas=settings.replicas,
+        evidence="rendered",
+        source="values.yaml of {source}",
     )
+    yield workload_pod(context, NAME, controller)
+
+
+COMPONENT = ChartComponent(
+    name=NAME,
+    values=_values,
+    pods=_pods,
+    crds=tuple(f"{kind}.kueue.x-k8s.io" for kind in KINDS),
+    webhook_probes=({"apiVersion": KUEUE_API, "kind": "ResourceFlavor", "metadata": {"name": "mlcluster-probe"}},),
+    findings=_findings,
+)
+contribute = COMPONENT.contribute

@@ -1,9 +1,10 @@
-"""The rights of members on the kinds that a component brings: its chart gives members none.
+"""Rights of members on the kinds of a component, for components whose chart grants members none.
 
 The roles are added to Kubernetes' own `admin`, `edit` and `view`, which members have in their team's namespace.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import PlanObject
@@ -13,20 +14,27 @@ WRITE = ["create", "delete", "deletecollection", "patch", "update"]
 _TO = f"{RBAC_GROUP}/aggregate-to-"
 
 
-def member_roles(
-    context: ComponentContext, component: str, group: str, written: Iterable[str], read: Iterable[str] = ()
-) -> tuple[PlanObject, ...]:
-    """Return two ClusterRoles: one for members that may edit, one for all members.
+@dataclass(frozen=True, slots=True)
+class MemberKinds:
+    """The kinds of a component that members of teams use.
 
-    Args:
+    Attributes:
         group: API group of the kinds.
-        written: resources that members write; only their controller writes their status.
+        editable: resources that members write; only their controller writes their status.
         read: resources that members only read.
     """
-    written, path = list(written), context.spec_path(component)
-    status = [f"{resource}/status" for resource in written]
-    looks = {"apiGroups": [group], "resources": [*written, *status, *read], "verbs": READ}
-    edits = {"apiGroups": [group], "resources": written, "verbs": WRITE}
+
+    group: str
+    editable: tuple[str, ...]
+    read: tuple[str, ...] = ()
+
+
+def member_roles(context: ComponentContext, component: str, kinds: MemberKinds) -> tuple[PlanObject, ...]:
+    """Return two ClusterRoles: one for members that may edit, one for all members."""
+    path = context.spec_path(component)
+    status = [f"{resource}/status" for resource in kinds.editable]
+    looks = {"apiGroups": [kinds.group], "resources": [*kinds.editable, *status, *kinds.read], "verbs": READ}
+    edits = {"apiGroups": [kinds.group], "resources": list(kinds.editable), "verbs": WRITE}
 
     def role(kind: str, rules: list[dict[str, list[str]]], into: Iterable[str]) -> PlanObject:
         labels = {f"{_TO}{name}": "true" for name in into}

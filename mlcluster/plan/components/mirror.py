@@ -1,47 +1,49 @@
-"""`components.registry`: every chart and image from one mirror, for sites that reach nothing else."""
+"""Charts and images from one mirror, for sites without internet access (`components.registry`)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from mlcluster.catalog.components import ComponentPin, pins
-from mlcluster.plan.model import Manifest, PlanObject, PlanRelease
+from mlcluster.plan.model import PlanObject, PlanRelease
+from mlcluster.plan.value_paths import catalogue_path, with_value
 
 CHARTS = "charts"
 
 
 def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
-    """The release with its chart from `oci://REGISTRY/charts/NAME`, and its images from the same registry.
+    """Return the release with its chart from `oci://REGISTRY/charts/NAME`, and its images from the same registry.
 
     Values that the spec gives stay as they are written, those that name an image too.
     """
     known = next((pin for pin in pins().values() if pin.chart == release.chart), None)
     values = release.values
     for path, image in known.images.items() if known else ():
-        if is_value(path) and not any(f"{path}.".startswith(f"{given}.") for given in release.overrides):
-            values = _with(values, path.split("."), mirrored(_of_version(image, known, release.version), registry))
+        keys = catalogue_path(path)
+        if is_value(path) and not any(keys[: len(given)] == given for given in release.overrides):
+            values = with_value(values, keys, mirrored(_of_version(image, known, release.version), registry))
     chart = f"oci://{registry}/{CHARTS}/{release.chart.rpartition('/')[2]}"
     return replace(release, chart=chart, repository="", values=values)
 
 
 def _of_version(image: str, known: ComponentPin | None, version: str) -> str:
-    """The image that a release of this version takes, where the catalogue's has the version of its pin."""
+    """Return the image of a release of this version, if the catalogue's image has the version of its pin."""
     there = f":{known.version}" if known else ""
     return f"{image.removesuffix(there)}:{version}" if there and image.endswith(there) else image
 
 
 def mirrored_object(entry: PlanObject, registry: str) -> PlanObject:
-    """An object of ours with its images from the mirror."""
+    """Return a managed object with its images from the mirror."""
     return replace(entry, manifest=_images(entry.manifest, registry))
 
 
 def is_value(path: str) -> bool:
-    """Whether a key of a pin's images is a path in the values of its chart, and not an object of ours by its kind."""
+    """Return whether a key of a pin's images is a path in the values of its chart; other keys are kinds of objects."""
     return " " not in path
 
 
 def mirrored(image: str, registry: str) -> str:
-    """`REGISTRY/` and the image without its host: nvcr.io/nvidia/driver becomes REGISTRY/nvidia/driver.
+    """Return `REGISTRY/` and the image without its host: nvcr.io/nvidia/driver becomes REGISTRY/nvidia/driver.
 
     A host alone, which some charts want, becomes REGISTRY; what is in REGISTRY already stays.
     """
@@ -54,13 +56,8 @@ def mirrored(image: str, registry: str) -> str:
     return f"{registry}/{path if is_host else image}"
 
 
-def _with(values: Manifest, path: list[str], value: str) -> Manifest:
-    key, *rest = path
-    return {**values, key: _with(values.get(key, {}), rest, value) if rest else value}
-
-
 def _images(node: Any, registry: str) -> Any:
-    """Wherever a container says its image."""
+    """Return the manifest with the images of all its containers from the mirror."""
     if isinstance(node, Mapping):
         is_container = isinstance(node.get("image"), str) and "name" in node
         return {

@@ -1,17 +1,17 @@
-"""kube-prometheus-stack, or a Prometheus that is there: rules, dashboards, and what it scrapes for them.
+"""kube-prometheus-stack, or an existing Prometheus: rules, dashboards, and the monitors that feed them.
 
 Facts: chart 88.5.3. The chart asks for hardly any resources; what we ask for is what the plan
-counts. Alertmanager's receivers and whoever may see Grafana from outside are the user's, in `values`.
+counts. Receivers of Alertmanager and access to Grafana are for the user to set, in `values`.
 """
 
-from typing import Literal
+from collections.abc import Iterator
 
-from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, realisation, release_id
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.monitoring_values import PRIORITY, REQUESTS, stack_values
+from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
+from mlcluster.plan.components.monitoring_values import REQUESTS, stack_values
+from mlcluster.plan.components.releases import chart_release, realisation, release_id
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.controllers import ENDPOINTS, controller_monitor
@@ -23,35 +23,42 @@ from mlcluster.plan.observe.team_pods import team_monitor, team_scraper
 from mlcluster.plan.places import place
 from mlcluster.spec.components.observe import Monitoring
 
-Kind = Literal["Deployment", "StatefulSet", "Job"]
-
 RELEASE_ID = release_id(STACK)
-DEFINITIONS = tuple(
+CRDS = tuple(
     f"{name}.monitoring.coreos.com"
     for name in ("alertmanagers", "podmonitors", "probes", "prometheuses", "prometheusrules", "servicemonitors")
 )
 
+_SOURCE = "values of the release, over those of {source}"
+_NODE_EXPORTER = Workload(
+    f"{STACK}-prometheus-node-exporter",
+    REQUESTS["nodes"],
+    kind="DaemonSet",
+    priority_class=NODE_CRITICAL,
+    source=_SOURCE,
+)
+
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The stack where it is ours to install; rules, dashboards and monitors in any case."""
+    """Return rules, dashboards and monitors, and the stack unless it is an existing installation."""
     settings = context.spec.components.monitoring or Monitoring()
-    ours = realisation(context, STACK) != "present"
+    managed = realisation(context, STACK) != "present"
     release = chart_release(
         context,
         STACK,
-        stack_values(context, settings) if ours else {},
+        stack_values(context, settings) if managed else {},
         namespace=namespace(context.spec),
-        needs=_volume_class(context, settings) if ours else (),
-        definitions=DEFINITIONS if ours else (),
+        needs=_volume_class(context, settings) if managed else (),
+        crds=CRDS if managed else (),
     )
     # Node exporter sees the host's processes, network and file systems.
-    reaches_in = {namespace(context.spec): PRIVILEGED} if ours else {}
+    privileged = {namespace(context.spec): PRIVILEGED} if managed else {}
     return Contribution(
         releases=(release,),
         objects=(_rule(context), *_monitors(context), *_dashboards(context, settings)),
-        pods=_pods(context, settings) if ours else (),
-        namespaces=reaches_in,
-        findings=(*_unpriced(context), *_unlabelled(context, ours=ours)),
+        pods=tuple(_pods(context, settings)) if managed else (),
+        namespaces=privileged,
+        findings=(*_unpriced(context), *_unlabelled(context, managed=managed)),
         callers=(team_scraper(context.spec, context.spec_path(STACK)),),
     )
 
@@ -61,7 +68,10 @@ def _rule(context: ComponentContext) -> PlanObject:
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:
-    """Those of teams' pods and of controllers; the exporters of GPUs bring their own. On the lab Kueue is no pod."""
+    """Return the monitors of teams' pods and of controllers; GPU exporters bring their own.
+
+    On the lab Kueue is no pod.
+    """
     labels = monitor_labels(context.spec)
     found = []
     if context.teams:
@@ -102,62 +112,36 @@ def _object(context: ComponentContext, kind: str, name: str, body: Manifest, lab
 
 
 def _volume_class(context: ComponentContext, settings: Monitoring) -> tuple[str, ...]:
-    """The class of Prometheus's volume, where it is ours: without it the volume is never made."""
+    """Return the managed StorageClass of Prometheus's volume, without which the volume is never made."""
     if context.target != "eks":
         return ()
     from mlcluster.plan.eks.storage.objects import DEFAULT_CLASS
 
-    written = context.spec.storage.classes
-    default = next((one.name for one in written if one.default), "") if written else DEFAULT_CLASS
-    ours = [one.name for one in written] or [DEFAULT_CLASS]
+    configured = context.spec.storage.classes
+    default = next((one.name for one in configured if one.default), "") if configured else DEFAULT_CLASS
+    managed = [one.name for one in configured] or [DEFAULT_CLASS]
     wanted = settings.storage_class or default
-    return (f"StorageClass/{wanted}",) if wanted in ours else ()
+    return (f"StorageClass/{wanted}",) if wanted in managed else ()
 
 
-def _pods(context: ComponentContext, settings: Monitoring) -> tuple[PlanPod, ...]:
-    home, source = namespace(context.spec), f"values of the release, over those of {pin(STACK).source}"
-    controllers: dict[str, tuple[Kind, str, dict[str, str]]] = {
-        "operator": ("Deployment", "kube-prometheus-stack-operator", REQUESTS["operator"]),
-        "prometheus": (
-            "StatefulSet",
-            "prometheus-kube-prometheus-stack-prometheus",
-            {**REQUESTS["prometheus"], "memory": settings.memory},
-        ),
-        "alertmanager": (
-            "StatefulSet",
-            "alertmanager-kube-prometheus-stack-alertmanager",
-            REQUESTS["alertmanager"],
-        ),
-        "grafana": ("Deployment", "kube-prometheus-stack-grafana", REQUESTS["grafana"]),
-        "kube-state-metrics": ("Deployment", "kube-prometheus-stack-kube-state-metrics", REQUESTS["state"]),
-        **{job: ("Job", f"kube-prometheus-stack-admission-{job}", {}) for job in ("create", "patch")},
-    }
-    left_out = {"alertmanager": not settings.alertmanager, "grafana": not settings.grafana.install}
-    made = tuple(
-        deployment_pod(
-            context,
-            RELEASE_ID,
-            name,
-            requests,
-            namespace=home,
-            source=source,
-            spec_path=context.spec_path(STACK),
-            priority_class="" if kind == "Job" else PRIORITY,
-            kind=kind,
-        )
-        for part, (kind, name, requests) in controllers.items()
-        if not left_out.get(part)
-    )
-    exporters = daemon_set_pods(
-        context,
-        RELEASE_ID,
-        "kube-prometheus-stack-prometheus-node-exporter",
-        context.pools,
-        REQUESTS["nodes"],
-        namespace=home,
-        source=source,
-    )
-    return (*made, *exporters)
+def _pods(context: ComponentContext, settings: Monitoring) -> Iterator[PlanPod]:
+    home = namespace(context.spec)
+    for workload in _workloads(settings):
+        yield workload_pod(context, STACK, workload, namespace=home)
+    yield from daemon_set_pods(context, STACK, _NODE_EXPORTER, context.pools, namespace=home)
+
+
+def _workloads(settings: Monitoring) -> Iterator[Workload]:
+    name, prometheus = STACK, {**REQUESTS["prometheus"], "memory": settings.memory}
+    yield Workload(f"{name}-operator", REQUESTS["operator"], source=_SOURCE)
+    yield Workload(f"prometheus-{name}-prometheus", prometheus, "StatefulSet", source=_SOURCE)
+    if settings.alertmanager:
+        yield Workload(f"alertmanager-{name}-alertmanager", REQUESTS["alertmanager"], "StatefulSet", source=_SOURCE)
+    if settings.grafana.install:
+        yield Workload(f"{name}-grafana", REQUESTS["grafana"], source=_SOURCE)
+    yield Workload(f"{name}-kube-state-metrics", REQUESTS["state"], source=_SOURCE)
+    for hook in ("create", "patch"):
+        yield Workload(f"{name}-admission-{hook}", kind="Job", priority_class="", source=_SOURCE)
 
 
 def _unpriced(context: ComponentContext) -> list[Finding]:
@@ -173,9 +157,9 @@ def _unpriced(context: ComponentContext) -> list[Finding]:
     ]
 
 
-def _unlabelled(context: ComponentContext, *, ours: bool) -> list[Finding]:
-    """What a Prometheus that is there has to know of nodes."""
-    if ours:
+def _unlabelled(context: ComponentContext, *, managed: bool) -> list[Finding]:
+    """OBS002: labels of nodes that an existing kube-state-metrics has to export."""
+    if managed:
         return []
     keys = ",".join(node_label_keys(context.pools))
     return [

@@ -1,12 +1,13 @@
-"""Values of kube-prometheus-stack: what follows from the cluster (chart 88.5.3)."""
+"""Values of kube-prometheus-stack that follow from the cluster (chart 88.5.3)."""
 
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.quantities import parse
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 from mlcluster.spec.components.observe import Monitoring
 
 REQUESTS = {
@@ -19,7 +20,7 @@ REQUESTS = {
 }
 """Of whole pods; Grafana's is its own container and two sidecars."""
 
-PRIORITY = "system-cluster-critical"
+PRIORITY = CLUSTER_CRITICAL
 """When a node is lost, the stack finds room again beside work on borrowed quota, which may fill the other nodes."""
 
 _GRAFANA = {"cpu": "100m", "memory": "256Mi"}
@@ -33,8 +34,8 @@ _POD_LABELS = ("kueue.x-k8s.io/cluster-queue-name", "kueue.x-k8s.io/local-queue-
 
 
 def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
-    """Everything that we set."""
-    tolerations = controller_tolerations(context)
+    """Return every value that mlcluster sets."""
+    tolerations = toleration_manifests(controller_tolerations(context))
     return {
         "prometheusOperator": {
             "tolerations": tolerations,
@@ -53,7 +54,7 @@ def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
             "metricLabelsAllowlist": _labels(context),
         },
         "prometheus-node-exporter": {
-            "tolerations": daemon_set_tolerations(context, context.pools),
+            "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, context.pools)),
             "resources": {"requests": REQUESTS["nodes"]},
             "priorityClassName": "system-node-critical",
         },
@@ -61,7 +62,7 @@ def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
     }
 
 
-def _prometheus(context: ComponentContext, settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
+def _prometheus(context: ComponentContext, settings: Monitoring, tolerations: list[Manifest]) -> Manifest:
     claim: Manifest = {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": settings.storage}},
@@ -82,14 +83,14 @@ def _prometheus(context: ComponentContext, settings: Monitoring, tolerations: li
     }
 
 
-def _alertmanager(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
+def _alertmanager(settings: Monitoring, tolerations: list[Manifest]) -> Manifest:
     if not settings.alertmanager:
         return {"enabled": False}
     of_pods = {"tolerations": tolerations, "priorityClassName": PRIORITY}
     return {"enabled": True, "alertmanagerSpec": {**of_pods, "resources": {"requests": REQUESTS["alertmanager"]}}}
 
 
-def _grafana(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
+def _grafana(settings: Monitoring, tolerations: list[Manifest]) -> Manifest:
     if not settings.grafana.install:
         return {"enabled": False}
     (label, value), *_ = settings.grafana.dashboard_labels.items()
@@ -103,6 +104,6 @@ def _grafana(settings: Monitoring, tolerations: list[Toleration]) -> Manifest:
 
 
 def _labels(context: ComponentContext) -> list[str]:
-    """Labels that metrics carry: those by which pools are found, queues of pods, teams of namespaces."""
+    """Return the labels that metrics carry: those of pools, the queues of pods, the teams of namespaces."""
     nodes = ",".join(node_label_keys(context.pools))
     return [f"nodes=[{nodes}]", f"pods=[{','.join(_POD_LABELS)}]", f"namespaces=[{names.TEAM}]"]

@@ -5,15 +5,16 @@ Upstream has no chart. Its CRD is a file of mlcluster, `templates/crds/mpijobs.y
 
 from mlcluster.catalog.components import pin
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
-from mlcluster.plan.components.charts import chart_release, realisation
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import APP, image, service_account
-from mlcluster.plan.components.member_roles import member_roles
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.member_roles import MemberKinds, member_roles
+from mlcluster.plan.components.releases import chart_release, realisation
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import from_manifest, make
-from mlcluster.plan.quantities import parse
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.templates import filled
 
 NAME = "mpi-operator"
@@ -50,8 +51,8 @@ _RULES: list[Manifest] = [
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The CRD, the operator and its rights; what members may do with MPI jobs."""
-    roles = member_roles(context, NAME, "kubeflow.org", ["mpijobs"])
+    """Return the CRD, the operator and its rights, and the rights of members on MPIJobs."""
+    roles = member_roles(context, NAME, MemberKinds("kubeflow.org", ("mpijobs",)))
     made = realisation(context, NAME)
     if made == "process":  # the lab applies the CRD and the rights that belong to its program
         return Contribution(releases=(chart_release(context, NAME, {}),), objects=roles)
@@ -84,8 +85,8 @@ def _deployment(context: ComponentContext) -> PlanObject:
     }
     pod: Manifest = {
         "serviceAccountName": NAME,
-        "priorityClassName": "system-cluster-critical",
-        "tolerations": controller_tolerations(context),
+        "priorityClassName": CLUSTER_CRITICAL,
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "containers": [container],
     }
     body = {
@@ -109,16 +110,5 @@ def _deployment(context: ComponentContext) -> PlanObject:
 
 
 def _pod(context: ComponentContext, deployment: PlanObject) -> PlanPod:
-    return PlanPod(
-        owner=deployment.id,
-        kind="Deployment",
-        namespace=pin(NAME).namespace,
-        node_selector={},
-        tolerations=tuple(controller_tolerations(context)),
-        requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
-        priority_class="system-cluster-critical",
-        evidence="rendered",
-        source="the Deployment of this plan",
-        spec_path=context.spec_path(NAME),
-        name=NAME,
-    )
+    controller = Workload(NAME, REQUESTS, evidence="rendered", source="the Deployment of this plan")
+    return workload_pod(context, NAME, controller, owner=deployment.id)

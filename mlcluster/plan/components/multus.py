@@ -1,14 +1,13 @@
-"""Multus, thick: more than one interface for a pod (k8snetworkplumbingwg/multus-cni v4.3.0).
+"""Multus (thick plugin): more than one interface for a pod (k8snetworkplumbingwg/multus-cni v4.3.0).
 
-Networks are NetworkAttachmentDefinitions of ours in the namespaces of teams, whoever runs Multus.
+The networks are NetworkAttachmentDefinitions in the namespaces of teams, also with an existing Multus.
 """
 
 import json
 
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.charts import release_id
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     CNI_BINARIES,
     CNI_CONFIG,
@@ -24,6 +23,7 @@ from mlcluster.plan.components.daemons import (
     service_account,
 )
 from mlcluster.plan.components.multus_networks import attachments
+from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.objects import from_manifest
 from mlcluster.plan.places import place
@@ -54,11 +54,11 @@ _RULES = [
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Multus on every node, unless somebody else runs it, and the networks."""
+    """Return the networks, and Multus on every node unless the Network Operator or an existing one runs there."""
     settings = context.settings(NAME)
-    ours = not operator_runs(context.spec) and (settings is None or settings.install)
+    managed = not operator_runs(context.spec) and (settings is None or settings.install)
     findings = tuple(_without_networks(context))
-    if not ours:
+    if not managed:
         there = (release_id("network-operator"),) if operator_runs(context.spec) else ()
         return Contribution(objects=tuple(attachments(context, there)), findings=findings)
     kind = from_manifest(context.cluster, filled(CRD), spec_path=context.spec_path(NAME))
@@ -71,7 +71,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def daemon_configuration(context: ComponentContext) -> str:
-    """What the daemon reads (multus-cni docs/thick-plugin.md), as JSON."""
+    """Return the configuration of the daemon as JSON (multus-cni docs/thick-plugin.md)."""
     config: Manifest = {
         "chrootDir": "/hostroot",
         "cniVersion": "0.3.1",

@@ -24,12 +24,12 @@ _MODES = {"macvlan": "bridge", "ipvlan": "l2"}
 
 
 def attachments(context: ComponentContext, needs: tuple[str, ...]) -> Iterator[PlanObject]:
-    """Every network in every namespace of its own.
+    """Yield every network in each of its namespaces.
 
     Args:
         needs: what brings the definition of their kind.
     """
-    ours = {team.name for team in context.spec.teams}
+    managed = {team.name for team in context.spec.teams}
     for index, network in enumerate(networks(context.spec)):
         path = f"components.multus.networks[{index}]"
         annotations = {RESOURCE_ANNOTATION: network.resource} if network.resource else {}
@@ -46,11 +46,11 @@ def attachments(context: ComponentContext, needs: tuple[str, ...]) -> Iterator[P
                 needs=needs,
                 spec_path=path,
             )
-            yield entry if namespace in ours else _elsewhere(entry, needs)
+            yield entry if namespace in managed else _elsewhere(entry, needs)
 
 
 def configuration(network: SecondaryNetwork) -> Manifest:
-    """The CNI configuration of a network."""
+    """Return the CNI configuration of a network."""
     config: Manifest = {"cniVersion": CNI_VERSION, "name": network.name, "type": network.type}
     if network.master is not None:
         config["master"] = network.master
@@ -69,7 +69,7 @@ def configuration(network: SecondaryNetwork) -> Manifest:
 
 
 def ipam(network: SecondaryNetwork) -> Manifest:
-    """Where the addresses come from, in the words of the IPAM plugin; {} for none."""
+    """Return the configuration of the IPAM plugin; {} for none."""
     given = network.ipam
     if given is None:
         return {}
@@ -95,5 +95,5 @@ def _whereabouts(given: NetworkIpam) -> Manifest:
 
 
 def _elsewhere(entry: PlanObject, needs: tuple[str, ...]) -> PlanObject:
-    """An object in a namespace that we do not make, and so do not wait for."""
+    """Return an object in an unmanaged namespace, without the need of that namespace."""
     return PlanObject(entry.id, entry.manifest, needs, entry.spec_path)

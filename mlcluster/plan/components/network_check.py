@@ -1,4 +1,4 @@
-"""The check that tells whether a pod could join the secondary networks of a node: a shell script."""
+"""A shell script that checks whether a pod could join the secondary networks of a node."""
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.spec.components.network import SecondaryNetwork
@@ -22,7 +22,7 @@ _OF_IPAM = {"whereabouts": "whereabouts", "nv-ipam": "nv-ipam", "static": "stati
 
 
 def network_check(context: ComponentContext, networks: tuple[SecondaryNetwork, ...]) -> str:
-    """Multus with its configuration, every CNI plugin in its place, every interface that a network stands on.
+    """Return the script: it checks the configuration of Multus, every CNI plugin, and the interface of every network.
 
     Not asked for: devices. A pod that wants one waits for it in the scheduler.
     """

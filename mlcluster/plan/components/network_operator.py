@@ -1,24 +1,30 @@
 """NVIDIA Network Operator: the one owner of RDMA, SR-IOV, Multus, CNI plugins and nv-ipam on Mellanox networks.
 
 Facts: chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the networks themselves
-are objects of ours (`multus`).
+are separate objects (`multus`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan import names
 from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods, deployment_pod, release_id
-from mlcluster.plan.components.component import PRIVILEGED, Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.daemons import on_pools
 from mlcluster.plan.components.ip_pools import ip_pools
-from mlcluster.plan.components.tolerations import controller_tolerations, daemon_set_tolerations
-from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
+from mlcluster.plan.components.releases import chart_release, release_id
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
+from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.tolerations import Toleration
+from mlcluster.plan.taints import (
+    ACCELERATOR_TAINT,
+    daemon_set_tolerations,
+    toleration,
+    toleration_manifests,
+    tolerations,
+)
 from mlcluster.spec.components.network import NetworkOperator
 from mlcluster.spec.secondary import networks, pools_of, rdma_of
 
@@ -31,7 +37,7 @@ REPOSITORY = "nvcr.io/nvidia/mellanox"
 DOCA = "doca3.4.1-26.04-1.1.0.0-1"
 """The driver that 26.4.1 was released with (its list of container images)."""
 
-DEFINITIONS = (
+CRDS = (
     "nicclusterpolicies.mellanox.com",
     "network-attachment-definitions.k8s.cni.cncf.io",
 )
@@ -48,46 +54,69 @@ IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
 SMALL = {"cpu": "100m", "memory": "50Mi"}
 MULTUS = {"cpu": "100m", "memory": "128Mi"}
 PLUGIN = {"cpu": "10m", "memory": "40Mi"}
-IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
 NODE_LABELS = {"cpu": "5m", "memory": "64Mi"}
 """NFD's worker as its chart asks for it (node-feature-discovery 0.18, values.yaml)."""
 
 _NFD = f"{NAME}-node-feature-discovery"
 """NFD is a chart inside the chart: its workloads begin with the name of the release."""
 
-_HOOKS = (f"{NAME}-upgrade-crd", f"{NAME}-keep-ncp")
-"""Jobs that Helm runs before it installs or upgrades, and waits for."""
+_VALUES = "values.yaml of {source}"
+_CONTROLLERS = (
+    Workload(NAME, CONTROLLER, priority_class="", source=_VALUES),
+    Workload(f"{_NFD}-master", {"cpu": "100m", "memory": "128Mi"}, priority_class="", source=_VALUES),
+    Workload(f"{_NFD}-gc", {"cpu": "10m", "memory": "128Mi"}, priority_class="", source=_VALUES),
+    # Helm runs these jobs before it installs or upgrades, and waits for them.
+    Workload(f"{NAME}-upgrade-crd", kind="Job", priority_class="", source=_VALUES),
+    Workload(f"{NAME}-keep-ncp", kind="Job", priority_class="", source=_VALUES),
+)
+_NFD_WORKER = Workload(f"{_NFD}-worker", NODE_LABELS, kind="DaemonSet", priority_class="", source=_VALUES)
+_IPAM_CONTROLLER = Workload(
+    "nv-ipam-controller", IPAM_CONTROLLER, replicas=2, source="manifests/state-nv-ipam-cni of {source}"
+)
 
-_DRIVER = "mofed-os-kernel-ds"
-"""The operator makes a daemon set for each operating system and kernel: mofed-ubuntu24.04-76d5b6f4c-ds."""
 
-_NODE_CRITICAL = frozenset({"rdma-shared-dp-ds", "network-operator-sriov-device-plugin", "kube-multus-ds", _DRIVER})
-"""Operands with the priority class system-node-critical; the others have none."""
+def _operand(name: str, requests: Mapping[str, str], *, priority_class: str = "") -> Workload:
+    source = "manifests/ of {source}, with the requests of the NicClusterPolicy"
+    return Workload(name, requests, kind="DaemonSet", priority_class=priority_class, source=source)
+
+
+_OPERANDS = {
+    "rdmaSharedDevicePlugin": _operand("rdma-shared-dp-ds", PLUGIN, priority_class=NODE_CRITICAL),
+    "sriovDevicePlugin": _operand("network-operator-sriov-device-plugin", PLUGIN, priority_class=NODE_CRITICAL),
+    "multus": _operand("kube-multus-ds", MULTUS, priority_class=NODE_CRITICAL),
+    "cniPlugins": _operand("cni-plugins-ds", SMALL),
+    "ipoib": _operand("kube-ipoib-cni-ds", SMALL),
+    "nvIpam": _operand("nv-ipam-node", SMALL),
+    # The operator makes a daemon set for each operating system and kernel: mofed-ubuntu24.04-76d5b6f4c-ds.
+    "ofedDriver": _operand("mofed-os-kernel-ds", {}, priority_class=NODE_CRITICAL),
+}
+"""Part of the NicClusterPolicy -> the daemon set that the operator makes of it."""
 
 _PROBE = {"initialDelaySeconds": 10, "periodSeconds": 20}
-_ROLES = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
+_ROLES = ("master", "control-plane")
+_CONTROL_PLANE = tuple(Taint(f"node-role.kubernetes.io/{role}", "", "NoSchedule") for role in _ROLES)
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The release, its NicClusterPolicy, the pools of addresses, and all pods that come of it."""
+    """Return the release, its NicClusterPolicy, the IPPools, and all pods that follow."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         release = chart_release(context, NAME, {})
         return Contribution(releases=(release,), objects=tuple(ip_pools(context, pin(NAME).namespace, (release.id,))))
     pools = fabric_pools(context)
     policy = _policy(context, pools)
-    release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS)
+    release = chart_release(context, NAME, _values(context), crds=CRDS)
     addresses = ip_pools(context, pin(NAME).namespace, (POLICY_ID, release.id))
     return Contribution(
         releases=(release,),
         objects=(policy, *addresses),
-        pods=(*_operator_pods(context), *_operands(context, pools), *_ipam_controller(context, policy)),
+        pods=(*_operator_pods(context), *_operands(context, pools), *_ipam_controller(context)),
         namespaces={release.namespace: PRIVILEGED},
     )
 
 
 def fabric_pools(context: ComponentContext) -> list[Pool]:
-    """Pools whose nodes the operator works on: those with fast or secondary networks, or all where none is fast."""
+    """Return the pools that the operator manages: those with fast or secondary networks, or all if none is fast."""
     if not any(_offers(context, pool) for pool in context.pools):
         return list(context.pools)
     joined = {pool.name for network in networks(context.spec) for pool in pools_of(context.spec, network)}
@@ -95,20 +124,14 @@ def fabric_pools(context: ComponentContext) -> list[Pool]:
 
 
 def _offers(context: ComponentContext, pool: Pool) -> bool:
-    network = context.written(pool).network
+    network = context.spec_pool(pool).network
     return bool(network.rdma or network.sriov)
 
 
 def _values(context: ComponentContext) -> Manifest:
-    """Values of the chart; whatever it has by default stays."""
-    controllers: list[Toleration] = [
-        *({"key": key, "operator": "Equal", "value": "", "effect": "NoSchedule"} for key in _ROLES),
-        *controller_tolerations(context),
-    ]
-    workers: list[Toleration] = [
-        *({"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in _ROLES),
-        *daemon_set_tolerations(context, context.pools),
-    ]
+    """Return the values that mlcluster sets."""
+    controllers = toleration_manifests(_controller_tolerations(context))
+    workers = toleration_manifests(_worker_tolerations(context))
     return {
         "nfd": {"enabled": True, "deployNodeFeatureRules": True},
         "sriovNetworkOperator": {"enabled": False},
@@ -121,17 +144,25 @@ def _values(context: ComponentContext) -> Manifest:
     }
 
 
+def _controller_tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
+    """Return the tolerations of the operator and of NFD's controllers: those of the chart first."""
+    return (*(toleration(taint, compare_value=True) for taint in _CONTROL_PLANE), *controller_tolerations(context))
+
+
+def _worker_tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
+    """Return the tolerations of NFD's worker: those of the chart first."""
+    return (*tolerations(_CONTROL_PLANE), *daemon_set_tolerations(context.spec, context.pools))
+
+
 def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
-    settings = context.settings(NAME)
-    version = ((settings.version if settings is not None else None) or pin(NAME).version).removeprefix("v")
     spec: Manifest = {
         "global": {
             "repository": image_repository(context),
-            "version": f"network-operator-v{version}",
+            "version": f"network-operator-{context.image_tag(NAME)}",
         },
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
-        "tolerations": daemon_set_tolerations(context, pools),
-        "deploymentTolerations": controller_tolerations(context),
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
+        "deploymentTolerations": toleration_manifests(controller_tolerations(context)),
         **_parts(context, pools),
     }
     made = make(
@@ -143,17 +174,17 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
         needs=(release_id(NAME),),
         spec_path=context.spec_path(NAME),
     )
-    return made if context.target == "local" or not uses_nv_ipam(context) else replace(made, definitions=NV_IPAM)
+    return made if context.target == "local" or not uses_nv_ipam(context) else replace(made, crds=NV_IPAM)
 
 
 def image_repository(context: ComponentContext) -> str:
-    """Where its images come from: NVIDIA's registry, or the mirror of the spec."""
+    """Return the registry of its images: NVIDIA's, or the mirror of the spec."""
     registry = context.spec.components.registry
     return f"{registry}/{REPOSITORY.partition('/')[2]}" if registry else REPOSITORY
 
 
 def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
-    """What it runs: only what the spec has a use for."""
+    """Return the parts of the NicClusterPolicy that the spec uses."""
     parts: Manifest = {}
     settings = context.settings(NAME)
     if isinstance(settings, NetworkOperator) and settings.ofed_driver:
@@ -165,11 +196,11 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
             "readinessProbe": {"initialDelaySeconds": 10, "periodSeconds": 30},
             "upgradePolicy": {"autoUpgrade": False},
         }
-    rdma = {name: count for pool in pools for name, count in rdma_of(context.written(pool)).items()}
+    rdma = {name: count for pool in pools for name, count in rdma_of(context.spec_pool(pool)).items()}
     if rdma:
         config = rdma_device_plugin.configuration(context, rdma)
         parts["rdmaSharedDevicePlugin"] = _image("k8s-rdma-shared-dev-plugin", "rdma-shared-dp", PLUGIN, config)
-    if any(context.written(pool).network.sriov for pool in pools):
+    if any(context.spec_pool(pool).network.sriov for pool in pools):
         config = sriov_device_plugin.configuration(context)
         parts["sriovDevicePlugin"] = _image("sriov-network-device-plugin", "kube-sriovdp", PLUGIN, config)
     if secondary := _secondary(context):
@@ -182,7 +213,7 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
 
 
 def _secondary(context: ComponentContext) -> Manifest:
-    """Multus and CNI plugins, where there are networks and nobody else runs Multus."""
+    """Return Multus and CNI plugins; {} if the spec has no Multus or an existing one."""
     multus = context.spec.components.multus
     if multus is None or not multus.install:
         return {}
@@ -202,96 +233,31 @@ def _image(name: str, container: str, requests: dict[str, str], config: str = ""
 
 
 def uses_nv_ipam(context: ComponentContext) -> bool:
-    """Whether a network has its addresses from nv-ipam."""
+    """Return whether a network has its addresses from nv-ipam."""
     return any(network.ipam is not None and network.ipam.type == "nv-ipam" for network in networks(context.spec))
 
 
-def _operator_pods(context: ComponentContext) -> list[PlanPod]:
-    """The operator, NFD, and the jobs that Helm runs first."""
-    found, path, values = pin(NAME), context.spec_path(NAME), _values(context)
-    source, owner = f"values.yaml of {found.source}", release_id(NAME)
-    controllers = [
-        deployment_pod(
-            context,
-            owner,
-            name,
-            requests,
-            namespace=found.namespace,
-            source=source,
-            spec_path=path,
-            tolerations=values["operator"]["tolerations"],
-            priority_class="",
-            kind="Job" if name in _HOOKS else "Deployment",
-        )
-        for name, requests in (
-            (NAME, CONTROLLER),
-            (f"{_NFD}-master", {"cpu": "100m", "memory": "128Mi"}),
-            (f"{_NFD}-gc", {"cpu": "10m", "memory": "128Mi"}),
-            *((hook, {}) for hook in _HOOKS),
-        )
-    ]
-    workers = daemon_set_pods(
-        context,
-        owner,
-        f"{_NFD}-worker",
-        context.pools,
-        NODE_LABELS,
-        namespace=found.namespace,
-        source=source,
-        tolerations=values["node-feature-discovery"]["worker"]["tolerations"],
-        priority_class="",
-    )
-    return [*controllers, *workers]
+def _operator_pods(context: ComponentContext) -> Iterator[PlanPod]:
+    """Yield the operator, NFD, and the jobs that Helm runs first."""
+    for workload in _CONTROLLERS:
+        yield workload_pod(context, NAME, workload, tolerations=_controller_tolerations(context))
+    yield from daemon_set_pods(context, NAME, _NFD_WORKER, context.pools, tolerations=_worker_tolerations(context))
 
 
 def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]:
-    """What the NicClusterPolicy starts on the nodes of the fast networks."""
-    found, parts = pin(NAME), _parts(context, pools)
-    secondary = parts.get("secondaryNetwork", {})
-    requests = {
-        "rdma-shared-dp-ds": PLUGIN if "rdmaSharedDevicePlugin" in parts else None,
-        "network-operator-sriov-device-plugin": PLUGIN if "sriovDevicePlugin" in parts else None,
-        "kube-multus-ds": MULTUS if "multus" in secondary else None,
-        "cni-plugins-ds": SMALL if "cniPlugins" in secondary else None,
-        "kube-ipoib-cni-ds": SMALL if "ipoib" in secondary else None,
-        "nv-ipam-node": SMALL if "nvIpam" in parts else None,
-        _DRIVER: {} if "ofedDriver" in parts else None,
-    }
+    """Return the daemon sets that the NicClusterPolicy starts on the nodes of the fast networks."""
+    parts = _parts(context, pools)
+    parts |= parts.get("secondaryNetwork", {})
     return [
         pod
-        for name, wanted in requests.items()
-        if wanted is not None
-        for pod in daemon_set_pods(
-            context,
-            release_id(NAME),
-            name,
-            pools,
-            wanted,
-            namespace=found.namespace,
-            source=f"manifests/ of {found.source}, with the requests of the NicClusterPolicy",
-            tolerations=daemon_set_tolerations(context, pools),
-            priority_class="system-node-critical" if name in _NODE_CRITICAL else "",
-        )
+        for part, workload in _OPERANDS.items()
+        if part in parts
+        for pod in daemon_set_pods(context, NAME, workload, pools)
     ]
 
 
-def _ipam_controller(context: ComponentContext, policy: PlanObject) -> list[PlanPod]:
-    """nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
-    if not uses_nv_ipam(context):
-        return []
-    own: list[Toleration] = [
-        {"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in (names.ACCELERATOR_TAINT, *_ROLES)
-    ]
-    return [
-        deployment_pod(
-            context,
-            release_id(NAME),
-            "nv-ipam-controller",
-            IPAM_CONTROLLER,
-            namespace=pin(NAME).namespace,
-            source=f"manifests/state-nv-ipam-cni of {pin(NAME).source}",
-            spec_path=context.spec_path(NAME),
-            tolerations=[*own, *policy.manifest["spec"].get("deploymentTolerations", ())],
-            replicas=2,
-        )
-    ]
+def _ipam_controller(context: ComponentContext) -> Iterator[PlanPod]:
+    """Yield nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
+    if uses_nv_ipam(context):
+        own = tolerations((ACCELERATOR_TAINT, *_CONTROL_PLANE))
+        yield workload_pod(context, NAME, _IPAM_CONTROLLER, tolerations=(*own, *controller_tolerations(context)))

@@ -1,4 +1,4 @@
-"""Node problem detector: conditions of nodes from the kernel log and from checks of ours.
+"""Node problem detector: conditions of nodes from the kernel log and from checks of mlcluster.
 
 Facts: kubernetes/node-problem-detector v1.35, deployment/, config/, pkg/systemlogmonitor and pkg/custompluginmonitor.
 A pattern must match to the end of the log line (log_buffer.go), and lines are read from the start of the node on
@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from mlcluster.catalog.components import pin
 from mlcluster.findings import Finding, found
-from mlcluster.plan.components.component import PRIVILEGED as PRIVILEGED_NAMESPACE
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import PRIVILEGED as PRIVILEGED_NAMESPACE
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     PRIVILEGED,
     Made,
@@ -52,7 +52,7 @@ Networks = tuple[SecondaryNetwork, ...]
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The detector on each pool that it is asked for, with the checks that the pool's nodes need."""
+    """Return the detector on each of its pools, with the checks that the pool's nodes need."""
     settings = context.spec.components.node_problem_detector
     if settings is not None and not settings.install:
         return Contribution()
@@ -68,7 +68,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def gpu_monitor(settings: NodeProblemDetector) -> Manifest:
-    """What makes GPUs unhealthy, and what is only told."""
+    """Return the monitor of GPUs: XIDs that make a GPU unhealthy, and XIDs that are only reported."""
     fatal = [code for code in settings.gpu_xids if code > 0]
     told = [code for code in TOLD_XIDS if code not in fatal]
     rules: list[Manifest] = [
@@ -94,7 +94,7 @@ def gpu_monitor(settings: NodeProblemDetector) -> Manifest:
 
 
 def network_monitor() -> Manifest:
-    """Asks every few seconds whether a pod could join the node's networks."""
+    """Return the monitor that checks every few seconds whether a pod could join the node's networks."""
     condition = {
         "type": NETWORK_CONDITION,
         "reason": "SecondaryNetworkPending",
@@ -122,9 +122,9 @@ def _pattern(codes: Sequence[int]) -> str:
 
 
 def _groups(context: ComponentContext) -> Mapping[tuple[int, ...], list[Pool]]:
-    """Pools by the networks, as numbers, whose readiness is told there.
+    """Return the pools by the indexes of the networks whose readiness is reported there.
 
-    All pools where the detector is asked for, else those that have something to tell.
+    All pools if the spec has the detector, else those with GPUs or secondary networks.
     """
     everywhere = context.spec.components.node_problem_detector is not None
     gated = {pool.name for pool in gated_pools(context.spec)}
@@ -145,7 +145,7 @@ def _networks_of(context: ComponentContext, pool: Pool) -> tuple[int, ...]:
 
 
 def _name(on: Networks) -> str:
-    """Of the daemon set of these networks: it stays the same when other pools come or go."""
+    """Return the name of the daemon set of these networks, which does not depend on other pools."""
     if not on:
         return NAME
     names = "-".join(sorted(network.name for network in on))
@@ -154,7 +154,7 @@ def _name(on: Networks) -> str:
 
 
 def _of(context: ComponentContext, on: Networks, pools: Sequence[Pool], objects: list[PlanObject]) -> Made:
-    """The daemon set of one group of pools; its configuration goes to `objects`."""
+    """Return the daemon set of one group of pools, and add its configuration to `objects`."""
     settings = context.spec.components.node_problem_detector or NodeProblemDetector()
     files = {_GPU_MONITOR: json.dumps(gpu_monitor(settings), indent=2)} if _any_gpu(pools) else {}
     if on:

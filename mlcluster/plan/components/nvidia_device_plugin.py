@@ -1,22 +1,22 @@
 """The NVIDIA device plugin by itself: announces GPUs where no GPU operator does (chart v0.20.0).
 
 It leaves out pools whose image has one. One release for each way of sharing, on different nodes: a node then needs no
-label that chooses its configuration. It cuts no GPUs; where somebody else has, it announces MIG instances by size.
+label that chooses its configuration. It partitions no GPUs; existing MIG instances are announced by size.
 """
 
 from collections.abc import Mapping
 
-from mlcluster.plan.components.charts import chart_release, daemon_set_pods, realisation, release_id
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
+from mlcluster.plan.components.gpu_owners import served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
-from mlcluster.plan.components.ownership import served
-from mlcluster.plan.components.tolerations import daemon_set_tolerations
+from mlcluster.plan.components.releases import chart_release, realisation, release_id
+from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
+from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 NAME = "nvidia-device-plugin"
-NAMESPACE = "kube-system"
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 """The chart asks for nothing."""
 
@@ -30,7 +30,7 @@ _MPS_SOURCE = (
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The releases, their pods, and the label that brings the MPS daemon."""
+    """Return the releases, their pods, and the label that selects nodes for the MPS daemon."""
     groups = _by_sharing(context)
     if realisation(context, NAME) == "present":
         return Contribution(releases=(chart_release(context, NAME, {}),))
@@ -42,15 +42,15 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
-    """Pools by the configuration that they need, whole GPUs first."""
+    """Return the pools by the configuration that they need, whole GPUs first."""
     found: dict[str, list[Pool]] = {}
     for pool in served(context, NAME, "devicePlugin"):
-        found.setdefault(plugin_key(pool, context.written(pool)), []).append(pool)
+        found.setdefault(plugin_key(pool, context.spec_pool(pool)), []).append(pool)
     return dict(sorted(found.items(), key=lambda entry: (entry[0] != WHOLE, entry[0])))
 
 
 def _name(key: str) -> str:
-    """As it was called before there was MPS: nvidia-device-plugin, -slices-4, -mps-2."""
+    """Return the name of a release: nvidia-device-plugin, -slices-4, -mps-2; the names are older than MPS."""
     return NAME if key == WHOLE else f"{NAME}-{key.replace('time-slicing', 'slices')}"
 
 
@@ -59,7 +59,7 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
     strategy = "mixed" if cut else "none"
     values: Manifest = {
         "affinity": on_pools(pools),
-        "tolerations": daemon_set_tolerations(context, pools),
+        "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,
         **runtime_class(context, pools),
@@ -69,23 +69,15 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
 
 
 def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPod]:
-    workloads = {_name(key): (pools, _SOURCE)}
+    sources = {_name(key): _SOURCE}
     if any(map(_mps, pools)):
-        workloads[f"{_name(key)}-mps-control-daemon"] = (pools, _MPS_SOURCE)
-    return [
-        pod
-        for name, (where, source) in workloads.items()
-        for pod in daemon_set_pods(
-            context,
-            release_id(_name(key)),
-            name,
-            where,
-            REQUESTS,
-            namespace=NAMESPACE,
-            source=source,
-            tolerations=daemon_set_tolerations(context, pools),
-        )
-    ]
+        sources[f"{_name(key)}-mps-control-daemon"] = _MPS_SOURCE
+    workloads = (
+        Workload(name, REQUESTS, kind="DaemonSet", priority_class=NODE_CRITICAL, source=source)
+        for name, source in sources.items()
+    )
+    owner = release_id(_name(key))
+    return [pod for workload in workloads for pod in daemon_set_pods(context, NAME, workload, pools, owner=owner)]
 
 
 def _mps(pool: Pool) -> bool:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     PRIVILEGED,
     Made,
@@ -34,9 +34,9 @@ UPDATE_SECONDS = 60
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The plugin, unless it is there already or the Network Operator runs it."""
+    """Return the plugin, unless an existing installation or the Network Operator runs it."""
     settings = context.settings(NAME)
-    pools = [pool for pool in context.pools if rdma_of(context.written(pool))]
+    pools = [pool for pool in context.pools if rdma_of(context.spec_pool(pool))]
     if operator_runs(context.spec) or (settings is not None and not settings.install) or not pools:
         return Contribution()
     objects: list[PlanObject] = service_account(context, NAME, ACCOUNT, [])
@@ -47,7 +47,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def configuration(context: ComponentContext, resources: Mapping[str, int]) -> str:
-    """The plugin's configuration of one node, as JSON.
+    """Return the plugin's configuration of one node as JSON.
 
     Args:
         resources: how many pods may use each resource, e.g. {"rdma/hca": 8}.
@@ -79,8 +79,8 @@ def _selectors(given: RdmaSelectors) -> Manifest:
 
 
 def _on(context: ComponentContext, pool: Pool, objects: list[PlanObject]) -> Made:
-    """The daemon set of one pool; its configuration goes to `objects`."""
-    text = configuration(context, rdma_of(context.written(pool)))
+    """Return the daemon set of one pool, and add its configuration to `objects`."""
+    text = configuration(context, rdma_of(context.spec_pool(pool)))
     config = config_map(context, NAME, f"{CONFIG_MAP}-{pool.name}", {"config.json": text})
     objects.append(config)
     pod, needs = _pod(context, pool), (objects[0].id,)

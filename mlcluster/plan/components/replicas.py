@@ -1,12 +1,12 @@
-"""Controllers without which the API server refuses requests: two replicas, on two nodes where there are two.
+"""Two replicas for controllers without which the API server rejects requests, on two nodes if possible.
 
 A webhook with `failurePolicy: Fail` makes the API server refuse what it matches while no pod answers. Replicas prefer
 different nodes and do not insist, so a cluster with one system node runs them too. The disruption budget counts what is
 unavailable, not what is available: it lets a node drain even if a user lowers the replicas to one.
 """
 
-from mlcluster.plan.components.charts import realisation
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.releases import realisation
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 

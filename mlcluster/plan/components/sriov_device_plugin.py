@@ -8,8 +8,8 @@ nodes makes them.
 import json
 from typing import Any
 
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     CNI_BINARIES,
     PRIVILEGED,
@@ -40,12 +40,12 @@ _DEVICE_INFO = "/var/run/k8s.cni.cncf.io/devinfo/dp"
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """The plugin on the pools with virtual functions, unless it is there already or the Network Operator runs it."""
+    """Return the plugin on pools with virtual functions, unless the Network Operator or an existing one runs there."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         return Contribution()
     made, objects = [], list[PlanObject]()
-    pools = [pool for pool in context.pools if context.written(pool).network.sriov]
+    pools = [pool for pool in context.pools if context.spec_pool(pool).network.sriov]
     if pools and not operator_runs(context.spec):
         objects = service_account(context, NAME, ACCOUNT, [])
         config = config_map(context, NAME, CONFIG_MAP, {"config.json": configuration(context)})
@@ -59,7 +59,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def configuration(context: ComponentContext) -> str:
-    """The plugin's configuration, the same for every node, as JSON: a resource without devices there offers none."""
+    """Return the configuration of the plugin for all nodes as JSON; a node offers only resources that it has."""
     settings = context.spec.components.sriov_device_plugin
     resources = dict.fromkeys(name for pool in context.spec.node_pools for name in pool.network.sriov)
     on_infiniband = {network.resource for network in networks(context.spec) if network.type == "ib-sriov"}

@@ -1,4 +1,4 @@
-"""The runtimes that a TrainJob starts from: which containers, how they find each other (Trainer v2.3.0, API types).
+"""The runtimes of TrainJobs: their containers, and how these find each other (Trainer v2.3.0, API types).
 
 Where they run is left to the job: `runtimePatches` names a node selector, `resourcesPerNode` the accelerators. All but
 `plain` tolerate the accelerator taint, so they need a request for an accelerator.
@@ -7,8 +7,8 @@ Where they run is left to the job: `runtimePatches` names a node selector, `reso
 from collections.abc import Mapping
 from typing import Literal
 
-from mlcluster.plan import names
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.taints import ACCELERATOR_TAINT, toleration_manifests, tolerations
 from mlcluster.spec.components.queues import Runtime
 
 API = "trainer.kubeflow.org/v1alpha1"
@@ -28,16 +28,16 @@ DEFAULTS: Mapping[str, Runtime] = {
 }
 _USER, _SSH_PORT = 1000, 2222
 _REQUESTS = {"cpu": "1", "memory": "4Gi"}
-"""Of a container whose TrainJob names none: whatever has a limit must have a request."""
+"""Requests of a container whose TrainJob names none, because a container with a limit must have a request."""
 
 
-def runtimes(written: Mapping[str, Runtime]) -> dict[str, Runtime]:
-    """Every runtime by name: the default ones, and those of the spec in their place or beside them."""
-    return {**DEFAULTS, **written}
+def runtimes(configured: Mapping[str, Runtime]) -> dict[str, Runtime]:
+    """Return every runtime by name: the default ones, and those of the spec, which may replace them."""
+    return {**DEFAULTS, **configured}
 
 
 def runtime_body(framework: Framework, image: str) -> Manifest:
-    """The spec of a ClusterTrainingRuntime."""
+    """Return the spec of a ClusterTrainingRuntime."""
     made = {"torch": _torch, "deepspeed": _mpi, "mpi": _mpi, "plain": _plain}[framework](image)
     return {"spec": made}
 
@@ -52,7 +52,7 @@ def _plain(image: str) -> Manifest:
 
 
 def _mpi(image: str) -> Manifest:
-    """The first node runs mpirun and takes part; the others wait behind an SSH server."""
+    """Return a runtime whose first node runs mpirun and takes part; the others wait behind an SSH server."""
     user: Manifest = {"securityContext": {"runAsUser": _USER}}
     server: Manifest = {
         **user,
@@ -82,13 +82,13 @@ def _mpi(image: str) -> Manifest:
 def _node(
     image: str, more: Manifest | None = None, *, name: str = "node", step: bool = True, tolerant: bool = True
 ) -> Manifest:
-    """A replicated job of one container; `more` of it, if any, belongs to the user of MPI."""
+    """Return a replicated job of one container; `more` of its fields belong to the user of MPI."""
     main = {"name": "node", "image": image, "resources": {"requests": _REQUESTS}, **(more or {})}
     pod: Manifest = {"restartPolicy": "Never", "containers": [main]}
     if more:
         pod["securityContext"] = {"fsGroup": _USER}
     if tolerant:
-        pod["tolerations"] = [{"key": names.ACCELERATOR_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+        pod["tolerations"] = toleration_manifests(tolerations([ACCELERATOR_TAINT]))
     template: Manifest = {"spec": {"backoffLimit": 0, "template": {"spec": pod}}}
     if step:
         template = {"metadata": {"labels": ANCESTOR}, **template}

@@ -4,38 +4,29 @@ A queue of each such team has the numbers of its guarantee and what it may borro
 namespaces; what their pods can use at most is bounded by the namespace's ResourceQuota as well.
 """
 
-from mlcluster.catalog.components import pin
+from collections.abc import Iterator
+
 from mlcluster.findings import Finding, found
 from mlcluster.plan import names
-from mlcluster.plan.components.charts import chart_release, controller_pod, realisation, release_id
-from mlcluster.plan.components.component import Contribution
+from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.member_roles import member_roles
-from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.tolerations import controller_tolerations
-from mlcluster.plan.model import Manifest, PlanObject, PlanPod, TeamPlan
+from mlcluster.plan.components.member_roles import MemberKinds
+from mlcluster.plan.components.releases import release_id
+from mlcluster.plan.components.replicas import REPLICAS, prefer_apart
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import Workload
+from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
 from mlcluster.plan.objects import make
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import add, canonical, ordered, subtract
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.tiers import resolve_tiers
 
 NAME = "volcano"
 API = "scheduling.volcano.sh/v1beta1"
-DEFINITIONS = (
-    "jobs.batch.volcano.sh",
-    "commands.bus.volcano.sh",
-    "podgroups.scheduling.volcano.sh",
-    "queues.scheduling.volcano.sh",
-)
 REQUESTS = {"cpu": "200m", "memory": "512Mi"}
 PARTS = ("scheduler", "controller", "admission")
 ADMISSION = "volcano-admission"
-_DEPLOYMENTS = {"volcano-scheduler": 1, "volcano-controllers": 1, ADMISSION: REPLICAS}
-"""Deployment -> its replicas; only the admission answers webhooks, and it has no state of its own."""
-
-_HOOK = "volcano-admission-init"
-"""A job that makes the webhook's certificate; it asks for what the webhook does, and Helm waits for it."""
-
 _ADMISSION_LABELS = {"app": ADMISSION}
 _SCHEDULER = """\
 actions: "enqueue, allocate, preempt, reclaim, backfill"
@@ -57,38 +48,16 @@ The plugin `gang` would spare each gang that has no more pods than it needs, so 
 """
 
 
-def contribute(context: ComponentContext) -> Contribution:
-    """The release, its controllers, a queue for each team of Volcano, and what members may do with its jobs."""
+def _teams(context: ComponentContext) -> list[TeamPlan]:
     chosen = {team.name for team in context.spec.teams if team.scheduler == NAME}
-    teams = [team for team in context.teams if team.name in chosen]
-    probe: Manifest = {
-        "apiVersion": API,
-        "kind": "Queue",
-        "metadata": {"name": "mlcluster-probe"},
-        "spec": {"weight": 1},
-    }
-    release = chart_release(context, NAME, _values(context), definitions=DEFINITIONS, answers=(probe,))
-    return Contribution(
-        releases=(release,),
-        objects=(
-            *(_queue(context, team) for team in teams),
-            *member_roles(context, NAME, "batch.volcano.sh", ["jobs"]),
-            *disruption_budget(context, NAME, ADMISSION, _ADMISSION_LABELS, namespace=pin(NAME).namespace),
-        ),
-        pods=() if realisation(context, NAME) == "present" else tuple(_pods(context)),
-        findings=tuple(
-            finding for team in teams for finding in (*_borrower(team), *_without_preemption(context, team))
-        ),
-    )
+    return [team for team in context.teams if team.name in chosen]
 
 
 def _values(context: ComponentContext) -> Manifest:
-    """Its webhooks look at the namespaces of its teams only: they would refuse pods elsewhere while it is down."""
+    """Return the values; the webhooks match only the namespaces of teams with Volcano, so an outage stops no others."""
     mine = {"key": names.SCHEDULER, "operator": "In", "values": [NAME]}
-    settings = context.settings(NAME)
-    version = (settings.version if settings is not None else None) or pin(NAME).version
     custom: Manifest = {
-        "default_tolerations": controller_tolerations(context),
+        "default_tolerations": toleration_manifests(controller_tolerations(context)),
         "webhooks_namespace_selector_expressions": [mine],
         "scheduler_config_override": _SCHEDULER,
         "leader_elect_enable": True,
@@ -97,13 +66,16 @@ def _values(context: ComponentContext) -> Manifest:
     }
     custom |= {f"{part}_resources": {"requests": REQUESTS, "limits": {"memory": "2Gi"}} for part in PARTS}
     return {
-        "basic": {"image_tag_version": f"v{version.removeprefix('v')}", "image_pull_policy": "IfNotPresent"},
+        "basic": {"image_tag_version": context.image_tag(NAME), "image_pull_policy": "IfNotPresent"},
         "custom": custom,
     }
 
 
 def _queue(context: ComponentContext, team: TeamPlan) -> PlanObject:
-    """Deserved is what is guaranteed, capability what it may have at most, guarantee what it never lends."""
+    """Return a team's queue.
+
+    `deserved` is what the team is guaranteed, `capability` its maximum, `guarantee` the part that it never lends.
+    """
     capacity = {pool.name: pool.capacity for pool in context.pools}
     deserved: dict[str, int] = {}
     most: dict[str, int] = {}
@@ -139,6 +111,12 @@ def _resources(amounts: dict[str, int]) -> dict[str, str]:
     return {name: canonical(name, amounts[name]) for name in ordered(amounts) if name != "pods"}
 
 
+def _findings(context: ComponentContext) -> Iterator[Finding]:
+    for team in _teams(context):
+        yield from _borrower(team)
+        yield from _without_preemption(context, team)
+
+
 def _borrower(team: TeamPlan) -> list[Finding]:
     if all(quota.borrowing is not None and not any(quota.borrowing.values()) for quota in team.quotas):
         return []
@@ -166,15 +144,29 @@ def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Findi
     return [found("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
 
 
-def _pods(context: ComponentContext) -> list[PlanPod]:
-    return [
-        controller_pod(
-            context,
-            NAME,
-            name,
-            REQUESTS,
-            kind="Job" if name == _HOOK else "Deployment",
-            replicas=replicas,
-        )
-        for name, replicas in (*_DEPLOYMENTS.items(), (_HOOK, 1))
-    ]
+COMPONENT = ChartComponent(
+    name=NAME,
+    values=_values,
+    workloads=(
+        Workload("volcano-scheduler", REQUESTS),
+        Workload("volcano-controllers", REQUESTS),
+        # Only the admission serves webhooks, and it has no state of its own.
+        Workload(ADMISSION, REQUESTS, replicas=REPLICAS),
+        # Makes the certificate of the webhook, with the requests of the webhook.
+        Workload("volcano-admission-init", REQUESTS, kind="Job"),
+    ),
+    crds=(
+        "jobs.batch.volcano.sh",
+        "commands.bus.volcano.sh",
+        "podgroups.scheduling.volcano.sh",
+        "queues.scheduling.volcano.sh",
+    ),
+    webhook_probes=(
+        {"apiVersion": API, "kind": "Queue", "metadata": {"name": "mlcluster-probe"}, "spec": {"weight": 1}},
+    ),
+    member_kinds=MemberKinds("batch.volcano.sh", ("jobs",)),
+    disruption_budgets={ADMISSION: _ADMISSION_LABELS},
+    objects=lambda context: (_queue(context, team) for team in _teams(context)),
+    findings=_findings,
+)
+contribute = COMPONENT.contribute

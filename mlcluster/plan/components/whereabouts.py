@@ -6,9 +6,8 @@ deleted by force, stay allocated until the reconciler compares all allocations w
 """
 
 from mlcluster.catalog.components import pin
-from mlcluster.plan.components.charts import deployment_pod
-from mlcluster.plan.components.component import Contribution
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemons import (
     APP,
     CNI_BINARIES,
@@ -24,9 +23,11 @@ from mlcluster.plan.components.daemons import (
     node_name,
     service_account,
 )
-from mlcluster.plan.components.tolerations import controller_tolerations
+from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import from_manifest, make
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.templates import filled
 from mlcluster.spec.secondary import networks, pools_of
 
@@ -59,7 +60,7 @@ _NAMESPACE: Manifest = {
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Whereabouts on the nodes of the networks that take their addresses from it, unless it is there already."""
+    """Return Whereabouts on the nodes of networks with its addresses, unless there is an existing installation."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         return Contribution()
@@ -130,8 +131,8 @@ def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject
     }
     pod: Manifest = {
         "serviceAccountName": NAME,
-        "priorityClassName": "system-cluster-critical",
-        "tolerations": controller_tolerations(context),
+        "priorityClassName": CLUSTER_CRITICAL,
+        "tolerations": toleration_manifests(controller_tolerations(context)),
         "containers": [container],
         "volumes": [schedule],
     }
@@ -151,13 +152,5 @@ def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject
 
 
 def _reconciler_pod(context: ComponentContext, reconciler: PlanObject) -> PlanPod:
-    return deployment_pod(
-        context,
-        reconciler.id,
-        RECONCILER,
-        RECONCILER_REQUESTS,
-        namespace=pin(NAME).namespace,
-        source="the Deployment of this plan",
-        spec_path=context.spec_path(NAME),
-        evidence="rendered",
-    )
+    workload = Workload(RECONCILER, RECONCILER_REQUESTS, evidence="rendered", source="the Deployment of this plan")
+    return workload_pod(context, NAME, workload, owner=reconciler.id)

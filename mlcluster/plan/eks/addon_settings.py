@@ -4,33 +4,27 @@ Requests are the add-ons' own, except where they are set here. They are less wha
 not known for certain is taken high.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from mlcluster.plan.components.system_nodes import system_selector
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.storage.addons import storage_addons
-from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool
+from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool, Toleration
+from mlcluster.plan.taints import CRITICAL, EVERY_TAINT, controller_tolerations, toleration_manifests
 
-Toleration = Mapping[str, str]
 NAMESPACE = "kube-system"
-EVERY_TAINT: tuple[Toleration, ...] = ({"operator": "Exists"},)
-CRITICAL: Toleration = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 _REPLICAS = 2
 
 _NODE_PODS = "kubectl describe node of EKS 1.31 to 1.33 with these add-ons, as published"
 _CHART = "values.yaml of the driver's chart"
 _OWN_TOLERATIONS: dict[str, tuple[Toleration, ...]] = {
-    "coredns": (
-        CRITICAL,
-        {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
-    ),
+    "coredns": (CRITICAL, Toleration("node-role.kubernetes.io/control-plane", "Exists", effect="NoSchedule")),
     "aws-ebs-csi-driver": (CRITICAL,),
-    "aws-efs-csi-driver": (CRITICAL, {"key": "efs.csi.aws.com/agent-not-ready", "operator": "Exists"}),
+    "aws-efs-csi-driver": (CRITICAL, Toleration("efs.csi.aws.com/agent-not-ready", "Exists")),
     "aws-fsx-csi-driver": (CRITICAL,),
 }
-"""What pods of Deployments tolerate by default; a list of ours takes the place of it."""
+"""What the pods of an add-on's Deployment tolerate by default; configured tolerations replace the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +68,7 @@ def configuration(context: EksContext, addon: str) -> Manifest | None:
     {} sets an add-on back to its defaults (EKS user guide, "Update an Amazon EKS add-on"). None is for an add-on that
     mlcluster never configures.
     """
-    tolerations = _extra_tolerations(context, addon)
+    tolerations = _configured_tolerations(context, addon)
     match addon:
         case "vpc-cni":
             env = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
@@ -112,36 +106,27 @@ def system_pool(context: EksContext) -> Pool:
 
 
 def system_tolerations(context: EksContext) -> tuple[Toleration, ...]:
-    """What a pod needs to tolerate to come to the system pool."""
-    return tuple(
-        {
-            "key": taint.key,
-            "operator": "Equal" if taint.value else "Exists",
-            **({"value": taint.value} if taint.value else {}),
-            "effect": taint.effect,
-        }
-        for taint in system_pool(context).taints
-        if taint.effect != "PreferNoSchedule"
-    )
+    """Return the tolerations of a controller that must be able to run on the system pool."""
+    return controller_tolerations(system_pool(context), compare_values=True)
 
 
-def _extra_tolerations(context: EksContext, addon: str) -> list[Toleration]:
-    """The whole list where the system pool has taints that the add-on does not tolerate by itself, else nothing."""
-    extra = [one for one in system_tolerations(context) if one["key"] != CRITICAL["key"]]
-    return [*_OWN_TOLERATIONS.get(addon, ()), *extra] if extra else []
+def _configured_tolerations(context: EksContext, addon: str) -> tuple[Toleration, ...]:
+    """Return the tolerations that replace those of an add-on; () where its own suffice for the system pool."""
+    extra = tuple(one for one in system_tolerations(context) if one != CRITICAL)
+    return (*_OWN_TOLERATIONS.get(addon, ()), *extra) if extra else ()
 
 
-def _placement(context: EksContext, tolerations: list[Toleration]) -> Manifest:
-    """Return where an add-on's Deployment runs: what it tolerates, and the pools that are kept for components."""
+def _placement(context: EksContext, tolerations: tuple[Toleration, ...]) -> Manifest:
+    """Return where an add-on's Deployment runs: its tolerations, and the node selector of `systemOnly` pools."""
     selector = system_selector(context.pools, on_existing=False)
-    placement: Manifest = {"tolerations": tolerations} if tolerations else {}
+    placement: Manifest = {"tolerations": toleration_manifests(tolerations)} if tolerations else {}
     return {**placement, **({"nodeSelector": selector} if selector else {})}
 
 
 def _pod(context: EksContext, shape: _Shape) -> PlanPod:
     on_every_node = shape.kind == "DaemonSet"
     own = _OWN_TOLERATIONS.get(shape.addon, ())
-    tolerations = EVERY_TAINT if on_every_node else tuple(_extra_tolerations(context, shape.addon)) or own
+    tolerations = (EVERY_TAINT,) if on_every_node else _configured_tolerations(context, shape.addon) or own
     amounts: Amounts = {"cpu": shape.cpu, "memory": shape.memory, "pods": 1}
     return PlanPod(
         owner=f"Addon/{shape.addon}",

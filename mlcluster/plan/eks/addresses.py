@@ -114,7 +114,7 @@ def _demand(context: EksContext, zone: str) -> Demand:
 
 def _pool(context: EksContext, pool: Pool) -> PoolDemand:
     pods = pool.allocatable["pods"]
-    update = context.written(pool).update
+    update = context.spec_pool(pool).update
     surge = max(SURGE_NODES, update.max_unavailable or 0) if pool in context.managed else 0
     return PoolDemand(pool.name, pool.max_size, pods, prefixes_per_node(pods), surge)
 

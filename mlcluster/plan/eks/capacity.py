@@ -21,13 +21,13 @@ def node_group_capacity(context: EksContext, pool: Pool) -> Manifest:
     kind = {"capacityType": _TYPES[pool.capacity_type]}
     if pool.capacity_type == "capacityBlock":
         return kind
-    return {**kind, "instanceTypes": [pool.instance_type, *context.written(pool).capacity.also]}
+    return {**kind, "instanceTypes": [pool.instance_type, *context.spec_pool(pool).capacity.also]}
 
 
 def template_capacity(context: EksContext, pool: Pool) -> Manifest:
     """What a launch template says of reservations and placement; {} for plain on-demand and spot."""
     found: Manifest = {}
-    reservation = context.written(pool).capacity.reservation_id
+    reservation = context.spec_pool(pool).capacity.reservation_id
     if reservation is not None:
         target = {"capacityReservationTarget": {"capacityReservationId": reservation}}
         found["capacityReservationSpecification"] = target
@@ -54,7 +54,7 @@ def schedule_resources(context: EksContext, pool: Pool, auto_scaling_group: Ref)
 
     EKS itself scales the group down 40 minutes before the block ends, so there is no second action.
     """
-    starts = context.written(pool).capacity.starts_at
+    starts = context.spec_pool(pool).capacity.starts_at
     if pool.capacity_type != "capacityBlock" or context.target.autoscaler != "none" or starts is None:
         return []
     inputs: Manifest = {

@@ -10,8 +10,7 @@ from mlcluster.plan.eks.identity import pod_role
 from mlcluster.plan.eks.scaling_tags import discovery_tags
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
-from mlcluster.plan.readiness import health_taints, startup_taints
-from mlcluster.plan.tolerations import CRITICAL
+from mlcluster.plan.taints import health_taints, startup_taints, toleration_manifests
 
 RELEASE_ID = "Release/cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
@@ -63,7 +62,7 @@ def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:
             kind="Deployment",
             namespace=CLUSTER_AUTOSCALER.namespace,
             node_selector={},
-            tolerations=tuple(_tolerations(context)),
+            tolerations=system_tolerations(context),
             requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
             priority_class="system-cluster-critical",
             evidence="declared",
@@ -128,7 +127,7 @@ def _values(context: EksContext) -> Manifest:
         "extraArgs": _arguments(context),
         "rbac": {"serviceAccount": {"create": True, "name": SERVICE_ACCOUNT}},
         "priorityClassName": "system-cluster-critical",
-        "tolerations": _tolerations(context),
+        "tolerations": toleration_manifests(system_tolerations(context)),
         "resources": {"requests": REQUESTS},
     }
 
@@ -141,7 +140,7 @@ def _arguments(context: EksContext) -> Manifest:
     """
     blocks = any(pool.capacity_type == "capacityBlock" for pool in context.pools)
     startup = dict.fromkeys(
-        taint.key for pool in context.managed for taint in startup_taints(context.spec, context.written(pool))
+        taint.key for pool in context.managed for taint in startup_taints(context.spec, context.spec_pool(pool))
     )
     # Not on a new node, and no reason to take the old one for unready.
     status = dict.fromkeys(taint.key for pool in context.managed for taint in health_taints(context.spec, pool))
@@ -154,10 +153,6 @@ def _arguments(context: EksContext) -> Manifest:
         **{f"startup-taint_{number}": key for number, key in enumerate(startup)},
         **{f"status-taint_{number}": key for number, key in enumerate(status)},
     }
-
-
-def _tolerations(context: EksContext) -> list[dict[str, str]]:
-    return [CRITICAL, *(dict(one) for one in system_tolerations(context) if one["key"] != CRITICAL["key"])]
 
 
 def _installed(context: EksContext) -> bool:

@@ -59,15 +59,15 @@ class EksContext:
 
     def zones_of(self, pool: Pool) -> tuple[str, ...]:
         """Zones of the pool's nodes: what the spec says, else one for EFA and placement groups, else all of them."""
-        written = self.written(pool)
+        written = self.spec_pool(pool)
         if written.zones:
             return tuple(written.zones)
         close = written.network.efa or written.network.placement_group == "cluster"
         return self.zones[:1] if close else self.zones
 
-    def written(self, pool: Pool) -> NodePool:
+    def spec_pool(self, pool: Pool) -> NodePool:
         """What the spec says of a pool."""
-        return next(written for written in self.spec.node_pools if written.name == pool.name)
+        return next(entry for entry in self.spec.node_pools if entry.name == pool.name)
 
 
 def resource(  # noqa: PLR0913 -- the parts of a cloud resource

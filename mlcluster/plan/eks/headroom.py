@@ -20,7 +20,7 @@ from mlcluster.plan.model import (
 )
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.quantities import canonical, parse
-from mlcluster.plan.tolerations import pool_tolerations
+from mlcluster.plan.taints import toleration_manifests, tolerations
 
 NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"
@@ -66,7 +66,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             kind="Deployment",
             namespace=NAMESPACE,
             node_selector=pool.selector,
-            tolerations=tuple(pool_tolerations([pool])),
+            tolerations=tolerations(pool.taints),
             requests={**_requests(context, pool), "pods": 1},
             priority_class=PRIORITY_CLASS,
             evidence="rendered",
@@ -81,7 +81,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
 def _pools(context: EksContext) -> list[Pool]:
     if context.target.autoscaler == "none":
         return []
-    return [pool for pool in context.pools if context.written(pool).warm is not None]
+    return [pool for pool in context.pools if context.spec_pool(pool).warm is not None]
 
 
 def _name(pool: Pool) -> str:
@@ -93,7 +93,7 @@ def _requests(context: EksContext, pool: Pool) -> Amounts:
 
     Of a GPU shared by time slicing or MPS one slice: the device plugin refuses a pod that asks for more.
     """
-    reserved = context.written(pool).reserved
+    reserved = context.spec_pool(pool).reserved
     kept = {"cpu": parse("cpu", reserved.cpu), "memory": parse("memory", reserved.memory)}
     found = {name: max(0, pool.allocatable[name] - amount) * _SHARE // 100 for name, amount in kept.items()}
     accelerator = pool.accelerator
@@ -104,7 +104,7 @@ def _requests(context: EksContext, pool: Pool) -> Amounts:
 
 
 def _deployment(context: EksContext, pool: Pool) -> PlanObject:
-    warm = context.written(pool).warm
+    warm = context.spec_pool(pool).warm
     mine = {"app.kubernetes.io/name": "headroom", names.POOL: pool.name}
     body: Manifest = {
         "spec": {
@@ -144,14 +144,14 @@ def _pod(context: EksContext, pool: Pool) -> Manifest:
             "readOnlyRootFilesystem": True,
         },
     }
-    tolerations = pool_tolerations([pool])
+    tolerated = toleration_manifests(tolerations(pool.taints))
     return {
         "priorityClassName": PRIORITY_CLASS,
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "nodeSelector": dict(pool.selector),
-        **({"tolerations": tolerations} if tolerations else {}),
+        **({"tolerations": tolerated} if tolerated else {}),
         "securityContext": _SECURITY,
         "containers": [container],
     }

@@ -14,12 +14,12 @@ def ami_type_of(context: EksContext, pool: Pool) -> str:
     Raises:
         KeyError: EKS makes no such image any more (AL2), or none that is supported; the spec's checks refuse both.
     """
-    return ami_type(context.written(pool).ami.family, pool.arch, "nvidia" if pool.accelerator else "")
+    return ami_type(context.spec_pool(pool).ami.family, pool.arch, "nvidia" if pool.accelerator else "")
 
 
 def ami_release(context: EksContext, pool: Pool) -> str | None:
     """The release of the image: what the spec says, else the catalogue's pin; None lets EKS take the newest."""
-    given = context.written(pool).ami.release
+    given = context.spec_pool(pool).ami.release
     if given is not None:
         return given
     pins = eks_version(context.target.kubernetes_version)

@@ -71,7 +71,7 @@ def efa_security_group_resources(context: EksContext) -> list[PlanResource]:
 
     It does not carry kubernetes.io/cluster/NAME: the load balancer controller fails when two groups of a node do.
     """
-    first = next((pool for pool in context.pools if context.written(pool).network.efa), None)
+    first = next((pool for pool in context.pools if context.spec_pool(pool).network.efa), None)
     if first is None:
         return []
     name, path = f"{context.name}-efa", f"{first.spec_path}.network.efa"

@@ -15,12 +15,12 @@ from mlcluster.plan.eks.karpenter_events import interruption_resources, queue_ar
 from mlcluster.plan.eks.karpenter_pools import is_static, node_pool
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.quantities import parse
-from mlcluster.plan.tolerations import CRITICAL
+from mlcluster.plan.taints import toleration_manifests
 
 CRD_RELEASE_ID = "Release/karpenter-crd"
 RELEASE_ID = "Release/karpenter"
 SPEC_PATH = "target.autoscaler"
-DEFINITIONS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
+CRDS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 REQUESTS = {"cpu": "1", "memory": "1Gi"}
 """As Karpenter's own guide sets them; the chart asks for nothing."""
 
@@ -29,7 +29,7 @@ def karpenter_resources(context: EksContext) -> list[PlanResource]:
     """Identity, queue, and what its nodes need of EC2 that the managed pools do not bring already."""
     if not _installed(context):
         return []
-    managed_efa = any(context.written(pool).network.efa for pool in context.managed)
+    managed_efa = any(context.spec_pool(pool).network.efa for pool in context.managed)
     return [
         *node_identity_resources(context),
         *interruption_resources(context),
@@ -44,7 +44,7 @@ def karpenter_releases(context: EksContext) -> list[PlanRelease]:
     if not _installed(context):
         return []
     return [
-        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, (), DEFINITIONS),
+        _release(KARPENTER_CRD, CRD_RELEASE_ID, {}, (), CRDS),
         _release(KARPENTER, RELEASE_ID, _values(context), (CRD_RELEASE_ID,)),
     ]
 
@@ -69,7 +69,7 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
             kind="Deployment",
             namespace=KARPENTER.namespace,
             node_selector={},
-            tolerations=tuple(_tolerations(context)),
+            tolerations=system_tolerations(context),
             requests={**{name: parse(name, text) for name, text in REQUESTS.items()}, "pods": 1},
             priority_class="system-cluster-critical",
             evidence="declared",
@@ -84,7 +84,7 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
 
 
 def _release(
-    pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...], definitions: tuple[str, ...] = ()
+    pin: ChartPin, identifier: str, values: Manifest, needs: tuple[str, ...], crds: tuple[str, ...] = ()
 ) -> PlanRelease:
     return PlanRelease(
         id=identifier,
@@ -97,7 +97,7 @@ def _release(
         needs=needs,
         realisation="helm",
         spec_path=SPEC_PATH,
-        definitions=definitions,
+        crds=crds,
     )
 
 
@@ -112,7 +112,7 @@ def _values(context: EksContext) -> Manifest:
                 "reservedCapacity": True,
                 "staticCapacity": any(is_static(pool) for pool in pools),
                 # One switch for all pools: none is repaired where one is not to be.
-                "nodeRepair": all(context.written(pool).repair for pool in pools),
+                "nodeRepair": all(context.spec_pool(pool).repair for pool in pools),
             },
         },
         "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
@@ -120,7 +120,7 @@ def _values(context: EksContext) -> Manifest:
         # So that it starts nodes for coredns too, when that has none.
         "dnsPolicy": "Default",
         "priorityClassName": "system-cluster-critical",
-        "tolerations": _tolerations(context),
+        "tolerations": toleration_manifests(system_tolerations(context)),
         "controller": {"resources": {"requests": REQUESTS, "limits": {"memory": REQUESTS["memory"]}}},
     }
 
@@ -128,10 +128,6 @@ def _values(context: EksContext) -> Manifest:
 def _replicas(context: EksContext) -> int:
     """Two, on different nodes; one where there is a single node, or the second would wait for ever."""
     return min(2, max(1, system_pool(context).min_size))
-
-
-def _tolerations(context: EksContext) -> list[dict[str, str]]:
-    return [CRITICAL, *(dict(one) for one in system_tolerations(context) if one["key"] != CRITICAL["key"])]
 
 
 def _installed(context: EksContext) -> bool:

@@ -155,7 +155,7 @@ def _ending(context: EksContext) -> list[Statement]:
 
 def _ingredients(context: EksContext) -> list[str | Joined]:
     """What a launch takes that is there already; public images and their snapshots belong to nobody's account."""
-    written = [context.written(pool) for pool in context.provisioned]
+    written = [context.spec_pool(pool) for pool in context.provisioned]
     public = f"arn:{context.partition}:ec2:{context.target.region}::"
     groups = [cluster_security_group(context)]
     if any(pool.network.efa for pool in written):

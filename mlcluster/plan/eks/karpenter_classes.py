@@ -31,7 +31,7 @@ def node_class(context: EksContext, pool: Pool, release: str) -> PlanObject:
 
 
 def _spec(context: EksContext, pool: Pool) -> Manifest:
-    written = context.written(pool)
+    written = context.spec_pool(pool)
     groups = [cluster_security_group(context), *([efa_security_group(context)] if written.network.efa else [])]
     return {
         "amiSelectorTerms": [{"alias": _alias(context, pool)}],
@@ -59,7 +59,7 @@ def _alias(context: EksContext, pool: Pool) -> str:
 
     Releases are `1.34.2-20260818` (AL2023) and `1.65.0-0be31b34` (Bottlerocket); aliases have the date or the version.
     """
-    family = context.written(pool).ami.family
+    family = context.spec_pool(pool).ami.family
     release = ami_release(context, pool)
     if release is None:
         message = f"the catalogue pins no image for {pool.name} on Kubernetes {context.target.kubernetes_version}"
@@ -71,7 +71,7 @@ def _alias(context: EksContext, pool: Pool) -> str:
 
 def _volumes(context: EksContext, pool: Pool) -> list[Manifest]:
     """One volume on AL2023; on Bottlerocket the system's, as large as Karpenter's default, and the data's."""
-    written = context.written(pool)
+    written = context.spec_pool(pool)
     if written.ami.family == "bottlerocket":
         return [_volume("/dev/xvda", {"volumeSize": "4Gi"}), _volume("/dev/xvdb", _sized(written.root_volume))]
     return [_volume("/dev/xvda", _sized(written.root_volume))]
@@ -100,7 +100,7 @@ def _user_data(context: EksContext, pool: Pool) -> str:
 
 def _placement(context: EksContext, pool: Pool) -> Manifest:
     """Interfaces, reservation and placement group, where the pool has them."""
-    written, found = context.written(pool), Manifest()
+    written, found = context.spec_pool(pool), Manifest()
     if written.network.efa:
         found["networkInterfaces"] = [
             {"networkCardIndex": one.card, "deviceIndex": one.device, "interfaceType": one.kind}

@@ -1,14 +1,12 @@
 """Karpenter NodePools: how many nodes a pool may have, what they carry, and when they go (karpenter.sh/v1, 1.14)."""
 
-from collections.abc import Sequence
-
 from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.karpenter_classes import KIND as NODE_CLASS
 from mlcluster.plan.eks.scaling_tags import idle_time
-from mlcluster.plan.model import Manifest, PlanObject, Pool, Taint
+from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.readiness import startup_taints
+from mlcluster.plan.taints import startup_taints, taint_manifest
 
 API = "karpenter.sh/v1"
 KIND = "NodePool"
@@ -31,12 +29,12 @@ def is_static(pool: Pool) -> bool:
 
 
 def _spec(context: EksContext, pool: Pool) -> Manifest:
-    startup = startup_taints(context.spec, context.written(pool))
+    startup = startup_taints(context.spec, context.spec_pool(pool))
     node = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": NODE_CLASS, "name": pool.name},
         "requirements": _requirements(context, pool),
-        **({"taints": _taints(pool.taints)} if pool.taints else {}),
-        **({"startupTaints": _taints(startup)} if startup else {}),
+        **({"taints": [taint_manifest(taint) for taint in pool.taints]} if pool.taints else {}),
+        **({"startupTaints": [taint_manifest(taint) for taint in startup]} if startup else {}),
         # The image is pinned, so an old node is as good as a new one; expiry would only end jobs.
         "expireAfter": "Never",
     }
@@ -50,7 +48,7 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
 
 def _requirements(context: EksContext, pool: Pool) -> list[Manifest]:
     wanted = {
-        "node.kubernetes.io/instance-type": [pool.instance_type, *context.written(pool).capacity.also],
+        "node.kubernetes.io/instance-type": [pool.instance_type, *context.spec_pool(pool).capacity.also],
         "kubernetes.io/arch": [pool.arch],
         "kubernetes.io/os": ["linux"],
         "topology.kubernetes.io/zone": list(context.zones_of(pool)),
@@ -64,17 +62,9 @@ def capacity_types(context: EksContext, pool: Pool) -> list[str]:
 
     Nothing else than the spec says: a pool that quietly bought something dearer would not cost what the plan shows.
     """
-    reserved = {"reserved"} if context.written(pool).capacity.reservation_id is not None else set()
+    reserved = {"reserved"} if context.spec_pool(pool).capacity.reservation_id is not None else set()
     wanted = {_CAPACITY[pool.capacity_type], *reserved}
     return [kind for kind in _ORDER if kind in wanted]
-
-
-def _taints(taints: Sequence[Taint]) -> list[Manifest]:
-    """The CRD takes no empty value."""
-    return [
-        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
-        for taint in taints
-    ]
 
 
 def _limits(context: EksContext, pool: Pool) -> Manifest:
@@ -86,7 +76,7 @@ def _limits(context: EksContext, pool: Pool) -> Manifest:
     limits = {"nodes": str(pool.max_size)}
     if is_static(pool):
         return limits
-    types = (pool.instance_type, *context.written(pool).capacity.also)
+    types = (pool.instance_type, *context.spec_pool(pool).capacity.also)
     limits["cpu"] = str(max(instance_type(name).vcpu for name in types) * pool.max_size)
     accelerator = pool.accelerator
     # Karpenter does not know what a MIG instance is until a node has one.
@@ -101,7 +91,7 @@ def _disruption(context: EksContext, pool: Pool) -> Manifest:
     A change of the spec replaces nodes as `update` says: by default one after another, and accelerator nodes not at
     all, so that no training ends for it; they have the change when they come next.
     """
-    update = context.written(pool).update
+    update = context.spec_pool(pool).update
     told = f"{update.max_unavailable_percent}%" if update.max_unavailable_percent else update.max_unavailable
     if pool.accelerator is not None:
         policy, drifted, underutilized = "WhenEmpty", str(told or 0), "0"

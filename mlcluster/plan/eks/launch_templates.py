@@ -58,7 +58,7 @@ def node_tags(context: EksContext, pool: Pool) -> dict[str, str]:
 
 def block_devices(context: EksContext, pool: Pool) -> list[Manifest]:
     """`blockDeviceMappings`: one volume on AL2023; on Bottlerocket the system's and the data's."""
-    written = context.written(pool)
+    written = context.spec_pool(pool)
     if written.ami.family == "bottlerocket":
         return [_device("/dev/xvda", _SYSTEM_VOLUME), _device("/dev/xvdb", _sized(written.root_volume))]
     return [_device("/dev/xvda", _sized(written.root_volume))]
@@ -80,6 +80,6 @@ def _sized(volume: RootVolume) -> Manifest:
 
 
 def _network(context: EksContext, pool: Pool) -> Manifest:
-    if context.written(pool).network.efa:
+    if context.spec_pool(pool).network.efa:
         return {"networkInterfaces": launch_interfaces(context, pool.instance_type)}
     return {"vpcSecurityGroupIds": [cluster_security_group(context)]}

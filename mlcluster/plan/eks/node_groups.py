@@ -15,11 +15,10 @@ from mlcluster.plan.eks.network import ways_out
 from mlcluster.plan.eks.subnets import node_subnets
 from mlcluster.plan.eks.warm_pools import warm_pool_config
 from mlcluster.plan.model import Manifest, PlanResource, Pool
-from mlcluster.plan.readiness import startup_taints
+from mlcluster.plan.taints import eks_taint, startup_taints
 from mlcluster.plan.values import Ref
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
-_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 
 
 def node_group_resources(context: EksContext) -> list[PlanResource]:
@@ -27,7 +26,7 @@ def node_group_resources(context: EksContext) -> list[PlanResource]:
 
     What waits for a node group is not here: tags of its Auto Scaling group, add-ons that need a node.
     """
-    uses_efa = any(context.written(pool).network.efa for pool in context.managed)
+    uses_efa = any(context.spec_pool(pool).network.efa for pool in context.managed)
     before = _before(context)
     return [
         *(efa_security_group_resources(context) if uses_efa else ()),
@@ -63,7 +62,7 @@ def _node_group(context: EksContext, pool: Pool, before: tuple[str, ...]) -> Pla
         "taints": _taints(context, pool),
         "launchTemplate": {"id": Ref(template, "id"), "version": Ref(template, "latestVersion")},
         "updateConfig": _update(context, pool),
-        "nodeRepairConfig": {"enabled": context.written(pool).repair},
+        "nodeRepairConfig": {"enabled": context.spec_pool(pool).repair},
         "tags": node_tags(context, pool),
     }
     if warm := warm_pool_config(context, pool):
@@ -87,17 +86,13 @@ def _image(context: EksContext, pool: Pool) -> Manifest:
 
 
 def _taints(context: EksContext, pool: Pool) -> list[Manifest]:
-    """The pool's taints and its startup taints, as EKS spells them."""
-    startup = startup_taints(context.spec, context.written(pool))
-    return [
-        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": _EFFECTS[taint.effect]}
-        for taint in (*pool.taints, *startup)
-    ]
+    """Return the pool's taints and its startup taints in the form of the EKS API."""
+    return [eks_taint(taint) for taint in (*pool.taints, *startup_taints(context.spec, context.spec_pool(pool)))]
 
 
 def _update(context: EksContext, pool: Pool) -> Manifest:
     """How many nodes may be away, and in which order: reserved capacity has no room for a new node beside the old."""
-    update = context.written(pool).update
+    update = context.spec_pool(pool).update
     reserved = pool.capacity_type in {"reservation", "capacityBlock"}
     strategy = {"updateStrategy": "MINIMAL" if reserved else "DEFAULT"}
     if update.max_unavailable_percent is not None:

@@ -8,6 +8,7 @@ from mlcluster.plan.eks.context import EksContext, resource
 from mlcluster.plan.eks.node_groups import auto_scaling_group
 from mlcluster.plan.model import PlanResource, Pool
 from mlcluster.plan.quantities import canonical
+from mlcluster.plan.taints import autoscaler_taints
 
 TAG = "aws:autoscaling/tag:Tag"
 PREFIX = "k8s.io/cluster-autoscaler/"
@@ -16,7 +17,6 @@ OPTIONS = f"{TEMPLATE}autoscaling-options/"
 UNUSED = "0.001"
 """A share of an accelerator node that is less than one slice of it: such a node does nothing (at most 384 slices)."""
 
-_EFFECT_ORDER = ("PreferNoSchedule", "NoExecute", "NoSchedule")
 _DEFAULT_IDLE = "10m"
 _IDLE = {"onDemand": _DEFAULT_IDLE, "spot": _DEFAULT_IDLE, "reservation": "1h", "capacityBlock": "24h"}
 """What is paid for anyway may wait: a capacity block to its end, a reservation for the next job."""
@@ -60,9 +60,7 @@ def _labels(pool: Pool) -> dict[str, str]:
 
 
 def _taints(pool: Pool) -> dict[str, str]:
-    """There is one tag for a key: of two taints with the same key, the one that the scheduler minds most."""
-    ordered = sorted(pool.taints, key=lambda taint: _EFFECT_ORDER.index(taint.effect))
-    return {f"{TEMPLATE}taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in ordered}
+    return {f"{TEMPLATE}taint/{key}": text for key, text in autoscaler_taints(pool.taints).items()}
 
 
 def _resources(pool: Pool) -> dict[str, str]:

@@ -22,7 +22,7 @@ def user_data(context: EksContext, pool: Pool) -> Base64Text:
 
     Karpenter wants the plain text (`.text`) and adds its own settings to it.
     """
-    written = context.written(pool)
+    written = context.spec_pool(pool)
     pages = hugepages(written)
     store = has_instance_store(context, pool)
     if written.ami.family == "bottlerocket":
@@ -33,7 +33,7 @@ def user_data(context: EksContext, pool: Pool) -> Base64Text:
 
 def has_instance_store(context: EksContext, pool: Pool) -> bool:
     """Whether the nodes' instance store becomes their ephemeral storage."""
-    names = (pool.instance_type, *context.written(pool).capacity.also)
+    names = (pool.instance_type, *context.spec_pool(pool).capacity.also)
     return any(instance_type(name).local_nvme_gb for name in names)
 
 
@@ -92,7 +92,7 @@ def _bottlerocket(context: EksContext, pool: Pool, pages: int, *, store: bool) -
 
 def _sharing(context: EksContext, pool: Pool) -> Iterable[Table]:
     """Bottlerocket runs its own device plugin and MIG manager."""
-    gpu, plugin = context.written(pool).gpu, "settings.kubelet-device-plugins.nvidia"
+    gpu, plugin = context.spec_pool(pool).gpu, "settings.kubelet-device-plugins.nvidia"
     if gpu.mig is not None and gpu.partitioned and pool.accelerator is not None:
         key = bottlerocket_mig_key(pool.accelerator.model, pool.accelerator.memory_mib)
         yield plugin, {"device-partitioning-strategy": "mig"}

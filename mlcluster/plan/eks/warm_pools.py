@@ -10,7 +10,7 @@ from mlcluster.plan.model import Manifest, Pool
 
 def warm_pool_config(context: EksContext, pool: Pool) -> Manifest:
     """`warmPoolConfig` of a node group; {} without a warm pool."""
-    written = context.written(pool)
+    written = context.spec_pool(pool)
     warm = written.warm_pool
     if warm is None:
         return {}

@@ -12,7 +12,8 @@ from mlcluster.errors import MlclusterError
 from mlcluster.plan.components.assembly import contributions
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
-from mlcluster.plan.components.instructions import FACTS, instructs
+from mlcluster.plan.components.instruction_labels import is_instruction
+from mlcluster.plan.components.nvidia_device_plugin import MPS_CAPABLE
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.progress import Silent
 from mlcluster.spec.load import parse
@@ -179,5 +180,5 @@ def test_each_label_of_a_component_is_an_instruction_or_a_fact(tmp_path: Path) -
     mixed = tmp_path / "mixed.yaml"
     mixed.write_text(json.dumps(cluster(SYSTEM, OPTS_OUT, BARE, target=EXISTING, components={"gpuOperator": {}})))
     keys = {key for path in (*golden.glob("*/cluster.yaml"), mixed) for key in component_labels(path)}
-    assert {key for key in keys if not instructs(key)} == FACTS
+    assert {key for key in keys if not is_instruction(key)} == {MPS_CAPABLE}
     assert {MIG, DRIVER, "nvidia.com/device-plugin.config"} <= keys

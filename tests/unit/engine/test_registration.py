@@ -14,6 +14,7 @@ import pytest
 
 from mlcluster.engine import programs
 from mlcluster.errors import MlclusterError
+from mlcluster.plan.model import ValuePath
 from mlcluster.plan.values import Joined, JsonText, Ref
 from stacks import registration
 from stacks.references import exported
@@ -35,9 +36,9 @@ class Release:
     realisation: str = "helm"
     needs: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
-    definitions: tuple[str, ...] = ()
-    answers: tuple[dict[str, Any], ...] = ()
-    overrides: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
+    webhook_probes: tuple[dict[str, Any], ...] = ()
+    overrides: tuple[ValuePath, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,9 @@ def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path)
 
 def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is simulated has nobody to ask; a preview asks nobody."""
-    asked = Release(id="Release/a", definitions=("a.example.test",))
-    answering = Release(id="Release/b", answers=({"kind": "B"},), realisation="present")
-    others = [Release(id="Release/c"), Release(id="Release/d", definitions=("d",), realisation="simulated")]
+    asked = Release(id="Release/a", crds=("a.example.test",))
+    answering = Release(id="Release/b", webhook_probes=({"kind": "B"},), realisation="present")
+    others = [Release(id="Release/c"), Release(id="Release/d", crds=("d",), realisation="simulated")]
     waits: list[str] = []
     gated = registration.gated_releases([asked, answering, *others], waits.append)
     monkeypatch.setattr(gated, "_wait", lambda need, resource: (need, resource))
@@ -191,7 +192,7 @@ def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.M
 
 def test_values_with_a_secret_are_encrypted_in_the_state() -> None:
     values = {"grafana": {"adminPassword": "hunter2"}}
-    plain, secret = Release(values=values), Release(values=values, overrides=("grafana.adminPassword",))
+    plain, secret = Release(values=values), Release(values=values, overrides=(("grafana", "adminPassword"),))
 
     async def is_secret(release: Release) -> bool:
         given = registration.release_entry(release, str).inputs["values"]

@@ -24,8 +24,8 @@ class Release:
     id: str = "Release/kueue"
     name: str = "kueue"
     namespace: str = "kueue-system"
-    definitions: tuple[str, ...] = (QUEUES,)
-    answers: tuple[dict[str, Any], ...] = field(default=(PROBE,))
+    crds: tuple[str, ...] = (QUEUES,)
+    webhook_probes: tuple[dict[str, Any], ...] = field(default=(PROBE,))
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_what_may_pass_is_waited_for(server: FakeApiServer, status: int, kind: s
 
 
 def test_a_kind_that_is_not_served_is_waited_for() -> None:
-    assert "has no kind ClusterQueue" in reason(FakeApiServer(), Release(definitions=()))
+    assert "has no kind ClusterQueue" in reason(FakeApiServer(), Release(crds=()))
 
 
 def test_a_server_that_is_away_is_waited_for(server: FakeApiServer) -> None:

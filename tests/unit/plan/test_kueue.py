@@ -7,6 +7,7 @@ import pytest
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
+from mlcluster.plan.taints import toleration_manifests
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned, planned_unchecked
 
 pytestmark = pytest.mark.unit
@@ -71,8 +72,8 @@ def test_the_pin() -> None:
     )
     assert release.chart.startswith("oci://")
     assert release.values["controllerManager"]["manager"] == {"priorityClassName": "system-cluster-critical"}
-    assert release.answers[0]["kind"] == "ResourceFlavor"
-    assert len(release.definitions) == 11
+    assert release.webhook_probes[0]["kind"] == "ResourceFlavor"
+    assert len(release.crds) == 11
 
 
 def test_the_controllers_pod_is_rendered_with_its_evidence() -> None:
@@ -124,7 +125,7 @@ def test_retention_visibility_and_size_are_options() -> None:
     assert (controller["replicas"], controller["podDisruptionBudget"]) == (2, {"enabled": True, "minAvailable": 1})
     (pod,) = plan.pods
     assert (pod.replicas, pod.requests["memory"]) == (2, 2048)
-    assert list(pod.tolerations) == controller["tolerations"]
+    assert toleration_manifests(pod.tolerations) == controller["tolerations"]
 
 
 def test_kueue_leaves_the_teams_of_volcano_alone() -> None:

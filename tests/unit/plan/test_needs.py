@@ -45,7 +45,7 @@ def test_needs_exist_and_have_no_cycle(path: Path) -> None:
 def test_custom_resources_need_the_release_of_their_definition(path: Path) -> None:
     """So they are made after its webhook answers, and deleted while its controller runs."""
     plan = build(load(path).spec)
-    owners = {name.partition(".")[2]: release.id for release in plan.releases for name in release.definitions}
+    owners = {name.partition(".")[2]: release.id for release in plan.releases for name in release.crds}
     entries: list[PlanRelease | PlanObject] = [*plan.releases, *plan.objects]
     needs = {entry.id: set(entry.needs) for entry in entries}
     for entry in plan.objects:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from mlcluster.plan.model import PlanPod, Pool, Taint
-from mlcluster.plan.overhead import lands_on, tolerates, with_daemon_sets
+from mlcluster.plan.model import PlanPod, Pool, Taint, Toleration
+from mlcluster.plan.overhead import lands_on, with_daemon_sets
+from mlcluster.plan.taints import EVERY_TAINT
 from tests.specs import LOCAL, SYSTEM, TRAIN, planned
 
 pytestmark = pytest.mark.unit
@@ -14,10 +15,9 @@ pytestmark = pytest.mark.unit
 GPU = Taint("nvidia.com/gpu", "present", "NoSchedule")
 DEDICATED = Taint("dedicated", "training", "NoExecute")
 SOFT = Taint("dedicated", "training", "PreferNoSchedule")
-EVERYTHING = ({"operator": "Exists"},)
 
 
-def pod(*tolerations: dict[str, str], selector: dict[str, str] | None = None, **fields: Any) -> PlanPod:
+def pod(*tolerations: Toleration, selector: dict[str, str] | None = None, **fields: Any) -> PlanPod:
     made = PlanPod(
         owner="daemon", kind="DaemonSet", namespace="kube-system", node_selector=selector or {},
         tolerations=tolerations, requests={"cpu": 100, "memory": 200, "pods": 1}, priority_class="",
@@ -32,34 +32,6 @@ def system() -> Pool:
     return replace(planned(SYSTEM, TRAIN, target=LOCAL).pools[0], taints=(), overhead={})
 
 
-class TestTolerates:
-    @pytest.mark.parametrize(
-        ("toleration", "tolerated"),
-        [
-            ({"operator": "Exists"}, True),
-            ({"key": "nvidia.com/gpu", "operator": "Exists"}, True),
-            ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}, True),
-            ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute"}, False),
-            ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": ""}, True),
-            ({"operator": "Exists", "effect": "NoSchedule"}, True),
-            ({"operator": "Exists", "effect": "NoExecute"}, False),
-            ({"key": "amd.com/gpu", "operator": "Exists"}, False),
-            ({"key": "nvidia.com/gpu", "value": "present"}, True),
-            ({"key": "nvidia.com/gpu", "operator": "Equal", "value": "present"}, True),
-            ({"key": "nvidia.com/gpu", "operator": "Equal", "value": "absent"}, False),
-            ({"key": "nvidia.com/gpu"}, False),
-            ({"key": "nvidia.com/gpu", "value": "present", "effect": "NoExecute"}, False),
-        ],
-    )
-    def test_a_taint_with_a_value(self, toleration: dict[str, str], tolerated: bool) -> None:
-        assert tolerates(toleration, GPU) is tolerated
-
-    def test_a_taint_without_a_value(self) -> None:
-        bare = Taint("spot", "", "NoSchedule")
-        assert tolerates({"key": "spot"}, bare)
-        assert not tolerates({"key": "spot", "value": "true"}, bare)
-
-
 class TestLandsOn:
     def test_a_node_without_taints_takes_every_pod(self, system: Pool) -> None:
         assert lands_on(pod(), system)
@@ -68,13 +40,13 @@ class TestLandsOn:
     def test_a_hard_taint_has_to_be_tolerated(self, taint: Taint, system: Pool) -> None:
         tainted = replace(system, taints=(taint,))
         assert not lands_on(pod(), tainted)
-        assert lands_on(pod({"key": taint.key, "operator": "Exists"}), tainted)
-        assert lands_on(pod(*EVERYTHING), tainted)
+        assert lands_on(pod(Toleration(taint.key, "Exists")), tainted)
+        assert lands_on(pod(EVERY_TAINT), tainted)
 
     def test_every_hard_taint_has_to_be(self, system: Pool) -> None:
         tainted = replace(system, taints=(GPU, DEDICATED))
-        assert not lands_on(pod({"key": GPU.key, "operator": "Exists"}), tainted)
-        assert lands_on(pod({"key": GPU.key, "operator": "Exists"}, {"key": "dedicated", "value": "training"}), tainted)
+        assert not lands_on(pod(Toleration(GPU.key, "Exists")), tainted)
+        assert lands_on(pod(Toleration(GPU.key, "Exists"), Toleration("dedicated", value="training")), tainted)
 
     def test_a_soft_taint_keeps_nobody_away(self, system: Pool) -> None:
         assert lands_on(pod(), replace(system, taints=(SOFT,)))
@@ -85,12 +57,12 @@ class TestLandsOn:
         assert lands_on(pod(selector={"mlcluster.dev/efa": "true", "zone": "a"}), labelled)
         assert not lands_on(pod(selector={"mlcluster.dev/efa": "false"}), labelled)
         assert not lands_on(pod(selector={"mlcluster.dev/efa": "true", "zone": "b"}), labelled)
-        assert not lands_on(pod(*EVERYTHING, selector={"absent": ""}), labelled)
+        assert not lands_on(pod(EVERY_TAINT, selector={"absent": ""}), labelled)
 
 
 class TestWithDaemonSets:
     def test_what_lands_is_taken_from_every_node(self, system: Pool) -> None:
-        (found,) = with_daemon_sets([system], [pod(), pod(*EVERYTHING, requests={"cpu": 50})])
+        (found,) = with_daemon_sets([system], [pod(), pod(EVERY_TAINT, requests={"cpu": 50})])
         assert found.overhead == {"cpu": 150, "memory": 200, "pods": 1}
         for name, amount in system.allocatable.items():
             assert found.usable[name] == amount - found.overhead.get(name, 0)
@@ -103,7 +75,7 @@ class TestWithDaemonSets:
     def test_it_takes_only_where_it_lands(self, system: Pool) -> None:
         labelled = replace(system, name="efa", labels={**system.labels, "mlcluster.dev/efa": "true"})
         tainted = replace(system, name="gpu", taints=(GPU,))
-        plugin = pod(*EVERYTHING, selector={"mlcluster.dev/efa": "true"}, requests={"cpu": 7})
+        plugin = pod(EVERY_TAINT, selector={"mlcluster.dev/efa": "true"}, requests={"cpu": 7})
         agent = pod(requests={"cpu": 11})
         found = {pool.name: pool.overhead for pool in with_daemon_sets([system, labelled, tainted], [plugin, agent])}
         assert found == {"system": {"cpu": 11}, "efa": {"cpu": 18}, "gpu": {}}

@@ -8,6 +8,7 @@ from mlcluster.plan import build
 from mlcluster.plan.chart_facts import Workload
 from mlcluster.plan.objects import make
 from mlcluster.plan.rendered_pods import accepts, rendered_pods
+from mlcluster.plan.taints import EVERY_TAINT
 from tests.specs import EXISTING, SYSTEM, TRAIN, checked, cluster
 
 pytestmark = pytest.mark.unit
@@ -22,7 +23,7 @@ WORKER = Workload(
     hooks=(),
     replicas=1,
     requests={"cpu": 700, "pods": 1},
-    tolerations=({"operator": "Exists"},),
+    tolerations=(EVERY_TAINT,),
     node_selector={"kubernetes.io/os": "linux"},
     node_terms=(),
     apart=False,

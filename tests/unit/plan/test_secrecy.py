@@ -34,7 +34,7 @@ def test_they_are_in_no_plan() -> None:
     assert release.values["grafana"]["adminPassword"] == "hunter2"
     shown = shown_values(release)
     assert (shown["grafana"]["adminPassword"], shown["grafana"]["replicas"]) == (HIDDEN, 1)
-    assert secret_overrides(release) == ("alertmanager.config.receivers", "grafana.adminPassword")
+    assert secret_overrides(release) == (("alertmanager", "config", "receivers"), ("grafana", "adminPassword"))
     (listed,) = (one for one in json.loads(text)["releases"] if one["name"] == release.name)
     assert listed["values"]["alertmanager"]["config"]["receivers"][0]["name"] == "mail"
 
@@ -48,3 +48,13 @@ def test_they_are_told() -> None:
 def test_values_of_ours_are_shown() -> None:
     plan = planned(SYSTEM, target=EXISTING)
     assert all(shown_values(release) == release.values for release in plan.releases)
+
+
+def test_a_key_with_dots_is_one_key() -> None:
+    annotated = {"podAnnotations": {"example.com/password": "hunter2", "example.com/owner": "research"}}
+    plan = planned(SYSTEM, target=EXISTING, components={"keda": {"values": annotated}})
+    release = next(release for release in plan.releases if release.name == "keda")
+    assert secret_overrides(release) == (("podAnnotations", "example.com/password"),)
+    (listed,) = (one for one in json.loads(to_json(plan))["releases"] if one["name"] == "keda")
+    assert listed["values"]["podAnnotations"] == {"example.com/password": HIDDEN, "example.com/owner": "research"}
+    assert listed["overrides"] == ["podAnnotations.example.com/owner", "podAnnotations.example.com/password"]

@@ -11,9 +11,10 @@ from mlcluster.findings import Finding
 from mlcluster.plan.components.index import COMPONENTS, selected
 from mlcluster.plan.components.mirror import mirrored, mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
-from mlcluster.plan.components.stand_ins import SIMULATED, stand_in_definitions, stand_in_pods
-from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease
+from mlcluster.plan.components.simulated import SIMULATED, simulated_crds, simulated_pods
+from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Toleration
 from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import Components
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster, planned_unchecked
@@ -50,19 +51,29 @@ def test_every_component_has_a_module_a_field_and_a_pin() -> None:
     folder = Path(__file__).parents[4] / "mlcluster" / "plan" / "components"
     for name, entry in COMPONENTS.items():
         assert (folder / f"{entry.module}.py").is_file(), name
-        assert not entry.attribute or entry.attribute in Components.model_fields, name
+        assert not entry.field or entry.field in Components.model_fields, name
         assert name in pins()
         assert set(entry.after) <= set(COMPONENTS), name
     fields = set(Components.model_fields) - {"registry"}
-    assert fields == {entry.attribute for entry in COMPONENTS.values() if entry.attribute}
+    assert fields == {entry.field for entry in COMPONENTS.values() if entry.field}
 
 
 def test_every_pin_belongs_to_a_component() -> None:
     assert set(pins()) - set(COMPONENTS) == {"karpenter-crd", "kserve-crd", "kserve-runtime-configs"}
+    assert {pin.chart_of for pin in pins().values() if pin.chart_of} == {"karpenter", "kserve"}
+
+
+def test_the_catalogue_names_components_that_exist() -> None:
+    assert {name for pin in pins().values() for name in (*pin.requires, *pin.after)} <= set(COMPONENTS)
 
 
 def test_kueue_comes_after_everything_else() -> None:
-    assert set(COMPONENTS["kueue"].after) == set(COMPONENTS) - {"kueue"}
+    components: Data = {"monitoring": {}, "keda": {}, "trainer": {}, "kserve": {}, "multus": {}, "volcano": {}}
+    plan = planned_unchecked(SYSTEM, TRAIN, target=EXISTING, components=components)
+    (kueue,) = (release for release in plan.releases if release.name == "kueue")
+    others = {release.id for release in plan.releases if release.realisation == "helm"} - {kueue.id}
+    assert len(others) > 6
+    assert others | {"DaemonSet/kube-system/kube-multus-ds"} <= set(kueue.needs)
 
 
 @pytest.mark.parametrize("target", [{"kind": "local"}, EXISTING], ids=["local", "existing"])
@@ -91,7 +102,7 @@ def overridden(ours: dict[str, Any], given: dict[str, Any]) -> tuple[PlanRelease
 def test_other_values_are_merged_and_told() -> None:
     made, findings = overridden({"driver": {"enabled": False}}, {"driver": {"version": "1"}, "logs": ["a"]})
     assert made.values == {"driver": {"enabled": False, "version": "1"}, "logs": ["a"]}
-    assert made.overrides == ("driver.version", "logs")
+    assert made.overrides == (("driver", "version"), ("logs",))
     assert not findings
 
 
@@ -127,7 +138,7 @@ def test_what_a_plan_does_without_is_ours_too() -> None:
     sets = ("gds", "driver.upgradePolicy", "controllerManager.replicas")
     laid, findings = with_overrides(release({}), given, "components.gpuOperator.values", sets)
     assert [one.place[-2:] for one in findings] == [("gds", "enabled")]
-    assert laid.overrides == ("driver.upgradePolicy.drain.enable", "gds.version")
+    assert laid.overrides == (("driver", "upgradePolicy", "drain", "enable"), ("gds", "version"))
     replicas = {"kueue": {"values": {"controllerManager": {"replicas": 9}}}}
     plan = planned_unchecked(SYSTEM, target=EXISTING, components=replicas)
     assert [one.id for one in plan.findings] == ["CMP001"]
@@ -198,7 +209,7 @@ def test_proxies_of_gateways_come_from_the_mirror() -> None:
     assert image.startswith("m.example.com/envoyproxy/envoy:distroless-v")
     (chart,) = (one for one in there.releases if one.name == "envoy-gateway")
     assert not [key for key in chart.values if " " in key]
-    assert "envoyproxies.gateway.envoyproxy.io" in chart.definitions
+    assert "envoyproxies.gateway.envoyproxy.io" in chart.crds
 
 
 def test_images_go_with_the_version_of_the_spec() -> None:
@@ -236,7 +247,7 @@ def pod(**rest: Any) -> PlanPod:
         "kind": "DaemonSet",
         "namespace": "gpu-operator",
         "node_selector": {"mlcluster.dev/pool": "train"},
-        "tolerations": ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},),
+        "tolerations": (Toleration("nvidia.com/gpu", "Exists", effect="NoSchedule"),),
         "requests": {"cpu": 100, "memory": 128, "pods": 1},
         "priority_class": "system-node-critical",
         "evidence": "declared",
@@ -249,20 +260,20 @@ def pod(**rest: Any) -> PlanPod:
 
 
 def test_a_pod_of_a_simulated_release_gets_a_workload_of_its_shape() -> None:
-    ((made,),) = stand_in_pods("atlas", [pod()], [release({}, "simulated")]).values()
+    ((made,),) = simulated_pods("atlas", [pod()], [release({}, "simulated")]).values()
     template = made.manifest["spec"]["template"]
     assert made.id == "DaemonSet/gpu-operator/exporter-train"
     assert "Namespace/gpu-operator" in made.needs
     assert made.manifest["metadata"]["annotations"] == {SIMULATED: "true"}
     assert template["spec"]["nodeSelector"] == {"mlcluster.dev/pool": "train"}
-    assert template["spec"]["tolerations"] == [dict(pod().tolerations[0])]
+    assert template["spec"]["tolerations"] == toleration_manifests(pod().tolerations)
     assert template["spec"]["priorityClassName"] == "system-node-critical"
     assert template["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "100m", "memory": "128Mi"}}
 
 
 def test_replicas_and_empty_parts() -> None:
     shape = pod(kind="StatefulSet", node_selector={}, tolerations=(), priority_class="", replicas=2, name="prometheus")
-    ((made,),) = stand_in_pods("atlas", [shape], [release({}, "simulated")]).values()
+    ((made,),) = simulated_pods("atlas", [shape], [release({}, "simulated")]).values()
     assert made.id == "Deployment/gpu-operator/prometheus"
     assert made.manifest["spec"]["replicas"] == 2
     assert set(made.manifest["spec"]["template"]["spec"]) == {"containers"}
@@ -270,7 +281,7 @@ def test_replicas_and_empty_parts() -> None:
 
 @pytest.mark.parametrize("how", ["helm", "process", "present"])
 def test_nothing_stands_in_for_what_is_real(how: str) -> None:
-    assert stand_in_pods("atlas", [pod()], [release({}, how)]) == {}
+    assert simulated_pods("atlas", [pod()], [release({}, how)]) == {}
 
 
 def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> None:
@@ -280,13 +291,13 @@ def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> No
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "m"}}
     objects = [PlanObject(str(n), manifest, needs, "x") for n, manifest in enumerate((rule, policy, role))]
     objects.append(PlanObject("other", {"apiVersion": "a.example.com/v1", "kind": "B", "metadata": {}}, (), "x"))
-    made = stand_in_definitions("atlas", objects, [release({}, "simulated")])
+    made = simulated_crds("atlas", objects, [release({}, "simulated")])
     assert [entry.id.partition("/")[2] for entry in made] == [
         "prometheusrules.monitoring.coreos.com",
         "nicclusterpolicies.mellanox.com",
     ]
     assert [entry.manifest["spec"]["scope"] for entry in made] == ["Namespaced", "Cluster"]
-    assert not stand_in_definitions("atlas", objects, [release({}, "helm")])
+    assert not simulated_crds("atlas", objects, [release({}, "helm")])
 
 
 def test_definitions_of_a_group_of_kubernetes_say_what_they_are() -> None:
@@ -295,7 +306,7 @@ def test_definitions_of_a_group_of_kubernetes_say_what_they_are() -> None:
     def approval(api: str) -> str | None:
         manifest = {"apiVersion": api, "kind": "Thing", "metadata": {"name": "a"}}
         entry = PlanObject("Thing/a", manifest, ("Release/gpu-operator",), "")
-        (made,) = stand_in_definitions("atlas", [entry], [release({}, "simulated")])
+        (made,) = simulated_crds("atlas", [entry], [release({}, "simulated")])
         found: str | None = made.manifest["metadata"]["annotations"].get("api-approved.kubernetes.io")
         return found
 

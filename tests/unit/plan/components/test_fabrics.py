@@ -7,6 +7,7 @@ import pytest
 
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.problems import SpecInvalidError
 from mlcluster.spec.secondary import gated_pools, is_gated, networks, pools_of
 from stacks.registration import in_order, platform_entries
@@ -79,7 +80,7 @@ def test_daemon_sets_ask_the_node_for_what_the_plan_says() -> None:
     assert {pod.owner for pod in ours} == set(by_id)
     for pod in ours:
         spec = by_id[pod.owner]
-        assert list(pod.tolerations) == spec["tolerations"]
+        assert toleration_manifests(pod.tolerations) == spec["tolerations"]
         assert pod.priority_class == spec["priorityClassName"]
         assert pod.requests["memory"] > 0
         assert all(":" in container["image"] for container in spec["containers"])
@@ -176,7 +177,7 @@ def test_a_reconciler_takes_leaked_addresses_back() -> None:
     config = manifests(plan, "ConfigMap")["kube-system/whereabouts-config"]["data"]
     assert config == {"cron-expression": "*/15 * * * *"}
     (pod,) = [pod for pod in plan.pods if pod.name == "whereabouts-reconciler"]
-    assert [dict(one) for one in pod.tolerations] == spec["tolerations"]
+    assert toleration_manifests(pod.tolerations) == spec["tolerations"]
     assert {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
     assert pod.requests == {"cpu": 100, "memory": 50, "pods": 1}
     (rules,) = [role["rules"] for name, role in manifests(plan, "ClusterRole").items() if name == "whereabouts"]
@@ -399,7 +400,7 @@ def test_pools_of_addresses_wait_for_their_definition() -> None:
     assert policy.id in objects["IPPool/nvidia-network-operator/rail0"].needs
     (waited_for,) = plan.defining_objects
     assert waited_for.id == policy.id
-    assert waited_for.definitions == ("ippools.nv-ipam.nvidia.com",)
+    assert waited_for.crds == ("ippools.nv-ipam.nvidia.com",)
     bare = plan_of(PLAIN, networkOperator={}, teams=[])
     assert bare.defining_objects == ()
 

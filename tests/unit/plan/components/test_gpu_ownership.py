@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mlcluster.plan.components.context import ComponentContext
+from mlcluster.plan.components.gpu_owners import opt_outs, ownership, served
 from mlcluster.plan.components.index import selected
-from mlcluster.plan.components.ownership import opt_outs, ownership, served
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.spec.cluster import ClusterSpec
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster

@@ -7,6 +7,7 @@ import pytest
 from mlcluster.catalog.leaves import leaves_of
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.taints import toleration_manifests
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
 
 pytestmark = pytest.mark.unit
@@ -54,7 +55,7 @@ def test_mpi_operator_is_objects_of_ours_or_a_process() -> None:
     assert "mpijobs.kubeflow.org" in manifests(ours, "CustomResourceDefinition")
     (pod,) = [pod for pod in ours.pods if pod.name == "mpi-operator"]
     spec = manifests(ours, "Deployment")[deployment]["spec"]["template"]["spec"]
-    assert spec["tolerations"] == [dict(entry) for entry in pod.tolerations]
+    assert spec["tolerations"] == toleration_manifests(pod.tolerations)
     assert spec["priorityClassName"] == pod.priority_class
     (container,) = manifests(ours, "Deployment")["mpi-operator/mpi-operator"]["spec"]["template"]["spec"]["containers"]
     assert set(RATE_FLAGS) <= set(container["args"]), "as fast as on the lab"
@@ -115,7 +116,7 @@ def test_kserve_brings_certificates_and_a_gateway_only_for_ingress() -> None:
 def test_definitions_of_kserve_come_before_its_controller() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"kserve": {}})
     assert "Release/kserve-crd" in release(plan, "kserve").needs
-    assert "inferenceservices.serving.kserve.io" in release(plan, "kserve-crd").definitions
+    assert "inferenceservices.serving.kserve.io" in release(plan, "kserve-crd").crds
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_definitions_of_kserve_come_before_its_controller() -> None:
     ],
 )
 def test_webhooks_are_asked_before_anything_needs_them(key: str, name: str) -> None:
-    (answer,) = release(planned(SYSTEM, target=EXISTING, components={key: {}}), name).answers
+    (answer,) = release(planned(SYSTEM, target=EXISTING, components={key: {}}), name).webhook_probes
     assert answer["metadata"]["name"] == "mlcluster-probe"
 
 
@@ -173,4 +174,4 @@ def test_certificates_of_others_outlive_the_release() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"certManager": {}})
     chart = release(plan, "cert-manager")
     assert chart.values["crds"] == {"enabled": True, "keep": True}
-    assert set(chart.definitions) <= set(leaves_of("cert-manager").definitions)
+    assert set(chart.crds) <= set(leaves_of("cert-manager").definitions)

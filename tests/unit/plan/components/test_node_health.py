@@ -8,8 +8,8 @@ import pytest
 
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan
-from mlcluster.plan.overhead import lands_on, tolerates
-from mlcluster.plan.readiness import GPU_TAINT, NETWORK_TAINT
+from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.taints import GPU_TAINT, NETWORK_TAINT, tolerates
 from mlcluster.rules import findings
 from mlcluster.spec.cluster import ClusterSpec
 from tests.eks_contexts import eks_spec
@@ -164,7 +164,7 @@ def test_the_controller_can_stand_where_it_is_needed() -> None:
     """Where every pool is gated, the one who takes the taint off must not wait for that."""
     plan = plan_of(POOLS[1], multus={"networks": [RAIL]})
     pod = next(pod for pod in plan.pods if pod.name == "node-readiness-controller-manager")
-    assert {NETWORK, GPU} <= {toleration["key"] for toleration in pod.tolerations}
+    assert {NETWORK, GPU} <= {toleration.key for toleration in pod.tolerations}
 
 
 @pytest.mark.parametrize(

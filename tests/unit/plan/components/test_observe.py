@@ -14,6 +14,7 @@ from mlcluster.plan.observe.counters import FIELDS, FILE_NAME, dcgm_counters_csv
 from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.observe.scrape import NODE_RELABELING
 from mlcluster.plan.overhead import lands_on
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.rules import findings
 from tests.observed import records
 from tests.promql import metrics
@@ -92,7 +93,7 @@ def test_node_exporter_is_on_every_node_and_counted() -> None:
         assert any(lands_on(pod, pool) for pod in exporters)
         assert before.usable["cpu"] - pool.usable["cpu"] == 50
     values = release_of(plan, "kube-prometheus-stack").values["prometheus-node-exporter"]
-    assert values["tolerations"] == [dict(one) for one in exporters[0].tolerations]
+    assert values["tolerations"] == toleration_manifests(exporters[0].tolerations)
 
 
 def test_controllers_get_onto_a_tainted_system_pool() -> None:
@@ -154,9 +155,7 @@ def test_receivers_are_the_users() -> None:
 def test_rules_and_monitors_wait_for_their_definitions() -> None:
     plan = on_eks()
     release = release_of(plan, "kube-prometheus-stack")
-    assert {"prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"} <= set(
-        release.definitions
-    )
+    assert {"prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"} <= set(release.crds)
     ours = [entry for entry in plan.objects if entry.spec_path == "components.monitoring" and entry.id != "x"]
     kinds = {entry.manifest["kind"] for entry in ours if "Release/kube-prometheus-stack" in entry.needs}
     assert kinds == {"PrometheusRule", "ServiceMonitor", "ConfigMap"}

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from mlcluster.catalog.eks import eks_version
 from mlcluster.plan import build
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.ownership import OPERATOR, ownership
-from mlcluster.plan.components.stand_ins import BUILT_IN
+from mlcluster.plan.components.gpu_owners import OPERATOR, ownership
+from mlcluster.plan.components.simulated import BUILT_IN
 from mlcluster.plan.model import DefiningObject, Plan, PlanRelease
-from mlcluster.plan.overhead import HARD_EFFECTS, tolerates
+from mlcluster.plan.taints import HARD_EFFECTS, tolerates
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.load import load
@@ -195,7 +195,7 @@ def test_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
         group = entry.manifest["apiVersion"].rpartition("/")[0]
         behind = [bringers[need] for need in before[entry.id] if need in bringers]
         if group not in BUILT_IN and any(release.realisation == "helm" for release in behind):
-            asked = {name.partition(".")[2] for release in behind for name in release.definitions}
+            asked = {name.partition(".")[2] for release in behind for name in release.crds}
             assert group in asked, entry.id
 
 

@@ -12,6 +12,7 @@ from mlcluster.plan import build
 from mlcluster.plan.components.mirror import is_value
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.rules import findings
 from mlcluster.spec.problems import SpecInvalidError
 from tests.charts import sources
@@ -76,7 +77,7 @@ def test_the_plan_counts_the_proxies_of_a_gateway() -> None:
     assert pod.requests["cpu"] == parse("cpu", asked["cpu"]) + parse("cpu", "10m")
     assert pod.requests["memory"] == parse("memory", asked["memory"]) + parse("memory", "32Mi")
     assert (pod.replicas, pod.namespace, pod.kind) == (deployment["replicas"], "envoy-gateway-system", "Deployment")
-    assert [dict(one) for one in pod.tolerations] == deployment["pod"]["tolerations"]
+    assert toleration_manifests(pod.tolerations) == deployment["pod"]["tolerations"]
     assert pod.priority_class == deployment["pod"]["priorityClassName"]
 
 

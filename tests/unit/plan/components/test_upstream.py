@@ -9,6 +9,7 @@ import pytest
 from mlcluster.catalog.components import pins
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
+from mlcluster.plan.value_paths import dotted
 from mlcluster.plan.values import references
 from mlcluster.spec.load import load
 from tests.upstream import ABSENT, REFERENCE, errors_of, has_values, schemas, unknown_values
@@ -34,7 +35,7 @@ def test_every_value_is_the_charts(path: Path) -> None:
     for release in plan_of(path).releases:
         name = charts.get(release.chart, "")
         if has_values(name):
-            overridden = set(release.overrides)
+            overridden = set(map(dotted, release.overrides))
             assert [path for path in unknown_values(name, release.values) if path not in overridden] == []
 
 

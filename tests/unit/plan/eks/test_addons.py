@@ -10,7 +10,8 @@ from mlcluster.plan.eks.addon_settings import system_pool, system_tolerations
 from mlcluster.plan.eks.addons import addon_pods, addon_resources, node_prerequisites
 from mlcluster.plan.eks.identity import role_arn
 from mlcluster.plan.eks.network import ways_out
-from mlcluster.plan.model import PlanResource
+from mlcluster.plan.model import PlanResource, Toleration
+from mlcluster.plan.taints import CRITICAL as CRITICAL_ADDONS
 from mlcluster.plan.values import written
 from mlcluster.rules.placement import component_pods_schedule
 from tests.eks_contexts import by_id, eks_context
@@ -131,7 +132,7 @@ def test_the_system_pool_is_managed_has_no_accelerator_and_is_never_empty(
 def test_preferences_need_no_toleration_and_taints_without_value_only_exist() -> None:
     taints = [{"key": "a", "effect": "PreferNoSchedule"}, {"key": "b", "effect": "NoExecute"}]
     context = eks_context({**SYSTEM, "taints": taints})
-    assert system_tolerations(context) == ({"key": "b", "operator": "Exists", "effect": "NoExecute"},)
+    assert system_tolerations(context) == (CRITICAL_ADDONS, Toleration("b", "Exists", effect="NoExecute"))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from mlcluster.plan.eks.cluster_autoscaler import (
     cluster_autoscaler_statements,
 )
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.taints import toleration_manifests
 from tests.eks_contexts import by_id, eks_context
 from tests.specs import SYSTEM, TRAIN, Data
 
@@ -102,10 +103,12 @@ def test_the_role_belongs_to_the_service_account_of_the_release() -> None:
 def test_it_runs_where_the_system_pool_is() -> None:
     taint = {"key": "system", "value": "only", "effect": "NoSchedule"}
     (pod,) = cluster_autoscaler_pods(eks_context({**SYSTEM, "minSize": 1, "taints": [taint]}, TRAIN))
-    keys = [toleration["key"] for toleration in pod.tolerations]
+    keys = [toleration.key for toleration in pod.tolerations]
     assert keys == ["CriticalAddonsOnly", "system"]
     assert pod.requests == {"cpu": 100, "memory": 600, "pods": 1}
-    assert values({**SYSTEM, "minSize": 1, "taints": [taint]}, TRAIN)["tolerations"] == list(pod.tolerations)
+    assert values({**SYSTEM, "minSize": 1, "taints": [taint]}, TRAIN)["tolerations"] == toleration_manifests(
+        pod.tolerations
+    )
     assert values()["resources"]["requests"] == REQUESTS
 
 

@@ -13,6 +13,7 @@ from mlcluster.plan.model import Manifest
 from mlcluster.plan.names import TEAM
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.quantities import parse
+from mlcluster.plan.taints import toleration_manifests
 from tests.eks_contexts import eks_context
 from tests.specs import SYSTEM, TRAIN, Data, planned_unchecked
 
@@ -91,7 +92,7 @@ def test_it_comes_to_its_pools_nodes_and_no_others() -> None:
     (pod,) = headroom_pods(here)
     assert [pool.name for pool in here.pools if lands_on(pod, pool)] == ["train"]
     assert pod_of(warm(TRAIN, taints=[taint]))["nodeSelector"] == {"mlcluster.dev/pool": "train"}
-    assert list(pod.tolerations) == pod_of(warm(TRAIN, taints=[taint]))["tolerations"]
+    assert toleration_manifests(pod.tolerations) == pod_of(warm(TRAIN, taints=[taint]))["tolerations"]
 
 
 def test_the_plans_pod_asks_for_what_the_object_asks() -> None:

@@ -22,6 +22,7 @@ from mlcluster.plan.eks.karpenter_access import karpenter_statements
 from mlcluster.plan.eks.karpenter_events import queue_arn
 from mlcluster.plan.eks.node_groups import node_group_resources
 from mlcluster.plan.model import Manifest
+from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.values import Ref, references, resolved, written
 from tests.eks_contexts import OWN_VPC, by_id, eks_context
 from tests.fakes.sdk_types import problems
@@ -384,8 +385,8 @@ def test_the_controller_runs_on_managed_nodes() -> None:
     taint = {"key": "system", "effect": "NoSchedule"}
     here = eks_context({**FIXED, "taints": [taint]}, TRAIN, autoscaler="karpenter")
     (pod,) = karpenter_pods(here)
-    assert [one["key"] for one in pod.tolerations] == ["CriticalAddonsOnly", "system"]
-    assert karpenter_releases(here)[1].values["tolerations"] == list(pod.tolerations)
+    assert [one.key for one in pod.tolerations] == ["CriticalAddonsOnly", "system"]
+    assert karpenter_releases(here)[1].values["tolerations"] == toleration_manifests(pod.tolerations)
     assert pod.requests == {"cpu": 1000, "memory": 1024, "pods": 1}
 
 

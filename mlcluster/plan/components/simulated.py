@@ -1,4 +1,4 @@
-"""On `local`, what stands in for a component whose controller does not run there.
+"""Simulated components: on `local`, the pods and CRDs of a component whose controller does not run there.
 
 Its pods are simulated: a Deployment or DaemonSet with the selectors, tolerations, requests and priority of each, which
 the real scheduler places on simulated nodes. Its custom resources are applied: a definition that takes every field
@@ -11,6 +11,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease
 from mlcluster.plan.objects import make
 from mlcluster.plan.quantities import canonical
+from mlcluster.plan.taints import toleration_manifests
 
 SIMULATED = f"{names.DOMAIN}/simulated"
 HELM_RELEASE = "app.kubernetes.io/instance"
@@ -40,7 +41,7 @@ BUILT_IN = frozenset(
 """Groups that every API server has."""
 
 
-def stand_in_pods(
+def simulated_pods(
     cluster: str, pods: Iterable[PlanPod], releases: Iterable[PlanRelease]
 ) -> dict[str, list[PlanObject]]:
     """Return a workload for each pod of a simulated release, by the id of the release."""
@@ -60,10 +61,8 @@ def stand_in_pods(
     return made
 
 
-def stand_in_definitions(
-    cluster: str, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]
-) -> list[PlanObject]:
-    """A definition for each kind of custom resource that only a simulated release would bring."""
+def simulated_crds(cluster: str, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]) -> list[PlanObject]:
+    """Return a CRD for each kind of custom resource whose CRD comes with a simulated release."""
     simulated = {release.id for release in releases if release.realisation == "simulated"}
     kinds: dict[tuple[str, str], PlanObject] = {}
     for entry in objects:
@@ -81,7 +80,7 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
         "spec": {
             "containers": [{"name": "stand-in", "image": IMAGE, "resources": {"requests": requests}}],
             "nodeSelector": dict(pod.node_selector),
-            "tolerations": [dict(one) for one in pod.tolerations],
+            "tolerations": toleration_manifests(pod.tolerations),
             "priorityClassName": pod.priority_class,
             "affinity": {**(_apart(labels) if pod.apart else {}), **_kept_off(pod.not_on)},
         },
@@ -104,7 +103,7 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
 
 
 def _apart(labels: dict[str, str]) -> Manifest:
-    """No two pods with these labels on one node."""
+    """Return the anti-affinity that keeps pods with these labels on different nodes."""
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
@@ -119,7 +118,7 @@ def _kept_off(pools: Iterable[str]) -> Manifest:
 
 
 def _present(template: Manifest) -> Manifest:
-    """Without what is empty: the API server would not keep it."""
+    """Return the template without empty fields, which the API server would drop."""
     spec = {key: value for key, value in template["spec"].items() if value not in ({}, [], "")}
     return {**template, "spec": spec}
 
@@ -148,7 +147,7 @@ def _definition(cluster: str, group: str, version: str, entry: PlanObject) -> Pl
 
 
 def _approval(group: str) -> dict[str, str]:
-    """What the API server wants of a definition in a group of Kubernetes' own (KEP 1111)."""
+    """Return the annotation that the API server requires of a CRD in a group of Kubernetes (KEP 1111)."""
     protected = group.endswith((".k8s.io", ".kubernetes.io"))
     return {"api-approved.kubernetes.io": "unapproved, stands in for the real one"} if protected else {}
 

@@ -1,4 +1,4 @@
-"""What a component adds to a plan."""
+"""The contribution of a component to a plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one component brings.
+    """Everything that one component adds to a plan.
 
     `plan.components.assembly` puts releases in order, so a release names only what is not a component. An object that
     needs the release names its id.
@@ -21,7 +21,7 @@ class Contribution:
         resources: of the cloud.
         pods: the shape of every pod that comes with it.
         node_labels: by pool, labels that its nodes carry because of the component.
-        namespaces: by namespace, labels beyond ours; each namespace of a release is made without being named here.
+        namespaces: by namespace, labels beyond those of mlcluster; the namespaces of releases are made in any case.
         findings: what a user should know of how it is used here.
         callers: its pods that connect to pods of teams.
     """

@@ -1,4 +1,4 @@
-"""The ownership resolver: on every pool with GPUs, each duty has one owner (table: `spec.gpu_duties`).
+"""Owners of GPU duties: on every pool with GPUs, each duty has one owner (table: `spec.gpu_duties`).
 
 What the GPU operator runs follows: an operand is on if any pool needs it from the operator, and nodes that have it from
 their image opt out by a label.
@@ -11,7 +11,7 @@ from mlcluster.plan.model import Pool
 from mlcluster.spec.gpu_duties import DUTIES, IMAGE, Duty, known_gpu, owners
 
 OPERATOR = "gpu-operator"
-NOBODY = ""
+NO_OWNER = ""
 
 DEPLOY = "nvidia.com/gpu.deploy."
 """Before the name of an operand: the label by which a node takes or declines it."""
@@ -29,7 +29,7 @@ Table = Mapping[str, Mapping[Duty, str]]
 
 
 def ownership(context: ComponentContext) -> Table:
-    """Pool with GPUs -> duty -> who brings it: `image`, `cluster`, the name of a component, or `NOBODY`.
+    """Return pool with GPUs -> duty -> its owner: `image`, `cluster`, the name of a component, or `NO_OWNER`.
 
     Specs where two would were refused (`spec.checks.components_gpu`).
     """
@@ -37,18 +37,18 @@ def ownership(context: ComponentContext) -> Table:
 
 
 def served(context: ComponentContext, owner: str, duty: Duty) -> tuple[Pool, ...]:
-    """The pools on which `owner` does a duty."""
+    """Return the pools on which `owner` has a duty."""
     table = ownership(context)
     return tuple(pool for pool in context.gpu_pools if table[pool.name][duty] == owner)
 
 
 def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
-    """Labels by which the nodes of a pool decline what the operator runs elsewhere.
+    """Return the labels by which the nodes of a pool decline operands that the operator runs on other pools.
 
-    The operator honours a value that is there already. Without the label it would put a second device plugin beside
+    The operator honors a value that is set already. Without the label it would put a second device plugin beside
     the image's, and a MIG manager where the driver's mode has no MIG (P6e-GB200), whose GPUs say that they could.
     """
-    found, known = table[pool.name], known_gpu(context.written(pool))
+    found, known = table[pool.name], known_gpu(context.spec_pool(pool))
     declined = (
         duty
         for duty in _OPERANDS
@@ -62,5 +62,5 @@ def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, s
 
 
 def _of_pool(context: ComponentContext, pool: Pool) -> dict[Duty, str]:
-    claims = owners(context.spec, context.written(pool))
-    return {duty: next(iter(claims[duty]), NOBODY) for duty in DUTIES}
+    claims = owners(context.spec, context.spec_pool(pool))
+    return {duty: next(iter(claims[duty]), NO_OWNER) for duty in DUTIES}
