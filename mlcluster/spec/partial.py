@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
-from mlcluster.spec.base import SpecModel
+from mlcluster.spec.base import Doc, SpecModel
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Document, Loc
 
@@ -122,8 +122,8 @@ def _kinds(model: type[SpecModel]) -> tuple[object, ...]:
 
 
 def _hint(field: FieldInfo) -> Any:
-    """Return the field's type with its limits, as `TypeAdapter` takes it."""
-    limits = [*field.metadata]
+    """Return the type of a field with its constraints, for `TypeAdapter`."""
+    limits = [entry for entry in field.metadata if not isinstance(entry, Doc)]
     if isinstance(field.discriminator, str):
         limits.append(Discriminator(field.discriminator))
     annotated: Any = Annotated

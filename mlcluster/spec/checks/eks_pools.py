@@ -6,7 +6,10 @@ Sources: Amazon EKS user guide "Managed node groups" and API reference CreateNod
 import re
 from collections.abc import Iterator
 
+from pydantic.alias_generators import to_camel
+
 from mlcluster.catalog.eks import known_zones
+from mlcluster.spec.base import doc_of
 from mlcluster.spec.checks.eks_capacity import capacity_problems
 from mlcluster.spec.checks.eks_images import image_problems
 from mlcluster.spec.checks.eks_network import cluster_zones
@@ -21,16 +24,12 @@ from mlcluster.spec.suggestions import did_you_mean, listed
 
 _NODE_GROUP_NAME = 63
 _EKS_ONLY = {
-    "zones": "zones",
-    "startup_taints": "startupTaints",
-    "ami": "ami",
-    "root_volume": "rootVolume",
-    "hugepages_2mi": "hugepages2Mi",
-    "update": "update",
-    "repair": "repair",
-    "warm": "warm",
-    "warm_pool": "warmPool",
+    name: field.alias or to_camel(name)
+    for name, field in NodePool.model_fields.items()
+    if doc_of(field).targets == ("eks",)
 }
+"""The attribute and the key of each field that only `eks` supports."""
+
 _EFA = "vpc.amazonaws.com/efa"
 _NEVER_CLOSE = re.compile(r"t[0-9]|mac|m7i-flex\.")
 """Types outside cluster placement groups: burstable ones and these (EC2 user guide, "Placement strategies")."""
