@@ -32,9 +32,9 @@ Every field of a spec (`cluster.yaml`). `mlcluster explain-spec PATH` shows the 
 ## Editor support
 
 The [JSON Schema](../examples/cluster.schema.json) of the spec gives editors completion, descriptions and checks. It is
-in the repository as `examples/cluster.schema.json`; `mlcluster schema > cluster.schema.json` writes the schema of the
-installed version. Editors that use the YAML language server, such as VS Code with the YAML extension, read the path or
-URL of the schema from the first line of the spec:
+in the repository as `examples/cluster.schema.json`; `mlcluster schema` prints the schema of the installed version.
+Editors that use the YAML language server, such as VS Code with the YAML extension, read the path or URL of the schema
+from the first line of the spec:
 
 ```yaml
 # yaml-language-server: $schema=cluster.schema.json

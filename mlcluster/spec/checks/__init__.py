@@ -1,7 +1,7 @@
-"""Checks across fields: what makes a spec impossible although every field has its shape.
+"""Cross-field checks: errors in a spec whose fields are valid one by one.
 
-Each module has functions ClusterSpec -> problems, pure and independent of each other, so that all problems come at
-once. What is only unwise is not here: that is a finding of `rules/`.
+Each module has pure functions from ClusterSpec to problems. The functions are independent of each other, so that all
+problems are reported at once. Warnings are findings of `rules/` instead.
 """
 
 from mlcluster.spec.checks.components_given import components_given_problems
@@ -53,9 +53,9 @@ _CHECKS = (
 
 
 def check(spec: ClusterSpec) -> list[Problem]:
-    """Return every problem across the fields of a spec; empty when a spec that is known in full can be planned.
+    """Return the problems that the cross-field checks find in a spec; empty if the spec can be planned.
 
     Args:
-        spec: of one that is known in part (`spec.partial`), checks end where they need more.
+        spec: the spec. On a partial spec (`spec.partial`), a check ends where it needs an unknown value.
     """
     return [problem for find in _CHECKS for problem in as_far_as_known(find)(spec)]

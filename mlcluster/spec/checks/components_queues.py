@@ -1,4 +1,4 @@
-"""Queues, job controllers and serving: what cannot be, although every field has its shape."""
+"""Check queues, topologies and job controllers."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,7 +15,7 @@ VOLCANOS_OWN = ("default", "root")
 
 
 def queue_component_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Problems of queues and of the components around them."""
+    """Yield problems for cohorts, fair sharing, topologies, schedulers and job controllers."""
     yield from _cohorts(spec)
     yield from _fair_sharing(spec)
     for index, pool in enumerate(spec.node_pools):
@@ -28,11 +28,12 @@ def queue_component_problems(spec: ClusterSpec) -> Iterator[Problem]:
 
 @as_far_as_known
 def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
-    """What nobody is guaranteed is one cohort's to lend, or it would be lent twice."""
+    """Yield a problem for each further cohort with the remainder, which would be lent twice."""
     sharing = [index for index, cohort in enumerate(spec.cohorts) if cohort.share == "remainder"]
     for first, index in pairwise(sharing):
-        message = f"{spec.cohorts[first].name} has what nobody is guaranteed already; two cohorts would lend it twice"
-        yield Problem(("cohorts", index), message, "add share: none; its teams borrow what the others are guaranteed")
+        message = f"cohort {spec.cohorts[first].name} already has the remainder, which two cohorts would lend twice"
+        hint = "Set `share: none`. The teams of the cohort then borrow only from the guarantees of each other"
+        yield Problem(("cohorts", index), message, hint)
 
 
 @as_far_as_known
@@ -42,13 +43,13 @@ def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
     elsewhere = {name for _, name in known_values(spec.teams, _by_volcano) if name}
     for name in sharing.weights if sharing else ():
         if name not in teams:
-            hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams)}")
+            hint = did_you_mean(name, teams, otherwise=f"Teams: {listed(teams)}")
             yield Problem(
-                ("components", "kueue", "fairSharing", "weights", name), f"there is no team {name}", hint, key=True
+                ("components", "kueue", "fairSharing", "weights", name), f"unknown team {name}", hint, key=True
             )
         elif name in elsewhere:
-            message = f"Volcano schedules team {name}, and Kueue weighs only teams of its own"
-            yield Problem(("components", "kueue", "fairSharing", "weights", name), message, "remove it", key=True)
+            message = f"Volcano schedules team {name}, so a weight in Kueue has no effect"
+            yield Problem(("components", "kueue", "fairSharing", "weights", name), message, "Remove it", key=True)
 
 
 def _by_volcano(team: Team) -> str:
@@ -59,14 +60,17 @@ def _by_volcano(team: Team) -> str:
 def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem]:
     here = ("nodePools", index, "topology")
     if pool.topology == "auto" and spec.target.kind == "existing":
-        message = "nobody knows what labels say where the nodes of an existing cluster stand"
-        yield Problem(here, message, f"name them, coarse to fine: [topology.example.com/rack, {HOSTNAME}]")
+        message = "topology auto is not supported on existing, where mlcluster does not know the topology labels"
+        hint = f"List the labels from the widest level to the narrowest: `[topology.example.com/rack, {HOSTNAME}]`"
+        yield Problem(here, message, hint)
     keys = pool.topology if isinstance(pool.topology, list) else []
     for place, key in enumerate(keys):
         if key in keys[:place]:
-            yield Problem((*here, place), f"{key} is in the list already", "remove one")
+            yield Problem((*here, place), f"duplicate label {key}", "Remove one of the two")
         elif key == HOSTNAME and place != len(keys) - 1:
-            yield Problem((*here, place), f"{HOSTNAME} is the finest level", "put it last")
+            yield Problem(
+                (*here, place), f"{HOSTNAME} must be the last level, because it is the narrowest", "Move it to the end"
+            )
 
 
 def _displaces(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
@@ -80,23 +84,22 @@ def _displaces(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
 def _displaced_tier(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     tiers = [tier.name for tier in spec.priority_tiers]
     if team.displaces is not None and team.displaces not in tiers:
-        hint = did_you_mean(team.displaces, tiers, otherwise=f"tiers: {listed(tiers)}")
-        yield Problem(here, f"there is no priority tier {team.displaces}", hint)
+        hint = did_you_mean(team.displaces, tiers, otherwise=f"Tiers: {listed(tiers)}")
+        yield Problem(here, f"unknown priority tier {team.displaces}", hint)
 
 
 @as_far_as_known
 def _displaces_by_share(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     if team.displaces is not None and spec.components.kueue.fair_sharing is not None:
-        message = "with components.kueue.fairSharing, shares decide who is displaced while somebody borrows"
-        yield Problem(here, message, "remove it, or fairSharing", key=True)
+        message = "displaces has no effect with fair sharing, where the shares of the teams decide about preemption"
+        yield Problem(here, message, "Remove it, or `components.kueue.fairSharing`", key=True)
 
 
 @as_far_as_known
 def _borrows_nothing(here: Loc, team: Team) -> Iterator[Problem]:
     if team.displaces is not None and team.borrow == "none":
-        yield Problem(
-            here, f"{team.name} does not borrow, so it displaces nobody", "add borrow, or remove it", key=True
-        )
+        message = f"displaces has no effect, because team {team.name} does not borrow"
+        yield Problem(here, message, "Set `borrow`, or remove `displaces`", key=True)
 
 
 @as_far_as_known
@@ -105,17 +108,18 @@ def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
         return
     here = ("teams", index, "scheduler")
     if spec.components.volcano is None:
-        yield Problem(here, "Volcano is not installed", "add components.volcano: {}")
+        yield Problem(here, "Volcano is not installed", "Add `volcano: {}` under `components`")
     if team.name in VOLCANOS_OWN:
-        yield Problem(("teams", index, "name"), f"Volcano has a queue {team.name} of its own", "choose another name")
+        message = f"Volcano already has a queue with the name {team.name}"
+        yield Problem(("teams", index, "name"), message, "Choose another name")
     if team.displaces is not None:
-        message = "Kueue does not queue this team's work, and Volcano has no such rule"
-        yield Problem(("teams", index, "displaces"), message, "remove it", key=True)
+        message = "displaces has no effect, because Kueue does not queue the workloads of this team"
+        yield Problem(("teams", index, "displaces"), message, "Remove it", key=True)
 
 
 @as_far_as_known
 def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
-    """As whom a controller runs; what it makes passes the policies, so nobody in a team may be it."""
+    """Yield problems for service accounts of job controllers, whose pods the admission policies allow."""
     parts, teams = spec.components, {team.name for team in spec.teams}
     for key, settings in (
         ("jobSet", parts.job_set),
@@ -129,8 +133,8 @@ def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
         here = ("components", key, "serviceAccount")
         namespace = settings.service_account.partition("/")[0]
         if settings.install:
-            message = "mlcluster installs it, and knows as whom it runs"
-            yield Problem(here, message, "remove it, or add install: false", key=True)
+            message = "serviceAccount has no effect, because mlcluster installs the controller"
+            yield Problem(here, message, "Remove it, or set `install: false`", key=True)
         elif namespace in teams:
-            message = f"{namespace} is a team's namespace: its members could pass by the queue as this controller"
-            yield Problem(here, message, "run the controller in a namespace of its own")
+            message = f"members of team {namespace} could use this service account to bypass the queue"
+            yield Problem(here, message, "Run the controller in a separate namespace")

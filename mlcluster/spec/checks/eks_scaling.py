@@ -1,6 +1,6 @@
 """Checks of node pools on `eks` against the limits of the cluster's autoscaler.
 
-Sources: AWS Auto Scaling quotas (50 tags a group, keys of 128 characters).
+Source: AWS Auto Scaling quotas (50 tags per group, 128 characters per key).
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ _TAG_PREFIX = "k8s.io/cluster-autoscaler/node-template/label/"
 _LONGEST_TAG = 128
 _MOST_TAGS = 50
 _OTHER_TAGS = 20
-"""At most this many tags for discovery, resources and scale-down settings, those of EKS included."""
+"""The maximum number of tags for discovery, resources and scale-down settings, including those of EKS."""
 
 
 def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Yield the problems of pools that the autoscaler never grows, or whose labels do not fit the group's tags."""
+    """Yield problems for pools that no autoscaler scales up, and for labels that do not fit the tags of the group."""
     target = spec.target
     if target.kind != "eks":
         return
@@ -41,8 +41,8 @@ def _known_by_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pro
 @as_far_as_known
 def _never_grown(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
-        message = f"quotas count {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
-        hint = f"set minSize: {pool.max_size}, or choose an autoscaler"
+        message = f"quotas assume {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
+        hint = f"Set `minSize: {pool.max_size}`, or set `target.autoscaler`"
         yield Problem((*here, "maxSize"), message, hint)
 
 
@@ -51,8 +51,8 @@ def _karpenter(spec: ClusterSpec, target: EksTarget) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools):
         yield from _provisioned(("nodePools", index), pool, target)
     if all(provisioned(pool, target) for pool in spec.node_pools):
-        message = "Karpenter needs nodes that it does not make itself to run on"
-        hint = "add a pool without GPUs and with minSize = maxSize, e.g. {name: system, minSize: 2, maxSize: 2, ...}"
+        message = "Karpenter needs a pool to run on that it does not manage"
+        hint = "Add a pool of fixed size without GPUs, for example `{name: system, minSize: 2, maxSize: 2, ...}`"
         yield Problem(("target", "autoscaler"), message, hint)
 
 
@@ -61,18 +61,20 @@ def _provisioned(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Probl
     if not provisioned(pool, target):
         return
     if pool.min_size not in {0, pool.max_size}:
-        message = "Karpenter keeps no minimum: a pool that grows starts at 0"
-        hint = f"minSize: 0 with warm: {{nodes: {pool.min_size}}}, or minSize: {pool.max_size} for a fixed size"
+        message = f"expected 0 or {pool.max_size} (maxSize), got {pool.min_size}; Karpenter supports no other minimum"
+        hint = (
+            f"Set `minSize: 0` and `warm: {{nodes: {pool.min_size}}}`, or `minSize: {pool.max_size}` for a fixed size"
+        )
         yield Problem((*here, "minSize"), message, hint)
     if "update" in pool.model_fields_set:
-        message = "Karpenter makes the nodes of this pool, and replaces them by its own rules"
-        yield Problem((*here, "update"), message, "remove it", key=True)
+        message = "update has no effect, because Karpenter manages the nodes of this pool"
+        yield Problem((*here, "update"), message, "Remove it", key=True)
     if pool.min_size != pool.max_size:
         yield from _growing(here, pool)
 
 
 def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """Yield problems for a growing pool: before a node exists, Karpenter counts only its GPUs and EFA interfaces."""
+    """Yield problems for a pool without nodes, of which Karpenter knows only the GPUs and EFA interfaces."""
     unknown: dict[tuple[str, ...], bool] = {
         ("hugepages2Mi",): bool(pool.hugepages_2mi),
         ("network", "efa"): pool.network.efa,
@@ -80,25 +82,26 @@ def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
         ("gpu", "timeSlicing"): pool.gpu.time_slicing is not None,
         ("gpu", "mps"): pool.gpu.mps is not None,
     }
-    why = {"hugepages2Mi": "huge pages", "efa": "the huge pages that EFA needs"}
+    why = {"hugepages2Mi": "huge pages", "efa": "the huge pages of EFA"}
     for path, given in unknown.items():
         if given:
-            what = why.get(path[-1], "shares of a GPU")
-            message = f"Karpenter does not know {what} before a node exists, and starts no node for them"
-            hint = f"minSize: {pool.max_size} for a fixed size, or autoscaler: clusterAutoscaler"
+            what = why.get(path[-1], "GPU slices")
+            message = f"Karpenter starts no nodes for pods that request {what}"
+            hint = f"Set `minSize: {pool.max_size}` for a fixed size, or `autoscaler: clusterAutoscaler`"
             yield Problem((*here, *path), message, hint, key=path[-1] != "efa")
 
 
 @as_far_as_known
 def _tags(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """Yield problems for labels and taints that do not fit the group's tags, which describe a pool without nodes."""
+    """Yield problems for labels and taints that do not fit the tags, which describe the nodes to the autoscaler."""
     longest = _LONGEST_TAG - len(_TAG_PREFIX)
     keys = [((*here, "labels", key), key, True) for key in pool.labels]
     keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
     for loc, key, about in keys:
         if len(key) > longest:
-            message = f"a key of {len(key)} characters does not fit the tag that the autoscaler reads it from"
-            yield Problem(loc, message, f"at most {longest} characters", key=about)
+            message = f"expected at most {longest} characters, got {len(key)}; the autoscaler reads the key from a tag"
+            yield Problem(loc, message, "Shorten the key", key=about)
     if len(keys) + _OTHER_TAGS > _MOST_TAGS:
-        message = f"{len(keys)} labels and taints do not fit the {_MOST_TAGS} tags of an Auto Scaling group"
-        yield Problem((*here, "labels"), message, f"at most {_MOST_TAGS - _OTHER_TAGS} of both", key=True)
+        most = _MOST_TAGS - _OTHER_TAGS
+        message = f"expected at most {most} labels and taints, got {len(keys)}; the autoscaler reads them from tags"
+        yield Problem((*here, "labels"), message, "Remove labels or taints", key=True)

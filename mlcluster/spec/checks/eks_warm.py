@@ -1,9 +1,8 @@
-"""Nodes that wait: free nodes behind pause pods, and warm pools of stopped instances.
+"""Check spare nodes (`warm`) and warm pools (`warmPool`).
 
-Sources: Amazon EKS user guide "warm pools with managed node groups" (no custom images; on Bottlerocket neither
-hibernated nor reused instances), "Customize managed nodes with launch templates" (a template must not set hibernation,
-without which an instance does not hibernate), Amazon EC2 Auto Scaling user guide "Warm pools" (no spot, one instance
-type).
+Sources: Amazon EKS user guide "warm pools with managed node groups" (no custom images; no hibernation
+and no reuse with Bottlerocket), "Customize managed nodes with launch templates" (no template with hibernation, which
+instances need to hibernate), Amazon EC2 Auto Scaling user guide "Warm pools" (no Spot Instances, one instance type).
 """
 
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from mlcluster.spec.pools import NodePool, WarmPool
 
 @as_far_as_known
 def warm_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    """Waiting nodes that the pool has no room for, or that its kind of capacity does not allow."""
+    """Yield problems for spare nodes beyond `maxSize`, and for warm pools that EKS does not support."""
     if pool.warm is not None:
         yield from _free_nodes((*here, "warm"), pool, target)
     if pool.warm_pool is not None:
@@ -29,21 +28,21 @@ def warm_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Prob
 @as_far_as_known
 def _free_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.warm is not None and pool.warm.nodes > pool.max_size:
-        message = f"{pool.warm.nodes} is more than maxSize, which is {pool.max_size}"
-        yield Problem((*loc, "nodes"), message, f"at most {pool.max_size}")
+        message = f"expected at most {pool.max_size} (maxSize), got {pool.warm.nodes}"
+        yield Problem((*loc, "nodes"), message, f"Set at most {pool.max_size}")
     if target.autoscaler == "none":
-        message = "with autoscaler none nobody adds a node in place of the one that was taken"
-        yield Problem(loc, message, "use minSize, or an autoscaler", key=True)
+        message = "warm needs an autoscaler, which replaces spare nodes that workloads use"
+        yield Problem(loc, message, "Use `minSize` instead, or set `target.autoscaler`", key=True)
 
 
 @as_far_as_known
 def _not_here(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if provisioned(pool, target):
-        message = "Karpenter makes the nodes of this pool, and knows no warm pools"
-        yield Problem(loc, message, "use warm: {nodes: 1}, which holds running nodes free", key=True)
+        message = "Karpenter, which manages the nodes of this pool, does not support warm pools"
+        yield Problem(loc, message, "Use `warm: {nodes: 1}`, which keeps spare nodes running", key=True)
     elif pool.capacity.type in {"spot", "capacityBlock"}:
-        message = f"EC2 has no warm pools of {pool.capacity.type} capacity"
-        yield Problem(loc, message, "use warm: {nodes: 1}, or capacity type onDemand", key=True)
+        message = f"EC2 does not support warm pools with capacity type {pool.capacity.type}"
+        yield Problem(loc, message, "Use `warm: {nodes: 1}`, or capacity type onDemand", key=True)
 
 
 @as_far_as_known
@@ -51,18 +50,19 @@ def _sizes(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
     most = pool.max_size if warm.max_prepared is None else warm.max_prepared
     if warm.min_size > most:
         name = "maxPrepared" if warm.max_prepared is not None else "maxSize"
-        yield Problem((*loc, "minSize"), f"{warm.min_size} is more than {name}, which is {most}", f"at most {most}")
+        message = f"expected at most {most} ({name}), got {warm.min_size}"
+        yield Problem((*loc, "minSize"), message, f"Set at most {most}")
     if warm.max_prepared is not None and warm.max_prepared < pool.min_size:
-        message = f"{warm.max_prepared} is less than minSize, which is {pool.min_size}: running nodes count too"
-        yield Problem((*loc, "maxPrepared"), message, f"at least {pool.min_size}")
+        message = f"expected at least {pool.min_size} (minSize), got {warm.max_prepared}; running nodes count, too"
+        yield Problem((*loc, "maxPrepared"), message, f"Set at least {pool.min_size}")
 
 
 @as_far_as_known
 def _state(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
     bottlerocket = pool.ami.family == "bottlerocket"
     if bottlerocket and warm.reuse_on_scale_in and "reuse_on_scale_in" in warm.model_fields_set:
-        message = "Bottlerocket nodes cannot go back to a warm pool"
-        yield Problem((*loc, "reuseOnScaleIn"), message, "remove it, or ami: {family: al2023}")
+        message = "Bottlerocket nodes cannot return to a warm pool"
+        yield Problem((*loc, "reuseOnScaleIn"), message, "Remove it, or set `ami: {family: al2023}`")
     if warm.state == "hibernated":
-        message = "EKS takes no launch template that lets instances hibernate, and every pool has a template"
-        yield Problem((*loc, "state"), message, "use stopped or running")
+        message = "hibernation needs a launch template setting that EKS rejects"
+        yield Problem((*loc, "state"), message, "Use stopped or running")

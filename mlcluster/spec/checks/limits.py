@@ -1,4 +1,4 @@
-"""Lending: no more than the guarantee, and nothing of a pool without one."""
+"""Check lending limits: at most the guarantee."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from mlcluster.spec.teams import Amount, Team
 
 
 def limit_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Limits on lending that no guarantee stands behind."""
+    """Yield problems for lending limits that exceed the guarantee."""
     sizes = pool_sizes(spec)
     for index, team in enumerate(spec.teams):
         yield from _team(("teams", index, "lend"), team, sizes)
@@ -30,13 +30,13 @@ def _lend(loc: Loc, team: Team, pool: str, limit: object, sizes: Mapping[str, Po
     if size is None:
         return
     if guarantee is None:
-        message = f"{team.name} has no guarantee of {pool}, so it has nothing to lend"
-        yield Problem(loc, message, "remove it, or add a guarantee", key=True)
+        message = f"team {team.name} has no guarantee of pool {pool} to lend"
+        yield Problem(loc, message, "Remove it, or add a guarantee", key=True)
         return
     if not isinstance(limit, Amount) or not usable(limit, size) or not usable(guarantee, size):
         return
     (unit, count), (own_unit, own_count) = given(limit)[0], given(guarantee)[0]
     common = finest([unit, own_unit])
     if count * size.worth(unit, common) > own_count * size.worth(own_unit, common):
-        message = f"{spelled(count, unit)} are more than the guarantee of {spelled(own_count, own_unit)}"
-        yield Problem((*loc, unit), message, "lend: all lends the whole guarantee")
+        message = f"expected at most the guarantee, {spelled(own_count, own_unit)}, got {spelled(count, unit)}"
+        yield Problem((*loc, unit), message, "Set `lend: all` to lend the whole guarantee")

@@ -1,4 +1,4 @@
-"""Names: used once, and not those that Kubernetes, Kueue or mlcluster keep for themselves."""
+"""Check names: no duplicates, and no names that Kubernetes, Kueue or mlcluster reserve."""
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -23,7 +23,7 @@ _UNIQUE = (
 
 
 def name_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Names that are given twice or taken."""
+    """Yield problems for duplicate and reserved names."""
     for part, key in _UNIQUE:
         yield from _twice(spec, part, key)
     yield from _zones(spec)
@@ -49,7 +49,7 @@ def _given_twice(place: Loc, key: str, names: Iterable[tuple[int, str | int]]) -
             loc = (*place, index, key) if key else (*place, index)
             there = f"{'.'.join(map(str, place))}[{first[name]}]"
             what = f"the {key} of {there}" if key else there
-            yield Problem(loc, f"{name} is {what} already", "give each its own")
+            yield Problem(loc, f"duplicate {key or 'value'} {name}; it is also {what}", "Use a unique one")
         first.setdefault(name, index)
 
 
@@ -57,14 +57,14 @@ def _given_twice(place: Loc, key: str, names: Iterable[tuple[int, str | int]]) -
 def _taken_tiers(spec: ClusterSpec) -> Iterator[Problem]:
     for index, name in known_values(spec.priority_tiers, lambda tier: tier.name):
         if name.startswith("system-"):
-            message = "Kubernetes keeps priority classes that begin with system- for itself"
-            yield Problem(("priorityTiers", index, "name"), message, "choose another name")
+            message = "Kubernetes reserves the prefix system- of priority classes"
+            yield Problem(("priorityTiers", index, "name"), message, "Choose another name")
 
 
 @as_far_as_known
 def _taken_teams(spec: ClusterSpec) -> Iterator[Problem]:
     for index, name in known_values(spec.teams, lambda team: team.name):
         if name in _SYSTEM_NAMESPACES or name.startswith(_SYSTEM_PREFIXES):
-            message = f"a team's namespace cannot be {name}, which belongs to the system"
-            hint = "choose another name, e.g. " + f"team-{name}"[:40]
+            message = f"{name} is a reserved namespace"
+            hint = "Choose another name, for example " + f"team-{name}"[:40]
             yield Problem(("teams", index, "name"), message, hint)

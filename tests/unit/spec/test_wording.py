@@ -48,7 +48,7 @@ def test_a_misspelt_key_is_not_missing_too() -> None:
         ClusterSpec.model_validate(document.data)
     messages = [problem.message for problem in shape_problems(document, caught.value.errors())]
     assert "maxSize is missing" not in messages
-    assert "unknown key" in messages
+    assert "unknown field" in messages
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_nearest_word(word: str, found: str) -> None:
 
 
 def test_hints() -> None:
-    assert did_you_mean("trian", ["train"]) == "did you mean train?"
+    assert did_you_mean("trian", ["train"]) == "Did you mean train?"
     assert did_you_mean("x", ["train"], otherwise="pools: train") == "pools: train"
     assert listed("abc") == "a, b, c"
     assert listed("abc", 2) == "a, b and 1 more"
