@@ -51,10 +51,10 @@ def parse(content: bytes, name: str) -> Loaded:
     try:
         spec = ClusterSpec.model_validate(document.data)
     except ValidationError as error:
-        from mlcluster.spec.wording import shape_problems
+        from mlcluster.spec.validation_errors import validation_problems
 
         errors = error.errors(include_url=False)
-        problems = [*document.problems, *shape_problems(document, errors[:MAX_PROBLEMS])]
+        problems = [*document.problems, *validation_problems(document, errors[:MAX_PROBLEMS])]
         raise _invalid_shape(document, problems, more=len(errors[MAX_PROBLEMS:])) from None
     if document.problems:  # unreadable values, which the validation has seen as placeholders
         raise _invalid_shape(document, document.problems)

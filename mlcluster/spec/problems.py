@@ -105,5 +105,5 @@ def _excerpt(line: str, column: int) -> tuple[str, int]:
 
 
 def _same_width(line: str) -> str:
-    """The same for a source line, whose columns must stay."""
+    """Return a source line with ? for unprintable characters, so that its columns stay the same."""
     return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)

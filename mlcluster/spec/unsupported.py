@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _LATER = "not supported yet"
@@ -16,7 +16,7 @@ def unsupported_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _capacity(spec, index, pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _capacity(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind != "eks" and pool.capacity.type != "onDemand":
         message = f"capacity type {pool.capacity.type} on target {spec.target.kind} is {_LATER}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mlcluster.catalog.gpus import MIG_BALANCED
-from mlcluster.spec.checks.facts import NodeFacts
+from mlcluster.spec.checks.node_facts import NodeFacts
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.teams import Amount
 
@@ -49,7 +49,7 @@ def pool_size(pool: NodePool, facts: NodeFacts) -> PoolSize:
     return PoolSize(pool.name, pool.max_size, facts.gpus, facts.slices_per_gpu, shared, uniform)
 
 
-def given(amount: Amount) -> list[tuple[Unit, int]]:
+def amount_units(amount: Amount) -> list[tuple[Unit, int]]:
     """Return the units of an amount with their counts."""
     counts = {"nodes": amount.nodes, "gpus": amount.gpus, "slices": amount.slices}
     return [(unit, count) for unit in _FINER if (count := counts[unit]) is not None]

@@ -10,7 +10,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.gpu import DraDriver
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.gpu_duties import IMAGE, Duty, can_be_partitioned, gpus_of, owners
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
@@ -20,7 +20,7 @@ _PLACES: Mapping[str, Loc] = {
     "dcgm-exporter": ("components", "dcgmExporter"),
     "dra-driver-nvidia-gpu": ("components", "draDriver", "gpus"),
 }
-_LACKING: Mapping[Duty, tuple[str, str]] = {
+_NOT_PROVIDED: Mapping[Duty, tuple[str, str]] = {
     "devicePlugin": (
         "no device plugin registers the GPUs of {}, so pods cannot request them",
         "Add `nvidiaDevicePlugin: {}`, or remove `devicePlugin` from `gpuOperator.without`",
@@ -46,14 +46,14 @@ def components_gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _without_gpus(spec)
         return
     yield from _conflicts(spec, pools)
-    yield from _left_to_nobody(spec, pools)
+    yield from _without_provider(spec, pools)
     for index, pool in pools:
         yield from _pool(spec, ("nodePools", index, "gpu"), pool)
     yield from _operator(spec, [pool for _, pool in pools])
     yield from _dra(spec, pools)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
     given = {
         "gpuOperator": spec.components.gpu_operator,
@@ -66,7 +66,7 @@ def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("components", key), "no pool has NVIDIA GPUs", "Remove it, or add a GPU pool", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     """Yield one problem for each pair of providers of the same software, with all its pools."""
     found: dict[tuple[str, str], tuple[dict[Duty, None], dict[str, None]]] = {}
@@ -80,42 +80,42 @@ def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator
         loser = first if later == "gpu-operator" else later
         other = later if loser == first else first
         what = listed([duty for duty in duties if duty != "dcgm"])
-        message = f"two providers of {what} on {listed(where)}: {_named(other)} and {_named(loser)}"
+        message = f"two providers of {what} on {listed(where)}: {_provider_name(other)} and {_provider_name(loser)}"
         yield Problem(
             _PLACES[loser],
             message,
-            _way_out(loser, other, [duty for duty in duties if duty != "dcgm"]),
+            _conflict_hint(loser, other, [duty for duty in duties if duty != "dcgm"]),
             key=True,
         )
 
 
-def _named(owner: str) -> str:
+def _provider_name(owner: str) -> str:
     return "the image" if owner == IMAGE else owner
 
 
-def _way_out(loser: str, other: str, duties: list[Duty]) -> str:
+def _conflict_hint(loser: str, other: str, duties: list[Duty]) -> str:
     if other == "gpu-operator":
         return f"Remove it, or set `gpuOperator: {{without: [{', '.join(duties)}]}}`"
     if loser == "dra-driver-nvidia-gpu":
         return "Remove `draDriver.gpus`. Compute domains work with every device plugin"
-    return f"Keep either {_named(other)} or {loser}"
+    return f"Keep either {_provider_name(other)} or {loser}"
 
 
-@as_far_as_known
-def _left_to_nobody(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _without_provider(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     """Yield a problem for each disabled operand of the GPU operator that no other component provides."""
     lacking: dict[Duty, list[str]] = {}
     for _, pool in pools:
         found = owners(spec, pool)
-        for duty in _needed(pool, found):
+        for duty in _required_software(pool, found):
             if not found[duty]:
                 lacking.setdefault(duty, []).append(pool.name)
     for duty, names in lacking.items():
-        message, hint = _LACKING[duty]
+        message, hint = _NOT_PROVIDED[duty]
         yield Problem(("components", "gpuOperator", "without"), message.format(listed(names)), hint)
 
 
-def _needed(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
+def _required_software(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
     """Yield the GPU software that the pool needs, except what every image contains."""
     yield "devicePlugin"
     if any("gpu-operator" in names for names in found.values()):
@@ -126,20 +126,20 @@ def _needed(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[D
 
 
 def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
-    yield from _brought(spec, here, pool)
-    yield from _cut_by_nobody(spec, here, pool)
-    yield from _of_several_sizes(spec, here, pool)
+    yield from _image_software(spec, here, pool)
+    yield from _mig_manager(spec, here, pool)
+    yield from _mig_strategy(spec, here, pool)
 
 
-@as_far_as_known
-def _brought(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _image_software(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind == "eks" and "image_brings" in pool.gpu.model_fields_set:
         message = "imageBrings is not supported on eks, where mlcluster knows the images"
         yield Problem((*here, "imageBrings"), message, "Remove it. docs/gpus.md lists the images", key=True)
 
 
-@as_far_as_known
-def _cut_by_nobody(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _mig_manager(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.gpu.partitioned and can_be_partitioned(pool) and not owners(spec, pool)["migManager"]:
         asked = spec.components.gpu_operator is not None
         message = f"no MIG manager partitions the GPUs: {pool.ami.family} needs the one of the GPU operator"
@@ -147,15 +147,15 @@ def _cut_by_nobody(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Pro
         yield Problem((*here, "mig"), message, f"{hint}, or set `ami: {{family: bottlerocket}}`")
 
 
-@as_far_as_known
-def _of_several_sizes(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _mig_strategy(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     single = spec.components.gpu_operator is not None and spec.components.gpu_operator.mig_strategy == "single"
     if single and pool.gpu.mig == MIG_BALANCED and can_be_partitioned(pool):
         message = f"migStrategy single needs instances of one size, and {pool.gpu.mig} has several sizes"
         yield Problem((*here, "mig"), message, "Set `migStrategy: mixed`, or choose a layout with one size")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
     settings = spec.components.gpu_operator
     if settings is None:
@@ -168,7 +168,7 @@ def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
             yield Problem(("components", "gpuOperator", key), message, hint, key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     """Yield a problem if the pools have different driver roots, of which the chart takes one (nvidiaDriverRoot)."""
     by_operator = {pool.name: "gpu-operator" in owners(spec, pool)["driver"] for _, pool in pools}
@@ -182,7 +182,7 @@ def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int,
         yield Problem(("components", "draDriver"), message, "Set the same `gpu.imageBrings` on all pools", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _dra(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     settings = spec.components.dra_driver
     if settings is None:

@@ -7,7 +7,7 @@ from mlcluster.spec.checks.secondary_networks import secondary_network_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.base import ChartComponent
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known, known_values
+from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.secondary import RDMA_PREFIX, rdma_of
 from mlcluster.spec.suggestions import did_you_mean, listed
@@ -33,12 +33,12 @@ def components_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _sriov(spec)
     yield from _efa(spec)
     yield from _operator(spec)
-    yield from _values_of_nothing(spec)
+    yield from _values_without_chart(spec)
     yield from _detector(spec)
-    yield from as_far_as_known(secondary_network_problems)(spec)
+    yield from stop_at_unknown_value(secondary_network_problems)(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _rdma(spec: ClusterSpec) -> Iterator[Problem]:
     plugin, here = spec.components.rdma_device_plugin, (*_HERE, "rdmaDevicePlugin")
     announced = plugin is not None or spec.components.network_operator is not None
@@ -51,15 +51,15 @@ def _rdma(spec: ClusterSpec) -> Iterator[Problem]:
     if not known and spec.components.network_operator is None:
         message = f"no pool offers a resource with the prefix {RDMA_PREFIX}"
         yield Problem(here, message, "Set `network: {rdma: {rdma/hca: 8}}` on the pools with RDMA devices", key=True)
-    yield from _unknown((*here, "resources"), plugin.resources, known, "network.rdma")
+    yield from _unknown_resources((*here, "resources"), plugin.resources, known, "network.rdma")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sriov(spec: ClusterSpec) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools):
         loc: Loc = ("nodePools", index, "network", "sriov")
         yield from _sriov_names(loc, pool)
-        yield from _twice(loc, pool)
+        yield from _duplicates(loc, pool)
         yield from _sriov_on_eks(loc, spec, pool)
     plugin, here = spec.components.sriov_device_plugin, (*_HERE, "sriovDevicePlugin")
     if plugin is None:
@@ -69,15 +69,15 @@ def _sriov(spec: ClusterSpec) -> Iterator[Problem]:
         message = "no pool offers virtual functions"
         hint = "Set `network: {sriov: {nvidia.com/mlnx_vf: 8}}` on the pools with virtual functions"
         yield Problem(here, message, hint, key=True)
-    yield from _unknown((*here, "resources"), plugin.resources, known, "network.sriov")
+    yield from _unknown_resources((*here, "resources"), plugin.resources, known, "network.sriov")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sriov_names(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     yield from _names(loc, pool.network.sriov, "SR-IOV")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sriov_on_eks(loc: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.sriov if spec.target.kind == "eks" else ():
         message = f"no component on EKS provides {name}, so pods that request it would stay pending"
@@ -95,16 +95,16 @@ def _names(loc: Loc, names: dict[str, int], which: str) -> Iterator[Problem]:
             yield Problem((*loc, name), message, f"Did you mean {name.rpartition('/')[0]}/{meant}?", key=True)
 
 
-@as_far_as_known
-def _twice(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _duplicates(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.sriov:
         if name in pool.network.rdma:
             message = f"{name} is also in network.rdma, and only one device plugin can register it"
             yield Problem((*loc, name), message, "Remove one of the two", key=True)
 
 
-@as_far_as_known
-def _unknown(loc: Loc, given: Mapping[str, object], known: list[str], where: str) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _unknown_resources(loc: Loc, given: Mapping[str, object], known: list[str], where: str) -> Iterator[Problem]:
     for name in given:
         if name not in known:
             otherwise = f"Pools offer {listed(known)}" if known else f"Add it to `nodePools[].{where}`"
@@ -113,7 +113,7 @@ def _unknown(loc: Loc, given: Mapping[str, object], known: list[str], where: str
             )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _efa(spec: ClusterSpec) -> Iterator[Problem]:
     plugin, here = spec.components.efa_device_plugin, (*_HERE, "efaDevicePlugin")
     if plugin is None:
@@ -126,7 +126,7 @@ def _efa(spec: ClusterSpec) -> Iterator[Problem]:
         yield Problem(here, message, "Set `network: {efa: true}` on a pool with EFA, or remove the component", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _operator(spec: ClusterSpec) -> Iterator[Problem]:
     operator, here = spec.components.network_operator, (*_HERE, "networkOperator")
     if operator is None:
@@ -134,7 +134,7 @@ def _operator(spec: ClusterSpec) -> Iterator[Problem]:
     if spec.target.kind == "eks":
         message = "EC2 instances have no NVIDIA network cards, so the network operator would have no effect"
         yield Problem(here, message, "Remove it. EFA needs only `network: {efa: true}`", key=True)
-    for key, what, component, part in _standalone(spec):
+    for key, what, component, part in _replaced_components(spec):
         said = component.model_fields_set
         if component.install and (part not in said or said & {"install", "version"}):
             message = f"networkOperator already runs {what}, and two installations would conflict"
@@ -144,10 +144,10 @@ def _operator(spec: ClusterSpec) -> Iterator[Problem]:
         elif operator.install and not component.install:
             message = f"networkOperator would conflict with the existing installation of {what}"
             yield Problem((*_HERE, key, "install"), message, f"Remove `networkOperator` or `{key}`")
-    yield from _one_configuration(spec)
+    yield from _rdma_counts(spec)
 
 
-def _standalone(spec: ClusterSpec) -> Iterator[tuple[str, str, ChartComponent, str]]:
+def _replaced_components(spec: ClusterSpec) -> Iterator[tuple[str, str, ChartComponent, str]]:
     """Yield the components that the operator replaces, each with the only setting that it still uses."""
     found: tuple[tuple[str, str, ChartComponent | None, str], ...] = (
         ("rdmaDevicePlugin", "the RDMA device plugin", spec.components.rdma_device_plugin, "resources"),
@@ -159,8 +159,8 @@ def _standalone(spec: ClusterSpec) -> Iterator[tuple[str, str, ChartComponent, s
             yield key, what, component, part
 
 
-@as_far_as_known
-def _one_configuration(spec: ClusterSpec) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _rdma_counts(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield a problem if pools differ in the number of pods per device, which the operator sets for all nodes."""
     first: dict[str, tuple[str, int]] = {}
     for index, pool in enumerate(spec.node_pools):
@@ -172,20 +172,20 @@ def _one_configuration(spec: ClusterSpec) -> Iterator[Problem]:
                 yield Problem(loc, message, f"Set {there}, or use `rdmaDevicePlugin` instead of `networkOperator`")
 
 
-def _values_of_nothing(spec: ClusterSpec) -> Iterator[Problem]:
+def _values_without_chart(spec: ClusterSpec) -> Iterator[Problem]:
     for key, field in WITHOUT_CHARTS.items():
-        yield from _values_of(spec, key, field)
+        yield from _component_values(spec, key, field)
 
 
-@as_far_as_known
-def _values_of(spec: ClusterSpec, key: str, field: str) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _component_values(spec: ClusterSpec, key: str, field: str) -> Iterator[Problem]:
     component: ChartComponent | None = getattr(spec.components, field)
     if component is not None and component.values:
         message = f"{key} has no Helm chart, so values have no effect"
         yield Problem((*_HERE, key, "values"), message, "Remove `values`", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _detector(spec: ClusterSpec) -> Iterator[Problem]:
     detector = spec.components.node_problem_detector
     if detector is not None and not detector.install:

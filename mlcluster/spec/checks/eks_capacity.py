@@ -8,31 +8,31 @@ from calendar import monthrange
 from collections.abc import Iterator
 
 from mlcluster.catalog.instances import InstanceType, instance_names
-from mlcluster.spec.checks.facts import known_instance, units
 from mlcluster.spec.checks.instances import unknown_instance
+from mlcluster.spec.checks.node_facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import eks_allocatable, pods_per_node
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _UNITS = {"cpu": "milli-CPU", "pods": "pods"}
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def capacity_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     """Yield problems for purchase options that EC2 rejects, and for instance types that differ within a pool."""
     block = pool.capacity.type == "capacityBlock"
     if pool.capacity.type in {"reservation", "capacityBlock"} and not pool.zones:
         message = f"zones is missing; capacity type {pool.capacity.type} needs the zone of the reservation"
         yield Problem(here, message, f"Set the zone, for example `zones: [{target.region}a]`")
-    yield from _block(here, pool, target) if block else _no_block((*here, "capacity"), pool)
-    yield from _instants((*here, "capacity"), pool)
-    yield from _also((*here, "capacity", "also"), pool)
+    yield from _capacity_block(here, pool, target) if block else _times_without_block((*here, "capacity"), pool)
+    yield from _times((*here, "capacity"), pool)
+    yield from _alternatives((*here, "capacity", "also"), pool)
 
 
-@as_far_as_known
-def _block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _capacity_block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.min_size:
         message = "expected 0, because a Capacity Block has no nodes before its start and after its end"
         yield Problem((*here, "minSize"), message, "Set `minSize: 0`")
@@ -46,18 +46,18 @@ def _block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
         yield Problem((*here, "capacity"), message, 'Add startsAt, for example "2026-12-01T11:30:00Z"', key=True)
 
 
-@as_far_as_known
-def _no_block(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _times_without_block(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     given = {"startsAt": pool.capacity.starts_at, "endsAt": pool.capacity.ends_at}
     for key in (key for key, value in given.items() if value is not None):
         message = f"{key} needs capacity type capacityBlock, got {pool.capacity.type}"
         yield Problem((*loc, key), message, "Remove it, or set `type: capacityBlock`", key=True)
 
 
-@as_far_as_known
-def _instants(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _times(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     given = {"startsAt": pool.capacity.starts_at, "endsAt": pool.capacity.ends_at}
-    times = {key: _instant(text) for key, text in given.items() if text is not None}
+    times = {key: _parsed_time(text) for key, text in given.items() if text is not None}
     for key, time in times.items():
         if time is None:
             yield Problem((*loc, key), f"{given[key]} is not a valid date and time", "For example 2026-12-01T11:30Z")
@@ -67,7 +67,7 @@ def _instants(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*loc, "endsAt"), message, "Set a later time")
 
 
-def _instant(text: str) -> tuple[int, ...] | None:
+def _parsed_time(text: str) -> tuple[int, ...] | None:
     """Return the parts of a UTC time from the year to the second; None for an invalid date or time."""
     year, month, day, hour, minute, second = (*map(int, re.findall("[0-9]+", text)), 0)[:6]
     if not (year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
@@ -75,8 +75,8 @@ def _instant(text: str) -> tuple[int, ...] | None:
     return (year, month, day, hour, minute, second) if hour < 24 and max(minute, second) < 60 else None
 
 
-@as_far_as_known
-def _also(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _alternatives(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     first = known_instance(pool.instance_type or "")
     if pool.capacity.also and pool.capacity.type != "spot":
         message = f"alternative instance types need capacity type spot, got {pool.capacity.type}"
@@ -90,10 +90,10 @@ def _also(loc: Loc, pool: NodePool) -> Iterator[Problem]:
             message, hint = unknown_instance(name, instance_names())
             yield Problem(here, message, hint)
         elif first is not None:
-            yield from _unlike(here, pool, first, other)
+            yield from _different_type(here, pool, first, other)
 
 
-def _unlike(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) -> Iterator[Problem]:
+def _different_type(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) -> Iterator[Problem]:
     """Yield a problem for a type that differs from the first one or offers less, by which quotas are calculated."""
     pairs = {
         "architecture": (first.arch, other.arch),

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import why_no_layout
-from mlcluster.spec.checks.facts import known_instance, units
+from mlcluster.spec.checks.node_facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import HUGEPAGE_MIB, bottlerocket_mig_key, hugepages
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _SMALLEST_GIB = 20
@@ -30,7 +30,7 @@ def image_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pro
     yield from _of_instance(here, pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _of_instance(here: Loc, pool: NodePool) -> Iterator[Problem]:
     instance = known_instance(pool.instance_type or "")
     if instance is not None:
@@ -40,14 +40,14 @@ def _of_instance(here: Loc, pool: NodePool) -> Iterator[Problem]:
         yield from _mps((*here, "gpu", "mps"), pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _mps(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.gpu.mps is not None and pool.ami.family == "bottlerocket":
         message = "the device plugin of Bottlerocket does not support MPS"
         yield Problem(loc, message, "Set `ami: {family: al2023}`, or use `gpu.timeSlicing`", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _family(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.ami.family == "al2":
         message = "EKS published the last Amazon Linux 2 image on 2025-11-26"
@@ -58,7 +58,7 @@ def _family(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
         yield Problem((*loc, "release"), message, f"For example {minor}.3-20260818")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     if instance.name.startswith("g7."):
         message = f"{instance.name} needs NVIDIA driver 595, but EKS images contain driver 580"
@@ -71,7 +71,7 @@ def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Probl
         yield Problem((*here, "network", "efa"), message, "Remove it, or use another instance type")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     volume = pool.root_volume
     gib = -(-units("ephemeralStorage", volume.size) // 1024)
@@ -90,7 +90,7 @@ def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*loc, "throughputMib"), message, f"Set `iops: {needed}`, or lower `throughputMib`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     mib = hugepages(pool) * HUGEPAGE_MIB
     if mib >= instance.allocatable_memory_mib:
@@ -99,7 +99,7 @@ def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Pr
         yield Problem((*here, key), message, "Lower `hugepages2Mi`, the number of pages of 2 MiB", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _mig(loc: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     layout = pool.gpu.mig
     if layout is None or not pool.gpu.partitioned or pool.ami.family != "bottlerocket":

@@ -4,11 +4,11 @@ import ipaddress
 from collections.abc import Iterator, Sequence
 
 from mlcluster.catalog.eks import eks_version, eks_versions, known_zones, regions, zones_of
-from mlcluster.spec.checks.eks_reach import endpoint_problems, principal_problems
+from mlcluster.spec.checks.eks_access import endpoint_problems, principal_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.vpc_layout import LONGEST_VPC, SHORTEST_VPC, layout
 
@@ -33,18 +33,18 @@ def eks_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _vpc(target)
     yield from endpoint_problems(target)
     yield from principal_problems(target)
-    yield from _repeated(target)
+    yield from _duplicate_entries(target)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _vpc(target: EksTarget) -> Iterator[Problem]:
     yield from _existing_vpc(target) if target.network.vpc_id else _new_vpc(target)
 
 
-@as_far_as_known
-def _repeated(target: EksTarget) -> Iterator[Problem]:
-    yield from _twice(("target", "logs"), target.logs)
-    yield from _twice((*_NETWORK, "endpoints"), target.network.endpoints)
+@stop_at_unknown_value
+def _duplicate_entries(target: EksTarget) -> Iterator[Problem]:
+    yield from _duplicates(("target", "logs"), target.logs)
+    yield from _duplicates((*_NETWORK, "endpoints"), target.network.endpoints)
 
 
 def cluster_zones(target: EksTarget) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def cluster_zones(target: EksTarget) -> tuple[str, ...]:
     return tuple(target.zones or target.network.private_subnets or zones_of(target.region))
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _region(target: EksTarget) -> Iterator[Problem]:
     if target.region not in regions():
         hint = did_you_mean(target.region, sorted(regions()), otherwise=f"Known regions: {listed(sorted(regions()))}")
@@ -64,7 +64,7 @@ def _region(target: EksTarget) -> Iterator[Problem]:
         yield Problem(("target", "kubernetesVersion"), message, f"Use one of {listed(eks_versions())}")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _zones(target: EksTarget) -> Iterator[Problem]:
     zones = target.zones or []
     network = target.network
@@ -77,7 +77,7 @@ def _zones(target: EksTarget) -> Iterator[Problem]:
         if zone[:-1] != target.region or zone[-1] > _LAST_ZONE:
             key = "network" in loc
             yield Problem(loc, f"{zone} is not a zone of {target.region}", _zone_hint(target, zone), key=key)
-    yield from _twice(("target", "zones"), zones)
+    yield from _duplicates(("target", "zones"), zones)
 
 
 def _zone_hint(target: EksTarget, zone: str) -> str:
@@ -87,7 +87,7 @@ def _zone_hint(target: EksTarget, zone: str) -> str:
     return did_you_mean(target.region + zone[-1], known, otherwise=f"Its zones are {listed(known)}")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _existing_vpc(target: EksTarget) -> Iterator[Problem]:
     network = target.network
     for field, key in _NEW_VPC_ONLY.items():
@@ -103,7 +103,7 @@ def _existing_vpc(target: EksTarget) -> Iterator[Problem]:
     yield from _subnet_zones(target)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _subnet_zones(target: EksTarget) -> Iterator[Problem]:
     private = target.network.private_subnets
     if len(private) < _FEWEST_ZONES:
@@ -124,7 +124,7 @@ def _subnet_zones(target: EksTarget) -> Iterator[Problem]:
                 )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _new_vpc(target: EksTarget) -> Iterator[Problem]:
     network = target.network
     for key, given in (("privateSubnets", network.private_subnets), ("publicSubnets", network.public_subnets)):
@@ -163,7 +163,7 @@ def _cidr(loc: Loc, cidr: str, zones: tuple[str, ...]) -> Iterator[Problem]:
         yield Problem(loc, message, f"For example {network[0]}/{SHORTEST_VPC}")
 
 
-def _twice(loc: Loc, words: Sequence[str]) -> Iterator[Problem]:
+def _duplicates(loc: Loc, words: Sequence[str]) -> Iterator[Problem]:
     for index, word in enumerate(words):
         if word in words[:index]:
             yield Problem((*loc, index), f"duplicate value {word}", "Remove one of the two")

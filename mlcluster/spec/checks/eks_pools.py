@@ -13,12 +13,12 @@ from mlcluster.spec.base import doc_of
 from mlcluster.spec.checks.eks_capacity import capacity_problems
 from mlcluster.spec.checks.eks_images import image_problems
 from mlcluster.spec.checks.eks_network import cluster_zones
-from mlcluster.spec.checks.eks_warm import warm_problems
+from mlcluster.spec.checks.eks_warm_pools import warm_pool_problems
 from mlcluster.spec.checks.labels import ACCELERATOR_TAINT, key_error
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 
@@ -31,7 +31,7 @@ _EKS_ONLY = {
 """The attribute and the key of each field that only `eks` supports."""
 
 _EFA = "vpc.amazonaws.com/efa"
-_NEVER_CLOSE = re.compile(r"t[0-9]|mac|m7i-flex\.")
+_NO_PLACEMENT_GROUP = re.compile(r"t[0-9]|mac|m7i-flex\.")
 """Instance types that cluster placement groups do not support (EC2 user guide, "Placement strategies")."""
 
 _AWS_DOMAINS = ("eks.amazonaws.com", "k8s.amazonaws.com", "karpenter.sh", "karpenter.k8s.aws")
@@ -43,28 +43,28 @@ def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
         if target.kind != "eks":
-            yield from _elsewhere(here, pool, target.kind)
+            yield from _other_target(here, pool, target.kind)
             continue
         yield from _name(here, pool, spec.metadata.name)
         yield from _zones(here, pool, target)
         yield from _labels(here, pool)
         yield from _startup_taints(here, pool)
         yield from _update(here, pool)
-        yield from _fast_networks((*here, "network"), pool)
+        yield from _networks((*here, "network"), pool)
         yield from image_problems(here, pool, target)
         yield from capacity_problems(here, pool, target)
-        yield from warm_problems(here, pool, target)
+        yield from warm_pool_problems(here, pool, target)
 
 
-@as_far_as_known
-def _elsewhere(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _other_target(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
     for field, key in _EKS_ONLY.items():
         if field in pool.model_fields_set:
             message = f"{key} is not supported on target {kind}, only on eks"
             yield Problem((*here, key), message, "Remove it", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _name(here: Loc, pool: NodePool, cluster: str) -> Iterator[Problem]:
     """Yield a problem for a node group name that is too long; the limit of launch templates is never reached."""
     length = len(f"{cluster}-{pool.name}")
@@ -76,7 +76,7 @@ def _name(here: Loc, pool: NodePool, cluster: str) -> Iterator[Problem]:
         yield Problem((*here, "name"), message, hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _zones(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     known = cluster_zones(target)
     for index, zone in enumerate(pool.zones):
@@ -105,20 +105,20 @@ def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem(loc, message, hint, key=True)
 
 
-@as_far_as_known
-def _fast_networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         if name != _EFA:
             message = f"no component on EKS provides {name}, so pods that request it would stay pending"
             hint = "Use `network: {efa: true}` and an instance type with EFA"
             yield Problem((*loc, "rdma", name), message, hint, key=True)
     name = pool.instance_type or ""
-    if pool.network.placement_group == "cluster" and _NEVER_CLOSE.match(name):
+    if pool.network.placement_group == "cluster" and _NO_PLACEMENT_GROUP.match(name):
         message = f"cluster placement groups do not support {name}"
         yield Problem((*loc, "placementGroup"), message, "Remove it, or use another instance family")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     keys = [((*here, "labels", key), key, True) for key in pool.labels]
     keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
@@ -130,7 +130,7 @@ def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem(loc, message, "Use a key with your own domain or without a domain", key=about)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _startup_taints(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """Yield problems for startup taints; their keys can have any domain, because another controller removes them."""
     first = {(taint.key, taint.effect): f"taints[{index}]" for index, taint in enumerate(pool.taints)}
@@ -148,7 +148,7 @@ def _startup_taints(here: Loc, pool: NodePool) -> Iterator[Problem]:
         first.setdefault(same, f"startupTaints[{index}]")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _update(here: Loc, pool: NodePool) -> Iterator[Problem]:
     loc, update = (*here, "update"), pool.update
     if update.max_unavailable is not None and update.max_unavailable_percent is not None:

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 from mlcluster.catalog.gpus import MIG_DISABLED, gpus
-from mlcluster.spec.checks.facts import NodeFacts, node_facts
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import reserved_domain
+from mlcluster.spec.checks.node_facts import NodeFacts, node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
 _EFA = "vpc.amazonaws.com/efa"
-_FOLLOWS = {
+_DERIVED_LABELS = {
     "nvidia.com/mig.config": "`gpu.mig`",
     "nvidia.com/device-plugin.config": "`gpu.timeSlicing` or `gpu.mps`",
 }
@@ -31,7 +31,7 @@ def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _labels((*here, "labels"), pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """Yield problems for empty fields: an empty `timeSlicing:` would mean whole GPUs."""
     fields = {"mig": "mig", "time_slicing": "timeSlicing", "mps": "mps"}
@@ -41,7 +41,7 @@ def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, key), "expected a value, got an empty one", hint, key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sharing(here: Loc, pool: NodePool) -> Iterator[Problem]:
     facts = node_facts(pool) if has_known_node(pool) else None
     if facts is None:
@@ -85,7 +85,7 @@ def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
         )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _efa(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     facts = node_facts(pool) if has_known_node(pool) else None
     if facts is None:
@@ -97,7 +97,7 @@ def _efa(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem(loc, message, "Remove it, or use an instance type with EFA")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         domain = reserved_domain(name) or ("nvidia.com" if name.startswith("nvidia.com/gpu") else "")
@@ -110,12 +110,12 @@ def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
             )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for key in pool.labels:
-        if key in _FOLLOWS:
+        if key in _DERIVED_LABELS:
             message = f"mlcluster sets the label {key}"
-            yield Problem((*here, key), message, f"Remove it, and set {_FOLLOWS[key]}", key=True)
+            yield Problem((*here, key), message, f"Remove it, and set {_DERIVED_LABELS[key]}", key=True)
         elif key.startswith("nvidia.com/gpu.deploy."):
             message = f"mlcluster sets the label {key}"
             hint = "Set `gpu.imageBrings` or `components.gpuOperator.without`, from which the label follows"

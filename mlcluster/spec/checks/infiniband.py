@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.secondary import networks
 from mlcluster.spec.suggestions import listed
 
@@ -27,7 +27,7 @@ def infiniband_problems(here: Loc, spec: ClusterSpec, network: SecondaryNetwork)
         yield from _other_networks(here, spec, network)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _settings(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
     for key, value in (("pKey", network.p_key), ("linkState", network.link_state)):
         if value is not None and network.type != _TYPE:
@@ -38,7 +38,7 @@ def _settings(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
         yield Problem((*here, "ipam", "type"), message, "Set `type: whereabouts`, or remove `ipam`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _device(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     functions = list(dict.fromkeys(name for pool in spec.node_pools for name in pool.network.sriov))
     shared = {name for pool in spec.node_pools for name in pool.network.rdma}
@@ -49,7 +49,7 @@ def _device(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator
         yield Problem((*here, "resource"), message, hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _selectors(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     plugin = spec.components.sriov_device_plugin
     given = plugin.resources.get(network.resource or "") if plugin is not None else None
@@ -64,7 +64,7 @@ def _selectors(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem
         yield Problem((*here, "rdma"), message, "Remove `rdma: false`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _other_networks(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     for other in networks(spec):
         if other.type == "sriov" and other.resource is not None and other.resource == network.resource:

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 
 from mlcluster.catalog.instances import instance_names
-from mlcluster.spec.checks.facts import known_instance
+from mlcluster.spec.checks.node_facts import known_instance
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed, nearest
 
@@ -23,7 +23,7 @@ def instance_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _instance((*here, "instanceType"), pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _one_of_two(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.instance_type is not None and pool.node_shape is not None:
         message = "instanceType and nodeShape are mutually exclusive"
@@ -33,7 +33,7 @@ def _one_of_two(here: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem(here, "instanceType or nodeShape is missing", hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _shape_on_eks(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     if pool.node_shape is not None and spec.target.kind == "eks":
         yield Problem((*here, "nodeShape"), "nodeShape is not supported on target eks", "Use `instanceType`", key=True)
@@ -57,7 +57,7 @@ def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
     )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _instance(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     name = pool.instance_type
     if name is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from mlcluster.spec.base import SUBDOMAIN
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool, Taint
 
 ACCELERATOR_TAINT = "nvidia.com/gpu"
@@ -58,19 +58,19 @@ def _key(loc: Loc, key: str, *, reserved: bool, about: bool = True) -> Iterator[
         yield Problem(loc, message, "Use a key with your own domain or without a domain", key=about)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for key in pool.labels:
         yield from _key((*here, key), key, reserved=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _selector(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for key in pool.selector or {}:
         yield from _key((*here, key), key, reserved=False)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _taints(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     first: dict[tuple[str, str], int] = {}
     for index, taint in enumerate(pool.taints):
@@ -84,7 +84,7 @@ def _taints(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
         first.setdefault((taint.key, taint.effect), index)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _accelerator_taint(loc: Loc, spec: ClusterSpec, taint: Taint) -> Iterator[Problem]:
     if taint.key == ACCELERATOR_TAINT and spec.target.kind != "existing":
         message = f"{ACCELERATOR_TAINT} is the accelerator taint, which mlcluster adds to GPU pools"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from mlcluster.spec.checks.facts import node_facts, units
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import covered
+from mlcluster.spec.checks.node_facts import node_facts, units
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.gpu_duties import gpus_of
-from mlcluster.spec.known import as_far_as_known, known_values
+from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _RESERVING = ("reservation", "capacityBlock")
@@ -26,21 +26,21 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _selector(here, spec, pool)
         yield from _placement_group(here, spec, pool)
         yield from _accelerator_taint(here, spec, pool)
-        yield from _applied(here, spec, pool)
+        yield from _apply_to_nodes(here, spec, pool)
         yield from _system_only(here, pool)
-    yield from _left_for_teams(spec)
+    yield from _pools_for_teams(spec)
     yield from _system_selectors(spec)
     yield from _overlaps(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sizes(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.min_size > pool.max_size:
         message = f"expected at most {pool.max_size} (maxSize), got {pool.min_size}"
         yield Problem((*here, "minSize"), message, f"Set at most {pool.max_size}")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.node_shape is None:
         return
@@ -51,7 +51,7 @@ def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, "nodeShape", key), message, "Set the allocatable amount of one node")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _reserved(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     facts = node_facts(pool, target=spec.target.kind)
     if facts is None:
@@ -68,7 +68,7 @@ def _reserved(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]
             yield Problem((*here, "reserved", key), message, "Set the amount that daemon sets use on one node")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _capacity(here: Loc, pool: NodePool) -> Iterator[Problem]:
     reserving = pool.capacity.type in _RESERVING
     given = pool.capacity.reservation_id is not None
@@ -80,7 +80,7 @@ def _capacity(here: Loc, pool: NodePool) -> Iterator[Problem]:
         yield Problem((*here, "capacity", "reservationId"), message, "Set `type: reservation` or `type: capacityBlock`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _selector(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     on_existing = spec.target.kind == "existing"
     if on_existing and pool.selector is None:
@@ -91,14 +91,14 @@ def _selector(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]
         yield Problem((*here, "selector"), message, "Use `labels` to label the nodes", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _placement_group(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind == "existing" and pool.network.placement_group != "none":
         message = "placementGroup is not supported on target existing, whose nodes already exist"
         yield Problem((*here, "network", "placementGroup"), message, "Remove it")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _accelerator_taint(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind == "existing" and pool.gpu.taint and "taint" in pool.gpu.model_fields_set:
         message = "gpu.taint is not supported on target existing"
@@ -106,28 +106,28 @@ def _accelerator_taint(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator
         yield Problem((*here, "gpu", "taint"), message, hint)
 
 
-@as_far_as_known
-def _applied(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _apply_to_nodes(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind != "existing" and "apply_to_nodes" in pool.model_fields_set:
         message = f"applyToNodes is not supported on target {spec.target.kind}, only on existing"
         yield Problem((*here, "applyToNodes"), message, "Remove it", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _system_only(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.system_only and has_known_node(pool) and gpus_of(pool)[1]:
         message = f"a systemOnly pool cannot have GPUs, and the nodes of {pool.name} have GPUs"
         yield Problem((*here, "systemOnly"), message, "Remove it, or use nodes without GPUs", key=True)
 
 
-@as_far_as_known
-def _left_for_teams(spec: ClusterSpec) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _pools_for_teams(spec: ClusterSpec) -> Iterator[Problem]:
     if spec.teams and all(pool.system_only for pool in spec.node_pools):
         message = "every pool is systemOnly, so no pool is left for teams"
         yield Problem(("nodePools", len(spec.node_pools) - 1, "systemOnly"), message, "Add a pool for teams", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _system_selectors(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield a problem unless one set of labels, which controllers select, matches exactly the system pools."""
     kept = [(index, pool) for index, pool in enumerate(spec.node_pools) if pool.system_only]
@@ -146,7 +146,7 @@ def _system_selectors(spec: ClusterSpec) -> Iterator[Problem]:
         yield Problem(("nodePools", kept[-1][0], "selector"), message, hint, key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _overlaps(spec: ClusterSpec) -> Iterator[Problem]:
     if spec.target.kind != "existing":
         return

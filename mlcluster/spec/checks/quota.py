@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from mlcluster.spec.base import UnknownValueError
-from mlcluster.spec.checks.amounts import PoolSize, Unit, finest, given, pool_size, spelled
-from mlcluster.spec.checks.facts import node_facts
+from mlcluster.spec.checks.amounts import PoolSize, Unit, amount_units, finest, pool_size, spelled
 from mlcluster.spec.checks.instances import has_known_node
+from mlcluster.spec.checks.node_facts import node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.teams import Amount, Team
 
@@ -28,24 +28,24 @@ def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _guarantees(spec, pool, size)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _amounts(here: Loc, team: Team, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
     amounts = getattr(team, str(here[-1]))
     for pool, amount in amounts.items() if isinstance(amounts, dict) else ():
         if isinstance(amount, Amount):
-            yield from as_far_as_known(amount_problems)((*here, pool), amount, sizes.get(pool))
+            yield from stop_at_unknown_value(amount_problems)((*here, pool), amount, sizes.get(pool))
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _guarantees(spec: ClusterSpec, pool: str, size: PoolSize) -> Iterator[Problem]:
     shares: list[Share] = []
     for index, team in enumerate(spec.teams):
         amount = team.guarantee.get(pool)
         if amount is not None and usable(amount, size):
-            unit, count = given(amount)[0]
+            unit, count = amount_units(amount)[0]
             shares.append((index, team.name, unit, count))
     if shares:
-        yield from _beyond(size, shares)
+        yield from _excess(size, shares)
 
 
 def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
@@ -72,7 +72,7 @@ def usable(amount: Amount, size: PoolSize) -> bool:
 
 def amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator[Problem]:
     """Yield the problem of an amount; `size` is None for an unknown pool."""
-    units = [unit for unit, _ in given(amount)]
+    units = [unit for unit, _ in amount_units(amount)]
     if not units:
         yield Problem(loc, "expected an amount, got an empty mapping", "Set one of `nodes`, `gpus` and `slices`")
     elif len(units) > 1:
@@ -88,14 +88,14 @@ def amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator
         yield Problem((*loc, "slices"), message, "Use `gpus` or `nodes`, which is a share of each size", key=True)
 
 
-def _beyond(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
+def _excess(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
     """Yield a problem for each guarantee that exceeds the pool, or else for the team where the sum exceeds it."""
     alone = [share for share in shares if share[3] > size.total(share[2])]
     for index, team, unit, count in alone:
         message = (
             f"team {team} has a guarantee of {spelled(count, unit)} of pool {size.name}, which has {size.total(unit)}"
         )
-        yield Problem(("teams", index, "guarantee", size.name, unit), message, _grow(size))
+        yield Problem(("teams", index, "guarantee", size.name, unit), message, _hint(size))
     if alone:
         return
     common = finest([unit for _, _, unit, _ in shares])
@@ -104,7 +104,7 @@ def _beyond(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
         total += count * size.worth(unit, common)
         terms.append((team, count * size.worth(unit, common)))
         if total > size.total(common):
-            yield Problem(("teams", index, "guarantee", size.name, unit), _sum(size, shares, common), _grow(size))
+            yield Problem(("teams", index, "guarantee", size.name, unit), _sum(size, shares, common), _hint(size))
             return
 
 
@@ -116,5 +116,5 @@ def _sum(size: PoolSize, shares: list[Share], common: Unit) -> str:
     return f"the guarantees exceed pool {size.name}: {sum_of_terms}, and the pool has {size.total(common)}"
 
 
-def _grow(size: PoolSize) -> str:
+def _hint(size: PoolSize) -> str:
     return f"Lower the guarantees, or raise `maxSize` of {size.name} from {size.nodes}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mlcluster.findings import REGISTRY
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known, known_values
+from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.teams import Team
 
@@ -23,7 +23,7 @@ def reference_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _findings(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _findings(spec: ClusterSpec) -> Iterator[Problem]:
     for index, allowed in enumerate(spec.allow):
         if allowed.id not in REGISTRY:
@@ -35,7 +35,7 @@ def _findings(spec: ClusterSpec) -> Iterator[Problem]:
             )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _pools(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     shares, pools = getattr(team, str(here[-1])), [pool.name for pool in spec.node_pools]
     marked = known_values(spec.node_pools, lambda pool: pool.system_only)
@@ -49,7 +49,7 @@ def _pools(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
             yield Problem((*here, name), message, f"Use another pool, or remove `systemOnly` from {name}", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _tiers(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     tiers = [tier.name for tier in spec.priority_tiers]
     for index, name in enumerate(team.tiers or ()):
@@ -60,7 +60,7 @@ def _tiers(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
             yield Problem((*here, index), f"duplicate tier {name}", "Remove one of the two")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _cohort(here: Loc, team: Team, spec: ClusterSpec) -> Iterator[Problem]:
     cohorts = [cohort.name for cohort in spec.cohorts] or [spec.metadata.name]
     if team.cohort is None and len(cohorts) > 1:

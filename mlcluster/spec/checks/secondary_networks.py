@@ -5,22 +5,22 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 
 from mlcluster.spec.checks.infiniband import infiniband_problems
-from mlcluster.spec.checks.ranges import Range, address_range
+from mlcluster.spec.checks.ip_ranges import Range, address_range
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.secondary import namespaces_of, networks, offered, operator_runs, pools_of
 from mlcluster.spec.suggestions import did_you_mean, listed
 
 _EXAMPLE = "10.60.0.0/16"
 
-_ON_AN_INTERFACE = frozenset({"macvlan", "ipvlan", "ipoib"})
-_OF_A_DEVICE = frozenset({"host-device", "sriov", "ib-sriov"})
+_INTERFACE_TYPES = frozenset({"macvlan", "ipvlan", "ipoib"})
+_DEVICE_TYPES = frozenset({"host-device", "sriov", "ib-sriov"})
 _MODES = {"macvlan": ("bridge", "private", "vepa", "passthru"), "ipvlan": ("l2", "l3", "l3s")}
-_NEEDS = {"whereabouts": "range", "nv-ipam": "range", "static": "addresses", "dhcp": ""}
-_ALL_OF_IPAM = {"range", "exclude", "addresses"}
-_TAKES = {
+_REQUIRED = {"whereabouts": "range", "nv-ipam": "range", "static": "addresses", "dhcp": ""}
+_IPAM_SETTINGS = {"range", "exclude", "addresses"}
+_ALLOWED = {
     "whereabouts": {"range", "exclude"},
     "nv-ipam": {"range", "exclude"},
     "static": {"addresses"},
@@ -33,9 +33,9 @@ def secondary_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
     first: dict[tuple[str, str], int] = {}
     for index, network in enumerate(networks(spec)):
         here: Loc = ("components", "multus", "networks", index)
-        yield from _places(here, spec, network)
-        yield from _stands_on(here, spec, network)
-        yield from _words(here, network)
+        yield from _references(here, spec, network)
+        yield from _devices(here, spec, network)
+        yield from _type_settings(here, network)
         yield from infiniband_problems(here, spec, network)
         if network.ipam is not None:
             yield from _addresses((*here, "ipam"), spec, network, network.ipam)
@@ -47,8 +47,8 @@ def secondary_network_problems(spec: ClusterSpec) -> Iterator[Problem]:
                 break
 
 
-@as_far_as_known
-def _places(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _references(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     teams, pools = [team.name for team in spec.teams], [pool.name for pool in spec.node_pools]
     for key, names, known in (("teams", network.teams, teams), ("pools", network.pools, pools)):
         for position, name in enumerate(names or ()):
@@ -63,17 +63,17 @@ def _places(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator
         yield Problem((*here, "teams"), message, "Add a team, or remove `teams` to allow all teams")
 
 
-@as_far_as_known
-def _stands_on(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _devices(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
     """Yield problems for the host interface or the resource of the network."""
-    if network.type in _ON_AN_INTERFACE and network.master is None:
+    if network.type in _INTERFACE_TYPES and network.master is None:
         message = f"master is missing; networks of type {network.type} need a host interface"
         yield Problem(here, message, "For example `master: eth1`")
-    elif network.type in _OF_A_DEVICE and network.resource is None:
+    elif network.type in _DEVICE_TYPES and network.resource is None:
         message = f"resource is missing; networks of type {network.type} need the resource of their devices"
         every = list(dict.fromkeys(name for pool in spec.node_pools for name in offered(pool)))
         yield Problem(here, message, f"For example `resource: {every[0] if every else 'nvidia.com/mlnx_vf'}`")
-    if network.type in _OF_A_DEVICE and network.master is not None:
+    if network.type in _DEVICE_TYPES and network.master is not None:
         message = f"master is not supported by networks of type {network.type}, which use resource"
         yield Problem((*here, "master"), message, "Remove it", key=True)
     if network.resource is not None:
@@ -95,8 +95,8 @@ def _resource(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, resource: 
         yield Problem(loc, message, "Remove `pools`, or list only pools that offer the resource")
 
 
-@as_far_as_known
-def _words(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _type_settings(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
     """Yield problems for settings that the type does not support."""
     modes = _MODES.get(network.type, ())
     if network.mode is not None and network.mode not in modes:
@@ -111,19 +111,19 @@ def _words(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
         yield Problem((*here, "vlan"), message, "Remove it", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _addresses(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, ipam: NetworkIpam) -> Iterator[Problem]:
     if ipam.type == "nv-ipam" and not operator_runs(spec):
         message = "nv-ipam needs the Network Operator"
         yield Problem(
             (*loc, "type"), message, "Add `networkOperator: {}` under `components`, or set `type: whereabouts`"
         )
-    needed = _NEEDS[ipam.type]
-    given = {key for key in _ALL_OF_IPAM if getattr(ipam, key)}
+    needed = _REQUIRED[ipam.type]
+    given = {key for key in _IPAM_SETTINGS if getattr(ipam, key)}
     if needed and needed not in given:
         example = _EXAMPLE if needed == "range" else "[10.60.0.5/16]"
         yield Problem(loc, f"{needed} is missing; {ipam.type} needs it", f"For example `{needed}: {example}`")
-    for key in sorted(given - _TAKES[ipam.type]):
+    for key in sorted(given - _ALLOWED[ipam.type]):
         yield Problem((*loc, key), f"{key} is not supported by {ipam.type}", "Remove it, or use another type", key=True)
     whole = None if ipam.range is None else (yield from address_range((*loc, "range"), ipam.range, _EXAMPLE))
     if whole is not None:
@@ -158,7 +158,7 @@ def _inside(loc: Loc, ipam: NetworkIpam, whole: Range) -> Iterator[Problem]:
         yield Problem((*loc, "gateway"), f"expected an address in {whole}, got {gateway}", f"For example {whole[1]}")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _blocks(
     loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, ipam: NetworkIpam, whole: Range
 ) -> Iterator[Problem]:

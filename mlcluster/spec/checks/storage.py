@@ -6,7 +6,7 @@ from mlcluster.catalog.eks import zones_of
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.known import as_far_as_known, known_values
+from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.storage import SharedVolume, StorageClass
 from mlcluster.spec.suggestions import did_you_mean, listed
 
@@ -15,25 +15,25 @@ FREE_IOPS = 3000
 IOPS_PER_MIB = 4
 """gp3 supports at most 0.25 MiB/s per IOPS (EBS user guide, gp3 performance)."""
 
-_OF_EKS = "gp2"
+_EKS_CLASS = "gp2"
 _ONLY_FOR = {"layout": "efs", "capacityGib": "fsxLustre", "throughputPerTib": "fsxLustre", "zone": "fsxLustre"}
 
 
 def storage_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for storage that EKS does not support."""
     if not isinstance(spec.target, EksTarget):
-        yield from _elsewhere(spec)
+        yield from _other_target(spec)
         return
     yield from _classes(spec)
     yield from _names(spec)
     for index, volume in enumerate(spec.storage.volumes):
         here: Loc = ("storage", "volumes", index)
         yield from _teams((*here, "teams"), spec, volume)
-        yield from _of_its_kind(here, volume)
+        yield from _kind_settings(here, volume)
         yield from _lustre(here, volume, spec.target)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _names(spec: ClusterSpec) -> Iterator[Problem]:
     first: dict[str, int] = {}
     for index, name in known_values(spec.storage.volumes, lambda volume: volume.name):
@@ -43,26 +43,26 @@ def _names(spec: ClusterSpec) -> Iterator[Problem]:
         first.setdefault(name, index)
 
 
-def _elsewhere(spec: ClusterSpec) -> Iterator[Problem]:
+def _other_target(spec: ClusterSpec) -> Iterator[Problem]:
     for key in ("classes", "volumes"):
         yield from _not_on_this_target(spec, key)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _not_on_this_target(spec: ClusterSpec, key: str) -> Iterator[Problem]:
     if getattr(spec.storage, key):
         message = f"storage on target {spec.target.kind} is not supported yet"
         yield Problem(("storage", key), message, "Remove it. PersistentVolumeClaims use the existing classes", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _classes(spec: ClusterSpec) -> Iterator[Problem]:
     classes = spec.storage.classes
     first: dict[str, int] = {}
     default: int | None = None
     for index, one in enumerate(classes):
         here: Loc = ("storage", "classes", index)
-        if one.name == _OF_EKS:
+        if one.name == _EKS_CLASS:
             yield Problem(
                 (*here, "name"), "EKS creates a StorageClass with this name", "Choose another name, for example gp3"
             )
@@ -75,11 +75,11 @@ def _classes(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem((*here, "default"), message, "Remove `default: true` from one of the two")
         elif one.default:
             default = index
-        yield from _speed(here, one)
+        yield from _throughput(here, one)
 
 
-@as_far_as_known
-def _speed(here: Loc, one: StorageClass) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _throughput(here: Loc, one: StorageClass) -> Iterator[Problem]:
     iops = one.iops or FREE_IOPS
     if one.throughput_mib is not None and one.throughput_mib * IOPS_PER_MIB > iops:
         needed = one.throughput_mib * IOPS_PER_MIB
@@ -87,7 +87,7 @@ def _speed(here: Loc, one: StorageClass) -> Iterator[Problem]:
         yield Problem((*here, "throughputMib"), message, f"Set at most {iops // IOPS_PER_MIB}, or raise `iops`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _teams(here: Loc, spec: ClusterSpec, volume: SharedVolume) -> Iterator[Problem]:
     teams = [team.name for team in spec.teams]
     for index, name in enumerate(volume.teams or ()):
@@ -98,8 +98,8 @@ def _teams(here: Loc, spec: ClusterSpec, volume: SharedVolume) -> Iterator[Probl
             yield Problem((*here, index), f"duplicate team {name}", "Remove one of the two")
 
 
-@as_far_as_known
-def _of_its_kind(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _kind_settings(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
     fields = type(volume).model_fields
     given = {fields[name].alias or name for name in volume.model_fields_set}
     for key, kind in _ONLY_FOR.items():
@@ -109,7 +109,7 @@ def _of_its_kind(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
             )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _lustre(here: Loc, volume: SharedVolume, target: EksTarget) -> Iterator[Problem]:
     if volume.kind != "fsxLustre":
         return

@@ -16,7 +16,7 @@ Double-bit ECC error, row remapping failure, NVLink error, GPU fallen off the bu
 GSP error. XID 63 reports a successful repair, and XID 94 affects one application only: both are reported as events.
 """
 
-TOLD_XIDS = (63, 94)
+EVENT_XIDS = (63, 94)
 APPLICATION_XIDS = frozenset({13, 31, 43, 45, 68, 109})
 """XIDs of application errors, which NVIDIA's device plugin ignores, too (k8s-device-plugin, internal/rm/health.go)."""
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from mlcluster.spec.checks.eks_autoscaling import autoscaling_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
-from mlcluster.spec.checks.eks_scaling import scaling_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
 from mlcluster.spec.eks_nodes import provisioned
@@ -25,7 +25,7 @@ FIXED: Data = {**SYSTEM, "name": "fixed", "minSize": 4}
 def problems(*pools: Data, **target: Any) -> dict[Loc, str]:
     """Where -> what and what to try; every problem has something to try."""
     spec = eks_spec(*pools, **target)
-    found = [*eks_pool_problems(spec), *scaling_problems(spec)]
+    found = [*eks_pool_problems(spec), *autoscaling_problems(spec)]
     assert all(problem.message and problem.hint for problem in found)
     assert len({problem.loc for problem in found}) == len(found)
     return {problem.loc: f"{problem.message}; {problem.hint}" for problem in found}

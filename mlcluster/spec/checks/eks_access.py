@@ -3,10 +3,10 @@
 import ipaddress
 from collections.abc import Iterator
 
-from mlcluster.spec.checks.ranges import address_range
+from mlcluster.spec.checks.ip_ranges import address_range
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 
 _ENDPOINT: Loc = ("target", "endpoint")
 _ACCESS: Loc = ("target", "access")
@@ -14,7 +14,7 @@ _IPV4 = 4
 _EXAMPLES = tuple(ipaddress.IPv4Network(block) for block in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def endpoint_problems(target: EksTarget) -> Iterator[Problem]:
     """Yield problems for an endpoint without access, and for ranges that EKS rejects."""
     endpoint = target.endpoint
@@ -28,7 +28,7 @@ def endpoint_problems(target: EksTarget) -> Iterator[Problem]:
         yield from _public_cidr((*_ENDPOINT, "publicCidrs", index), cidr, endpoint.public_cidrs[:index])
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def principal_problems(target: EksTarget) -> Iterator[Problem]:
     """Yield problems for principals with two roles, and for a key in another region."""
     access = target.access

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known, known_values
+from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.teams import Team
 
 HOSTNAME = "kubernetes.io/hostname"
-VOLCANOS_OWN = ("default", "root")
+_VOLCANO_QUEUES = ("default", "root")
 
 
-def queue_component_problems(spec: ClusterSpec) -> Iterator[Problem]:
+def queueing_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for cohorts, fair sharing, topologies, schedulers and job controllers."""
     yield from _cohorts(spec)
     yield from _fair_sharing(spec)
@@ -26,7 +26,7 @@ def queue_component_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _service_accounts(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield a problem for each further cohort with the remainder, which would be lent twice."""
     sharing = [index for index, cohort in enumerate(spec.cohorts) if cohort.share == "remainder"]
@@ -36,11 +36,11 @@ def _cohorts(spec: ClusterSpec) -> Iterator[Problem]:
         yield Problem(("cohorts", index), message, hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
     sharing = spec.components.kueue.fair_sharing
     teams = [team.name for team in spec.teams]
-    elsewhere = {name for _, name in known_values(spec.teams, _by_volcano) if name}
+    elsewhere = {name for _, name in known_values(spec.teams, _scheduled_by_volcano) if name}
     for name in sharing.weights if sharing else ():
         if name not in teams:
             hint = did_you_mean(name, teams, otherwise=f"Teams: {listed(teams)}")
@@ -52,11 +52,11 @@ def _fair_sharing(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("components", "kueue", "fairSharing", "weights", name), message, "Remove it", key=True)
 
 
-def _by_volcano(team: Team) -> str:
+def _scheduled_by_volcano(team: Team) -> str:
     return team.name if team.scheduler != "kueue" else ""
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem]:
     here = ("nodePools", index, "topology")
     if pool.topology == "auto" and spec.target.kind == "existing":
@@ -76,11 +76,11 @@ def _topology(spec: ClusterSpec, index: int, pool: NodePool) -> Iterator[Problem
 def _displaces(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
     here: Loc = ("teams", index, "displaces")
     yield from _displaced_tier(here, spec, team)
-    yield from _displaces_by_share(here, spec, team)
-    yield from _borrows_nothing(here, team)
+    yield from _displaces_with_fair_sharing(here, spec, team)
+    yield from _displaces_without_borrowing(here, team)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _displaced_tier(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     tiers = [tier.name for tier in spec.priority_tiers]
     if team.displaces is not None and team.displaces not in tiers:
@@ -88,28 +88,28 @@ def _displaced_tier(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Proble
         yield Problem(here, f"unknown priority tier {team.displaces}", hint)
 
 
-@as_far_as_known
-def _displaces_by_share(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _displaces_with_fair_sharing(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     if team.displaces is not None and spec.components.kueue.fair_sharing is not None:
         message = "displaces has no effect with fair sharing, where the shares of the teams decide about preemption"
         yield Problem(here, message, "Remove it, or `components.kueue.fairSharing`", key=True)
 
 
-@as_far_as_known
-def _borrows_nothing(here: Loc, team: Team) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _displaces_without_borrowing(here: Loc, team: Team) -> Iterator[Problem]:
     if team.displaces is not None and team.borrow == "none":
         message = f"displaces has no effect, because team {team.name} does not borrow"
         yield Problem(here, message, "Set `borrow`, or remove `displaces`", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
     if team.scheduler == "kueue":
         return
     here = ("teams", index, "scheduler")
     if spec.components.volcano is None:
         yield Problem(here, "Volcano is not installed", "Add `volcano: {}` under `components`")
-    if team.name in VOLCANOS_OWN:
+    if team.name in _VOLCANO_QUEUES:
         message = f"Volcano already has a queue with the name {team.name}"
         yield Problem(("teams", index, "name"), message, "Choose another name")
     if team.displaces is not None:
@@ -117,7 +117,7 @@ def _scheduler(spec: ClusterSpec, index: int, team: Team) -> Iterator[Problem]:
         yield Problem(("teams", index, "displaces"), message, "Remove it", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _service_accounts(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for service accounts of job controllers, whose pods the admission policies allow."""
     parts, teams = spec.components, {team.name for team in spec.teams}

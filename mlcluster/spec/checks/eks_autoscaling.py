@@ -9,7 +9,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import provisioned
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _TAG_PREFIX = "k8s.io/cluster-autoscaler/node-template/label/"
@@ -19,7 +19,7 @@ _OTHER_TAGS = 20
 """The maximum number of tags for discovery, resources and scale-down settings, including those of EKS."""
 
 
-def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
+def autoscaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for pools that no autoscaler scales up, and for labels that do not fit the tags of the group."""
     target = spec.target
     if target.kind != "eks":
@@ -28,36 +28,36 @@ def scaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _karpenter(spec, target)
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
-        yield from _known_by_tags(here, pool, target)
-        yield from _never_grown(here, pool, target)
+        yield from _autoscaler_tags(here, pool, target)
+        yield from _without_autoscaler(here, pool, target)
 
 
-@as_far_as_known
-def _known_by_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _autoscaler_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if target.autoscaler == "clusterAutoscaler" and pool.min_size != pool.max_size:
         yield from _tags(here, pool)
 
 
-@as_far_as_known
-def _never_grown(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _without_autoscaler(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
         message = f"quotas assume {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
         hint = f"Set `minSize: {pool.max_size}`, or set `target.autoscaler`"
         yield Problem((*here, "maxSize"), message, hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _karpenter(spec: ClusterSpec, target: EksTarget) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools):
-        yield from _provisioned(("nodePools", index), pool, target)
+        yield from _karpenter_pool(("nodePools", index), pool, target)
     if all(provisioned(pool, target) for pool in spec.node_pools):
         message = "Karpenter needs a pool to run on that it does not manage"
         hint = "Add a pool of fixed size without GPUs, for example `{name: system, minSize: 2, maxSize: 2, ...}`"
         yield Problem(("target", "autoscaler"), message, hint)
 
 
-@as_far_as_known
-def _provisioned(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _karpenter_pool(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if not provisioned(pool, target):
         return
     if pool.min_size not in {0, pool.max_size}:
@@ -70,10 +70,10 @@ def _provisioned(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Probl
         message = "update has no effect, because Karpenter manages the nodes of this pool"
         yield Problem((*here, "update"), message, "Remove it", key=True)
     if pool.min_size != pool.max_size:
-        yield from _growing(here, pool)
+        yield from _scaled_from_zero(here, pool)
 
 
-def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
+def _scaled_from_zero(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """Yield problems for a pool without nodes, of which Karpenter knows only the GPUs and EFA interfaces."""
     unknown: dict[tuple[str, ...], bool] = {
         ("hugepages2Mi",): bool(pool.hugepages_2mi),
@@ -91,7 +91,7 @@ def _growing(here: Loc, pool: NodePool) -> Iterator[Problem]:
             yield Problem((*here, *path), message, hint, key=path[-1] != "efa")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _tags(here: Loc, pool: NodePool) -> Iterator[Problem]:
     """Yield problems for labels and taints that do not fit the tags, which describe the nodes to the autoscaler."""
     longest = _LONGEST_TAG - len(_TAG_PREFIX)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from mlcluster.spec.checks.ranges import address_range
+from mlcluster.spec.checks.ip_ranges import address_range
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.serving import GatewayService
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 
 _SERVICE: Loc = ("components", "gateway", "service")
 AWS_SCHEMES = (
@@ -22,7 +22,7 @@ def serving_problems(spec: ClusterSpec) -> Iterator[Problem]:
     yield from _service(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _certificate(spec: ClusterSpec) -> Iterator[Problem]:
     kserve = spec.components.kserve
     tls = kserve.ingress.tls if kserve and kserve.ingress else None
@@ -36,20 +36,20 @@ def _certificate(spec: ClusterSpec) -> Iterator[Problem]:
         yield Problem((*here, "secretName"), message, "Remove one of the two", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _service(spec: ClusterSpec) -> Iterator[Problem]:
     gateway = spec.components.gateway
     if gateway is None:
         return
     service = gateway.service
-    yield from _without_balancer(service)
+    yield from _without_load_balancer(service)
     if service.scheme is not None:
         yield from _scheme(spec, service)
     for index, text in enumerate(service.source_ranges):
         yield from address_range((*_SERVICE, "sourceRanges", index), text, "10.0.0.0/8")
 
 
-def _without_balancer(service: GatewayService) -> Iterator[Problem]:
+def _without_load_balancer(service: GatewayService) -> Iterator[Problem]:
     if service.type == "LoadBalancer":
         return
     given = {

@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import provisioned
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool, WarmPool
 
 
-@as_far_as_known
-def warm_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def warm_pool_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     """Yield problems for spare nodes beyond `maxSize`, and for warm pools that EKS does not support."""
     if pool.warm is not None:
-        yield from _free_nodes((*here, "warm"), pool, target)
+        yield from _spare_nodes((*here, "warm"), pool, target)
     if pool.warm_pool is not None:
-        yield from _not_here((*here, "warmPool"), pool, target)
+        yield from _unsupported_capacity((*here, "warmPool"), pool, target)
         yield from _sizes((*here, "warmPool"), pool, pool.warm_pool)
         yield from _state((*here, "warmPool"), pool, pool.warm_pool)
 
 
-@as_far_as_known
-def _free_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _spare_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.warm is not None and pool.warm.nodes > pool.max_size:
         message = f"expected at most {pool.max_size} (maxSize), got {pool.warm.nodes}"
         yield Problem((*loc, "nodes"), message, f"Set at most {pool.max_size}")
@@ -35,8 +35,8 @@ def _free_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem
         yield Problem(loc, message, "Use `minSize` instead, or set `target.autoscaler`", key=True)
 
 
-@as_far_as_known
-def _not_here(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _unsupported_capacity(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if provisioned(pool, target):
         message = "Karpenter, which manages the nodes of this pool, does not support warm pools"
         yield Problem(loc, message, "Use `warm: {nodes: 1}`, which keeps spare nodes running", key=True)
@@ -45,7 +45,7 @@ def _not_here(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
         yield Problem(loc, message, "Use `warm: {nodes: 1}`, or capacity type onDemand", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sizes(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
     most = pool.max_size if warm.max_prepared is None else warm.max_prepared
     if warm.min_size > most:
@@ -57,7 +57,7 @@ def _sizes(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
         yield Problem((*loc, "maxPrepared"), message, f"Set at least {pool.min_size}")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _state(loc: Loc, pool: NodePool, warm: WarmPool) -> Iterator[Problem]:
     bottlerocket = pool.ami.family == "bottlerocket"
     if bottlerocket and warm.reuse_on_scale_in and "reuse_on_scale_in" in warm.model_fields_set:

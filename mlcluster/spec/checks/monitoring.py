@@ -7,19 +7,19 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.observe import Monitoring
 from mlcluster.spec.components.scale import PrometheusAdapter
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import Labels
 
 _AT: Loc = ("components", "monitoring")
 
 
-def components_observe_problems(spec: ClusterSpec) -> Iterator[Problem]:
+def monitoring_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for monitoring and for the Prometheus adapter."""
     yield from _monitoring(spec)
     yield from _adapter(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _adapter(spec: ClusterSpec) -> Iterator[Problem]:
     adapter = spec.components.prometheus_adapter
     if adapter is not None and adapter.install:
@@ -27,7 +27,7 @@ def _adapter(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _address(spec.components.monitoring)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _monitoring(spec: ClusterSpec) -> Iterator[Problem]:
     monitoring = spec.components.monitoring
     if monitoring is None:
@@ -49,7 +49,7 @@ def _monitoring(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem((*_AT, "storageClass"), message, f"Use one of {', '.join(known)}")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _labels(monitoring: Monitoring) -> Iterator[Problem]:
     """Yield problems for label keys that the API server rejects."""
     found = monitoring.prometheus
@@ -74,7 +74,7 @@ def _address(monitoring: Monitoring | None) -> Iterator[Problem]:
         yield Problem(at, message, "Set `components.monitoring.prometheus.prometheusUrl`", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _apis(adapter: PrometheusAdapter) -> Iterator[Problem]:
     """Yield problems for rules that make the adapter serve another API, because each API has only one server."""
     rules = adapter.values.get("rules")

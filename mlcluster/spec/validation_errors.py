@@ -28,7 +28,7 @@ _TARGETS = {
 }  # fmt: skip
 
 
-def shape_problems(document: Document, errors: Iterable[PydanticError]) -> list[Problem]:
+def validation_problems(document: Document, errors: Iterable[PydanticError]) -> list[Problem]:
     """Return a problem for each validation error.
 
     Errors at values that the YAML reader could not read are left out.
@@ -59,7 +59,7 @@ class _Error:
         self.ctx: Mapping[str, Any] = error.get("ctx", {})
         self.text = str(error["msg"])
         self.about_key = error["loc"][-1:] == ("[key]",)
-        self.loc = _written(error["loc"])
+        self.loc = _document_loc(error["loc"])
         self.value = error["input"]
 
     def meant(self) -> Loc:
@@ -83,7 +83,7 @@ class _Error:
         return f'"{cut}"' if isinstance(self.value, str) else cut
 
 
-def _written(loc: Loc) -> Loc:
+def _document_loc(loc: Loc) -> Loc:
     """Return the path of an error without the union tags and the key marks of pydantic."""
     tagged = 1 if loc[0:1] == ("target",) and len(loc) > 1 else None
     return tuple(
@@ -137,7 +137,7 @@ def _not_a_choice(error: _Error) -> Problem:
     return Problem(error.loc, message, did_you_mean(error.value, words))
 
 
-def _wrong_kind(error: _Error) -> Problem:
+def _unknown_kind(error: _Error) -> Problem:
     """Return the problem of an unknown `target.kind`; of other unions, whose branches differ by type, a type error."""
     if error.loc != ("target",):
         return _wrong_type(error)
@@ -149,7 +149,7 @@ def _wrong_kind(error: _Error) -> Problem:
     return Problem(loc, f'expected one of {listed(kinds)}, got "{kind[:60]}"', hint)
 
 
-def _no_kind(error: _Error) -> Problem:
+def _missing_kind(error: _Error) -> Problem:
     if not isinstance(error.value, dict):
         return _wrong_type(error)
     return Problem(error.loc, "kind is missing", f"Add `kind`: {alternatives(KINDS)}", key=True)
@@ -229,8 +229,8 @@ _WORDING: dict[str, Callable[[_Error], Problem]] = {
     "missing": _missing,
     "extra_forbidden": _unknown_key,
     "literal_error": _not_a_choice,
-    "union_tag_invalid": _wrong_kind,
-    "union_tag_not_found": _no_kind,
+    "union_tag_invalid": _unknown_kind,
+    "union_tag_not_found": _missing_kind,
     "string_pattern_mismatch": _pattern,
     "string_too_long": _too_long,
     "too_long": _too_long,

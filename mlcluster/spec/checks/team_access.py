@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from mlcluster.spec.checks.ranges import address_range
+from mlcluster.spec.checks.ip_ranges import address_range
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.teams import Team
 
 
-def reach_problems(spec: ClusterSpec) -> Iterator[Problem]:
+def team_access_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for invalid egress ranges, and for IAM roles on targets without IAM."""
     for index, team in enumerate(spec.teams):
         here: Loc = ("teams", index)
@@ -17,7 +17,7 @@ def reach_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _roles((*here, "members"), spec, team)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _egress(here: Loc, team: Team) -> Iterator[Problem]:
     if isinstance(team.network.egress, list):
         for number, cidr in enumerate(team.network.egress):
@@ -32,7 +32,7 @@ def _cidr(loc: Loc, cidr: str) -> Iterator[Problem]:
         yield Problem(loc, message, hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _roles(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
     if spec.target.kind == "eks":
         return

@@ -12,7 +12,7 @@ P = ParamSpec("P")
 Item = TypeVar("Item")
 
 
-def as_far_as_known(check: Callable[P, Iterable[Problem]]) -> Callable[P, Iterator[Problem]]:
+def stop_at_unknown_value(check: Callable[P, Iterable[Problem]]) -> Callable[P, Iterator[Problem]]:
     """Return a check that ends at the first unknown value and keeps the problems that it found before.
 
     Use it only where the absence of a problem has no meaning for the caller.

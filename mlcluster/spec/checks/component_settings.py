@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from pydantic.alias_generators import to_camel
 
 from mlcluster.spec.checks.components_network import WITHOUT_CHARTS
-from mlcluster.spec.checks.facts import units
+from mlcluster.spec.checks.node_facts import units
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import ChartComponent
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _LONGEST = 366 * 24 * 3600
 """One year. Kueue does not start with a duration that exceeds the 292 years of a Go duration."""
 
 
-def components_given_problems(spec: ClusterSpec) -> Iterator[Problem]:
+def component_setting_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for empty components, for values of components that are not installed, and for zero amounts."""
     for name in sorted(spec.components.model_fields_set):
         yield from _component(spec, name)
-    yield from _times(spec)
+    yield from _durations(spec)
     yield from _amounts(spec)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _component(spec: ClusterSpec, name: str) -> Iterator[Problem]:
     key, settings = to_camel(name), getattr(spec.components, name)
     here: Loc = ("components", key)
@@ -35,18 +35,18 @@ def _component(spec: ClusterSpec, name: str) -> Iterator[Problem]:
         yield Problem(here, "expected a value, got an empty one", hint, key=True)
     if isinstance(settings, ChartComponent):
         yield from _values((*here, "values"), settings)
-        yield from _dotted((*here, "values"), settings)
+        yield from _dotted_names((*here, "values"), settings)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _values(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
     if not settings.install and settings.values and here[-2] not in WITHOUT_CHARTS:
         message = "the values have no effect, because mlcluster does not install the component (install: false)"
         yield Problem(here, message, "Remove `values` or `install: false`", key=True)
 
 
-@as_far_as_known
-def _dotted(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _dotted_names(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
     """Yield a problem for each name with dots: `a.b` is a path for `helm --set`, but a single name in values."""
     for name in settings.values:
         parts = name.split(".")
@@ -56,8 +56,8 @@ def _dotted(here: Loc, settings: ChartComponent) -> Iterator[Problem]:
             yield Problem((*here, name), message, f"Write `{nested}`", key=True)
 
 
-@as_far_as_known
-def _times(spec: ClusterSpec) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _durations(spec: ClusterSpec) -> Iterator[Problem]:
     kueue = spec.components.kueue
     given = {"podsReadyTimeout": (kueue.pods_ready_timeout, 1), "keepFinished": (kueue.keep_finished or "0s", 0)}
     for key, (written, least) in given.items():
@@ -67,7 +67,7 @@ def _times(spec: ClusterSpec) -> Iterator[Problem]:
             yield Problem(("components", "kueue", key), message, 'For example "30m"')
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _amounts(spec: ClusterSpec) -> Iterator[Problem]:
     monitoring = spec.components.monitoring
     if monitoring is None or not monitoring.install:
