@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from mlcluster.report.tables import Page, table
-from mlcluster.spec.field_reference import FieldReference, effective_default, in_yaml
+from mlcluster.spec.field_reference import FieldReference, effective_default, in_yaml, spelled
 from mlcluster.spec.schema import first_sentence
 
 
@@ -24,7 +25,9 @@ def fields_text(found: Sequence[FieldReference], inside: Sequence[FieldReference
     for field in found:
         _print_field(page, field)
     if inside:
-        page.print(_children(inside))
+        holder = spelled((*found[0].path, *found[0].type.steps)) if found else "a spec"
+        page.print(Text(f"Fields of {holder}", "bold"))
+        page.print_whole(_children(inside))
     return page.written()
 
 
@@ -78,7 +81,8 @@ def _print_field(page: Page, field: FieldReference) -> None:
     page.print()
 
 
-def _children(fields: Iterable[FieldReference]) -> Any:
+def _children(fields: Iterable[FieldReference]) -> Table:
+    """Return a row for each field: its key, its type and the first sentence of its description."""
     rows = table("FIELD", "TYPE", "DESCRIPTION", folded=("DESCRIPTION",))
     for field in fields:
         mark = " (required)" if field.required else ""

@@ -202,6 +202,7 @@ def test_explain_spec_shows_the_facts_and_the_fields_inside() -> None:
     text = explained("nodePools[].gpu.timeSlicing")
     assert "Share each GPU by time-slicing." in text
     assert "replicas  integer (required)" in text
+    assert "Fields of teams[].borrow.POOL" in explained("teams.borrow")
     facts = explained("nodePools[].rootVolume.throughputMib")
     for part in ("integer; 125 to 2,000", "MiB/s", "125, set by AWS", "eks", "throughputMib: 500"):
         assert part in facts
@@ -209,13 +210,15 @@ def test_explain_spec_shows_the_facts_and_the_fields_inside() -> None:
 
 def test_explain_spec_without_a_path_shows_the_top_level() -> None:
     lines = explained(COLUMNS="200").splitlines()
-    assert [line.split()[0] for line in lines[1:]] == [field.key for field in top_fields()]
+    assert lines[0] == "Fields of a spec"
+    assert [line.split()[0] for line in lines[2:]] == [field.key for field in top_fields()]
 
 
 def test_explain_spec_honors_the_width_and_no_color() -> None:
     narrow = explained("nodePools", COLUMNS="80", FORCE_COLOR="1", NO_COLOR="1")
     assert max(map(len, narrow.splitlines())) <= 80
     assert "\x1b" not in narrow
+    assert "DESCRIPTION" in explained("nodePools", COLUMNS="30"), "no column is left out"
     assert "\x1b" in explained("nodePools", FORCE_COLOR="1")
 
 
