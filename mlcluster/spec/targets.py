@@ -36,7 +36,7 @@ class LocalTarget(SpecModel):
     lab: Annotated[Name | None, Doc(example="atlas", default="the name of the cluster, `metadata.name`")] = None
     """Name of the lab."""
     zones: Annotated[list[Name], Field(min_length=1, max_length=6), Doc(example=["local-a"])] = ["local-a", "local-b"]
-    """Zones of the simulated nodes. mlcluster distributes the nodes evenly."""
+    """Zones of the lab. The simulated nodes of each pool are distributed over them."""
     extended_resource_toleration: bool = True
     """Enable the ExtendedResourceToleration admission plugin, which EKS enables, too."""
 

@@ -60,7 +60,7 @@ class TeamMembers(SpecModel):
     """Members of the team by role. They have no access to the namespaces of other teams."""
 
     admin: Members = Field(default_factory=Members)
-    """Members with the role `admin`: they can also manage the access of other users to the namespace."""
+    """Members with the role `admin`: they can also grant other users access to the namespace."""
     edit: Members = Field(default_factory=Members)
     """Members with the role `edit`: they submit and delete workloads."""
     view: Members = Field(default_factory=Members)
@@ -79,7 +79,7 @@ class TeamNetwork(SpecModel):
         Doc(example=["10.0.0.0/8"]),
     ] = "internet"
     """Destinations outside the namespace that the pods of the team can connect to: the internet, only pods of the
-    cluster, none, or a list of IP ranges. DNS is always allowed."""
+    cluster, none, or a list of IP ranges. DNS is always allowed, link-local addresses of the node never."""
 
 
 ObjectCount = Annotated[int, Field(ge=1, le=1_000_000)]

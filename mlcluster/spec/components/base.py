@@ -19,5 +19,5 @@ class ChartComponent(SpecModel):
     values: Annotated[
         dict[str, Any], Field(max_length=200), Doc(example={"resources": {"limits": {"memory": "1Gi"}}}, key="VALUE")
     ] = Field(default_factory=dict)
-    """Additional Helm values. Values that mlcluster manages are rejected, as are values of a component without a
-    chart."""
+    """Additional Helm values. Values that mlcluster manages cannot be changed (finding CMP001). Components without a
+    chart have no values."""

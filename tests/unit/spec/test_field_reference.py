@@ -193,6 +193,12 @@ def test_completion_of_paths(incomplete: str, completions: list[str]) -> None:
     assert complete_path(incomplete) == completions
 
 
+def test_the_shell_completes_the_argument_of_explain_spec() -> None:
+    line = {"_MLCLUSTER_COMPLETE": "complete_bash", "COMP_WORDS": "mlcluster explain-spec budg", "COMP_CWORD": "2"}
+    result = CliRunner().invoke(app, [], prog_name="mlcluster", env=line)
+    assert result.stdout.split() == ["budget", "budget.maxHourlyUsd"]
+
+
 def test_fields_for_eks_alone_are_marked_in_the_models() -> None:
     assert doc_of(NodePool.model_fields["root_volume"]).targets == ("eks",)
     assert doc_of(NodePool.model_fields["capacity"]).targets == ()
