@@ -136,6 +136,31 @@ def schema() -> None:
     _run(command.schema)
 
 
+def _complete_path(incomplete: str) -> list[str]:
+    """Return completions of a path in the spec."""
+    from mlcluster.spec.field_paths import complete_path
+
+    return complete_path(incomplete)
+
+
+@app.command()
+def explain_spec(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH",
+            help="path of a field, such as nodePools[].minSize; default: the top-level fields",
+            autocompletion=_complete_path,
+        ),
+    ] = None,
+    output: Format = OutputFormat.TEXT,
+) -> None:
+    """Explain a field of the spec: its type, default, unit, allowed values and targets, and the fields inside it."""
+    from mlcluster.commands import explain_spec as command
+
+    _run(lambda: command.explain_spec(path, output.value), output.value)
+
+
 @app.command()
 def validate(
     file: SpecFile = DEFAULT_SPEC,

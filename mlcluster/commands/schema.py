@@ -1,4 +1,4 @@
-"""`mlcluster schema`: the JSON Schema that editors check a spec with."""
+"""`mlcluster schema`: the JSON Schema of the spec, for editors."""
 
 import json
 
@@ -8,14 +8,14 @@ from mlcluster.spec.schema import cluster_schema
 
 
 def schema() -> ExitCode:
-    """Print the schema."""
+    """Print the JSON Schema of the spec."""
     print_result(schema_text())
     return ExitCode.OK
 
 
 def schema_text() -> str:
-    """The JSON Schema of `cluster.yaml` (draft 2020-12), the same bytes every time; ends with a line end.
+    """Return the JSON Schema of `cluster.yaml` (draft 2020-12) with a final line end; equal models give equal bytes.
 
-    It knows shapes, words and patterns; checks across fields are `mlcluster validate`'s.
+    It covers the types, values and patterns of the fields. `mlcluster validate` also runs the cross-field checks.
     """
     return json.dumps(cluster_schema(), indent=2, ensure_ascii=False) + "\n"

@@ -16,8 +16,7 @@ def problems_text(error: SpecInvalidError, *, color: bool) -> str:
     count = len(error.problems)
     closing = f"{count} problem{'' if count == 1 else 's'}" + (f" and {error.more:,} more" if error.more else "")
     if error.waiting and error.problems[-1].line is not None:
-        which, right = ("it", "it is") if count == 1 else ("these", "they are")
-        closing += f"; checks across fields that depend on {which} wait until {right} right"
+        closing += f"; skipped the cross-field checks that need {'this value' if count == 1 else 'these values'}"
     return "\n".join([*blocks, closing]) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""What a user may write: the models, the YAML source that knows its lines, and the problems found in it."""
+"""The spec: its models, the YAML reader that keeps line numbers, the checks, and the reference of its fields."""

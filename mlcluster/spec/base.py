@@ -1,9 +1,11 @@
 """The base of every spec model, and the field types that several models share."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -12,14 +14,42 @@ DURATION = r"^([0-9]+(s|m|h))+$"
 RESOURCE_NAME = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 
 
+TargetKind = Literal["eks", "existing", "local"]
+
+
 class UnknownValueError(Exception):
-    """A field was read whose value has a wrong shape; only models of `spec.partial` have such fields."""
+    """A field without a valid value was read; only models of `spec.partial` have such fields."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doc:
+    """Facts about a field that its type does not express; the reference page and the JSON Schema show them.
+
+    Attributes:
+        example: a valid value; None without an example.
+        unit: the unit of a number, in the plural: "MiB", "seconds".
+        default: the effective default in words, where it is computed.
+        targets: the targets that support the field; empty for every target.
+        key: the placeholder for the keys of a mapping: "POOL".
+    """
+
+    example: Any = None
+    unit: str = ""
+    default: str = ""
+    targets: tuple[TargetKind, ...] = ()
+    key: str = ""
+
+
+def doc_of(field: FieldInfo) -> Doc:
+    """Return the `Doc` of a field; an empty one for a field without."""
+    return next((entry for entry in field.metadata if isinstance(entry, Doc)), Doc())
 
 
 class SpecModel(BaseModel):
-    """Strict, frozen, camelCase, and closed: an unknown key is an error.
+    """Base of the spec models: strict types, frozen, camelCase keys, and no unknown keys.
 
-    The text below a field describes it; `spec.schema` reads these texts, which takes pydantic too long at every start.
+    The string below a field is its description. `spec.schema` reads these strings from the source code when they are
+    needed, because pydantic would read them at every start.
     """
 
     model_config = ConfigDict(
@@ -35,37 +65,37 @@ class SpecModel(BaseModel):
     if not TYPE_CHECKING:  # a type checker would take every attribute for known
 
         def __getattr__(self, name: str) -> Any:
-            """Raise `UnknownValueError` for a field that has no value."""
+            """Raise `UnknownValueError` for a field without a value."""
             if name in type(self).model_fields:
                 raise UnknownValueError(name)
             return super().__getattr__(name)
 
 
 Name = Annotated[str, Field(pattern=LABEL, min_length=1, max_length=40)]
-"""A name that becomes a Kubernetes name and part of longer ones: DNS label, at most 40 characters."""
+"""A DNS label of at most 40 characters: it becomes a Kubernetes name and a part of longer names."""
 
 Quantity = Annotated[str, Field(pattern=QUANTITY, max_length=32)]
-"""A Kubernetes quantity as a string: "1500m", "64Gi"."""
+"""A Kubernetes quantity as a string: "1500m" or "64Gi"."""
 
 Duration = Annotated[str, Field(pattern=DURATION, max_length=32)]
-"""A Go duration in seconds, minutes, hours: "90s", "5m", "1h30m"."""
+"""A Go duration in hours, minutes and seconds: "90s", "5m" or "1h30m"."""
 
 KubernetesVersion = Annotated[str, Field(pattern=r"^1\.[0-9]{2}$")]
-"""A minor version as a string: "1.34"."""
+"""A minor version of Kubernetes as a string: "1.34"."""
 
 ZoneName = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$")]
-"""An availability zone by name: us-west-2a."""
+"""The name of an availability zone: us-west-2a."""
 
 KubernetesProvider = Literal["official", "builtin"]
-"""Which Pulumi provider writes the Kubernetes objects of a stack; a stack never changes from one to the other."""
+"""The Pulumi provider that applies the Kubernetes objects of a stack; it cannot change for an existing stack."""
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 def shape_of(value: Any) -> str:
-    """Which branch of a "word, list or mapping" union a value belongs to, so that only its errors are told.
+    """Return the tag of the union branch for a value: word, list or mapping, so that only its errors are reported.
 
-    The tags stand in the paths of pydantic's errors; no key of a spec looks like one.
+    The tags are parts of the paths in pydantic's errors; no key of a spec can equal a tag.
     """
     if isinstance(value, str):
         return "<word>"

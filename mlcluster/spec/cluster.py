@@ -1,10 +1,10 @@
-"""The whole spec: `apiVersion: mlcluster/v1alpha1`, `kind: Cluster`."""
+"""The root of the spec: `apiVersion: mlcluster/v1alpha1`, `kind: Cluster`."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import Name, SpecModel
+from mlcluster.spec.base import Doc, Name, SpecModel
 from mlcluster.spec.components import Components
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.storage import Storage
@@ -15,61 +15,71 @@ API_VERSION = "mlcluster/v1alpha1"
 
 
 class Metadata(SpecModel):
-    """What the cluster is called."""
+    """Identity of the cluster."""
 
-    name: Name
-    """Name of the cluster, the Pulumi stack and the cohort."""
+    name: Annotated[Name, Doc(example="atlas")]
+    """Name of the cluster, of its Pulumi stacks and of its default cohort."""
 
 
 class PriorityTier(SpecModel):
-    """One priority level: makes a PriorityClass and a WorkloadPriorityClass."""
+    """A priority level, which becomes a PriorityClass and a WorkloadPriorityClass."""
 
-    name: Name
+    name: Annotated[Name, Doc(example="time-sensitive-training")]
     """Name of both priority classes."""
-    value: Annotated[int, Field(ge=1, le=1_000_000_000)]
-    """Higher goes first and, in the queue, displaces lower."""
+    value: Annotated[int, Field(ge=1, le=1_000_000_000), Doc(example=1000)]
+    """Priority. Kueue admits workloads with a higher value first; they can preempt lower tiers of the same queue."""
     preempts_pods: bool = False
-    """Let the scheduler kill single pods too; the default leaves gangs whole and preempts in the queue."""
-    description: Annotated[str, Field(max_length=200)] = ""
+    """Let the Kubernetes scheduler preempt single pods, too. With `false`, only Kueue preempts, and always whole
+    workloads."""
+    description: Annotated[str, Field(max_length=200), Doc(example="training with a deadline")] = ""
+    """Description of the tier in both priority classes."""
 
 
 class Cohort(SpecModel):
-    """Teams that borrow from each other."""
+    """A group of teams that borrow quota from each other."""
 
-    name: Name
+    name: Annotated[Name, Doc(example="research")]
+    """Name of the Kueue Cohort."""
     share: Literal["remainder", "none"] = "remainder"
-    """What nobody is guaranteed: everybody's to borrow (remainder), or nobody's (none)."""
+    """What happens to quota that is guaranteed to no team: `remainder` lets the teams of this cohort borrow it, `none`
+    keeps it out of this cohort. Only one cohort can have the remainder."""
 
 
 class State(SpecModel):
-    """Where Pulumi keeps its state."""
+    """Storage of the Pulumi state."""
 
-    backend: Annotated[str, Field(pattern=r"^(file|s3|gs|azblob|https?)://.+", max_length=1024)] | None = None
-    """Default: files in the user's state directory."""
-    secrets_provider: (
-        Annotated[str, Field(pattern=r"^(passphrase$|(awskms|gcpkms|azurekeyvault|hashivault)://.+)")] | None
-    ) = None
-    """Default: a passphrase file in the user's state directory."""
+    backend: Annotated[
+        Annotated[str, Field(pattern=r"^(file|s3|gs|azblob|https?)://.+", max_length=1024)] | None,
+        Doc(example="s3://atlas-state", default="files in the state directory of the user"),
+    ] = None
+    """URL of the state backend."""
+    secrets_provider: Annotated[
+        Annotated[str, Field(pattern=r"^(passphrase$|(awskms|gcpkms|azurekeyvault|hashivault)://.+)")] | None,
+        Doc(example="awskms://alias/atlas", default="a passphrase file in the state directory of the user"),
+    ] = None
+    """Provider of the key that encrypts secrets in the state."""
 
 
 class Budget(SpecModel):
-    """What the cluster may cost."""
+    """Cost limit of the cluster."""
 
-    max_hourly_usd: Annotated[float, Field(gt=0)]
-    """All pools at their maximum size, USD per hour."""
+    max_hourly_usd: Annotated[float, Field(gt=0), Doc(example=500, unit="USD per hour")]
+    """Maximum price of all pools at `maxSize`. `mlcluster validate` reports a finding if the plan costs more."""
 
 
 class Allowed(SpecModel):
-    """A finding that is accepted, and why."""
+    """An accepted finding."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Z]{3}[0-9]{3}$")]
-    """ID of the finding, e.g. CST001."""
-    reason: Annotated[str, Field(min_length=10, max_length=500)]
-    """Why it is fine here: a sentence that a reviewer can judge."""
+    id: Annotated[str, Field(pattern=r"^[A-Z]{3}[0-9]{3}$"), Doc(example="CST001")]
+    """ID of the finding. docs/findings.md lists all findings."""
+    reason: Annotated[
+        str, Field(min_length=10, max_length=500), Doc(example="The capacity block is paid for until December.")
+    ]
+    """Why the finding is acceptable for this cluster."""
 
 
 def default_tiers() -> list[PriorityTier]:
-    """The three tiers of a cluster that names none (design.md section 9)."""
+    """Return the priority tiers of a spec without `priorityTiers` (design.md section 9)."""
     return [
         PriorityTier(name="production-critical", value=10000, description="serving and deadlines"),
         PriorityTier(name="time-sensitive-training", value=1000, description="training with a date"),
@@ -78,26 +88,35 @@ def default_tiers() -> list[PriorityTier]:
 
 
 class ClusterSpec(SpecModel):
-    """One multi-tenant GPU Kubernetes cluster."""
+    """A multi-tenant GPU Kubernetes cluster."""
 
     api_version: Literal["mlcluster/v1alpha1"]
+    """Version of the spec format."""
     kind: Literal["Cluster"]
+    """Kind of the document."""
     metadata: Metadata
+    """Identity of the cluster."""
     target: Target
-    """Where the cluster comes from."""
+    """Where the cluster runs: a new EKS cluster, an existing cluster or the local lab."""
     node_pools: Annotated[list[NodePool], Field(min_length=1, max_length=200)]
-    """Nodes of one shape that scale together."""
+    """Node pools: groups of identical nodes that scale together."""
     components: Components = Field(default_factory=Components)
-    priority_tiers: Annotated[list[PriorityTier], Field(min_length=1, max_length=20)] = Field(
-        default_factory=default_tiers
-    )
-    """Default: production-critical, time-sensitive-training, best-effort-experiment."""
-    cohorts: Annotated[list[Cohort], Field(max_length=20)] = []
-    """Default: one cohort named like the cluster."""
+    """Software that mlcluster installs on the cluster, such as Kueue, the GPU operator and monitoring."""
+    priority_tiers: Annotated[
+        list[PriorityTier],
+        Field(min_length=1, max_length=20),
+        Doc(default="production-critical, time-sensitive-training and best-effort-experiment"),
+    ] = Field(default_factory=default_tiers)
+    """Priority levels of workloads."""
+    cohorts: Annotated[list[Cohort], Field(max_length=20), Doc(default="one cohort with the name of the cluster")] = []
+    """Groups of teams that borrow quota from each other."""
     teams: Annotated[list[Team], Field(max_length=1000)] = []
-    """Each a namespace, a queue and a quota."""
-    storage: Storage = Field(default_factory=Storage)
+    """Tenants of the cluster. Each team gets a namespace, a queue and a quota."""
+    storage: Annotated[Storage, Doc(targets=("eks",))] = Field(default_factory=Storage)
+    """Storage classes and shared file systems."""
     state: State = Field(default_factory=State)
-    budget: Budget | None = None
+    """Storage of the Pulumi state."""
+    budget: Annotated[Budget | None, Doc(default="no limit")] = None
+    """Cost limit of the cluster."""
     allow: Annotated[list[Allowed], Field(max_length=100)] = []
-    """Findings that are accepted, each with its reason."""
+    """Findings to accept, each with a reason."""

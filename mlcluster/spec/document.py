@@ -1,17 +1,17 @@
-"""A spec as written: plain data, and for every value of it the line and column where it stands."""
+"""The YAML document of a spec: plain data, with the line and column of every value."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 Loc = tuple[str | int, ...]
-"""Keys and list indexes from the top: ("nodePools", 1, "maxSize")."""
+"""A path of keys and list indexes from the root: ("nodePools", 1, "maxSize")."""
 
 _NAMING_KEYS = ("name", "id", "key")
 _PLAIN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
 class Position(NamedTuple):
-    """A place in the file; both count from 1, columns in characters."""
+    """A position in the file; line and column begin at 1, and columns count characters."""
 
     line: int
     column: int
@@ -19,13 +19,13 @@ class Position(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """Where one value stands.
+    """The positions of a value.
 
     Attributes:
-        start: its first character; of a block collection the key that holds it.
-        raw: a scalar as written, without quotes; "" for collections.
-        keys: of a mapping, where each key stands.
-        children: the values of a mapping or list.
+        start: the first character; of a block collection, its key.
+        raw: the text of a scalar without quotes; "" for collections.
+        keys: the position of each key of a mapping.
+        children: the nodes of the values of a mapping or list.
     """
 
     start: Position
@@ -36,12 +36,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with a spec, before its place is looked up.
+    """A problem of a spec, before its position is looked up.
 
     Attributes:
-        loc: the value it is about.
-        key: the key is wrong, not the value.
-        at: the place, where `loc` does not lead to it (syntax errors, the second of two equal keys).
+        loc: the path of the value.
+        message: the problem.
+        hint: the instruction to solve it, or "".
+        key: the position is the key, not the value.
+        at: the position, if `loc` does not lead to it (syntax errors, duplicate keys).
     """
 
     loc: Loc
@@ -53,14 +55,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML document.
+    """A YAML document.
 
     Attributes:
-        path: the file's name as the user gave it; "<stdin>" for standard input.
-        lines: the text, line by line, without line ends.
-        data: plain dicts with string keys, lists, str, int, float, bool, None; top-level `x-` keys are gone.
-        root: where everything stands.
-        problems: what is wrong already, though the document could be read to its end.
+        path: the name of the file as the user wrote it; "<stdin>" for standard input.
+        lines: the lines of the text without line ends.
+        data: plain dicts with string keys, lists, str, int, float, bool, None; without the top-level `x-` keys.
+        root: the positions of all values.
+        problems: the problems that did not stop the reader.
     """
 
     path: str
@@ -70,7 +72,7 @@ class Document:
     problems: tuple[Problem, ...] = ()
 
     def position(self, loc: Loc, *, key: bool = False) -> Position:
-        """Where `loc` stands: its value, or its key; where it is absent, the nearest parent that is there."""
+        """Return the position of the value, or the key, at `loc`; of its nearest existing parent if it is absent."""
         node, place = self.root, self.root.start
         for depth, part in enumerate(loc, start=1):
             child = node.children.get(part)
@@ -81,19 +83,19 @@ class Document:
         return place
 
     def node(self, loc: Loc) -> Node | None:
-        """The node of `loc`, or None when it is not written."""
+        """Return the node at `loc`; None if it is absent."""
         node: Node | None = self.root
         for part in loc:
             node = node.children.get(part) if node else None
         return node
 
     def raw(self, loc: Loc) -> str:
-        """The scalar at `loc` as written, without quotes; "" for collections and what is absent."""
+        """Return the text of the scalar at `loc` without quotes; "" for collections and absent values."""
         node = self.node(loc)
         return node.raw if node else ""
 
     def value(self, loc: Loc) -> Any:
-        """The data at `loc`, or None when it is not there."""
+        """Return the data at `loc`; None if it is absent."""
         value = self.data
         for part in loc:
             inside = (isinstance(value, dict) and part in value) or (
@@ -105,7 +107,7 @@ class Document:
         return value
 
     def spell(self, loc: Loc) -> str:
-        """`loc` as people read it, with the names of list items: `nodePools[1] (train).maxSize`."""
+        """Return `loc` as text with the names of list items: `nodePools[1] (train).maxSize`."""
         text = ""
         for depth, part in enumerate(loc, start=1):
             if isinstance(part, int):

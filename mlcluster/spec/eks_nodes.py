@@ -1,8 +1,8 @@
-"""What one node of an `eks` pool offers to pods: the checks and the plan count with the same figures.
+"""Allocatable resources of the nodes of `eks` pools, for the checks and the plan.
 
 Sources: awslabs/amazon-eks-ami nodeadm/internal/kubelet/config.go (eviction at 10 % of the node's file system, 1 GiB of
 it for the kubelet, 11 MiB of memory per pod), Amazon EKS user guide "Assign more IP addresses to nodes with prefixes"
-(Nitro only).
+(only on Nitro instances).
 """
 
 from mlcluster.catalog.instances import InstanceType, instance_names, instance_type
@@ -15,7 +15,7 @@ DEFAULT_ROOT_MIB = 100 * 1024
 """The default of `rootVolume.size`."""
 
 EFA_HUGEPAGES = 5128
-"""Pages of 2 MiB that the EFA driver sets aside on the accelerated images."""
+"""The number of 2 MiB pages that the EFA driver allocates on the accelerated images."""
 
 _KUBE_RESERVED_MIB_PER_POD = 11
 _NOT_NITRO = frozenset(
@@ -32,14 +32,14 @@ _BOTTLEROCKET_MIG = {
 
 
 def pods_per_node(instance: InstanceType) -> int:
-    """The maxPods that the kubelet gets: what prefixes give addresses to, at most what EKS recommends."""
+    """Return the maxPods of the kubelet: the pods with addresses from prefixes, at most as EKS recommends."""
     if instance.name.partition(".")[0] in _NOT_NITRO:
         return min(instance.allocatable_pods, max_pods(instance.vcpu))
     return max_pods(instance.vcpu, instance.allocatable_pods)
 
 
 def hugepages(pool: NodePool) -> int:
-    """Pages of 2 MiB that the node sets aside: what the spec says, else what EFA needs."""
+    """Return the number of 2 MiB pages that a node allocates: from the spec, otherwise the pages that EFA needs."""
     if pool.hugepages_2mi:
         return pool.hugepages_2mi
     return EFA_HUGEPAGES if pool.network.efa else 0
@@ -48,18 +48,19 @@ def hugepages(pool: NodePool) -> int:
 def eks_allocatable(
     pool: NodePool, instance: InstanceType, *, root_mib: int, pods: int | None = None
 ) -> dict[str, int]:
-    """What pods can use of one node, without accelerators and EFA.
+    """Return the allocatable resources of a node without its accelerators and EFA interfaces.
 
     Args:
-        instance: the type, which need not be the pool's own.
-        root_mib: size of the root volume.
-        pods: the pool's maxPods, where it is not this type's.
+        pool: the pool.
+        instance: the instance type, which can be an alternative type of the pool.
+        root_mib: the size of the root volume.
+        pods: the maxPods of the pool; None for the maxPods of the instance type.
 
     Returns:
-        By Kubernetes' names: cpu in milli-CPU, memory, ephemeral-storage and hugepages-2Mi in MiB, pods.
+        By Kubernetes resource name: cpu in milli-CPU; memory, ephemeral-storage and hugepages-2Mi in MiB; pods.
     """
     most = pods_per_node(instance) if pods is None else pods
-    # nodeadm keeps back memory for the pods that the type has without prefixes, Bottlerocket for maxPods: the worse.
+    # nodeadm reserves memory for the pods of the type without prefixes, Bottlerocket for maxPods. Use the larger one.
     more_pods = max(0, most - instance.allocatable_pods)
     huge = hugepages(pool) * HUGEPAGE_MIB
     amounts = {
@@ -72,29 +73,29 @@ def eks_allocatable(
 
 
 def default_disk_mib(instance: InstanceType) -> int:
-    """What pods can use of the disk of a node that is made without saying how large it is: the lab's nodes."""
+    """Return the allocatable disk of a node with a root volume of default size, as the nodes of the lab have it."""
     return _ephemeral_mib(instance, DEFAULT_ROOT_MIB)
 
 
 def _ephemeral_mib(instance: InstanceType, root_mib: int) -> int:
-    """What is left of the file system that kubelet and containerd use: the instance store if there is one."""
+    """Return the allocatable part of the file system of the kubelet: of the instance store, or of the root volume."""
     store_mib = instance.local_nvme_gb * 10**9 // 2**20
-    # The file system's own needs: 2 % of a RAID, 1 % of a volume that also holds the boot partitions.
+    # Overhead of the file system: 2 % of a RAID, 1 % of a volume that also has the boot partitions.
     capacity = store_mib * 98 // 100 if store_mib else root_mib * 99 // 100
     return max(0, capacity * 9 // 10 - 1024)
 
 
 def bottlerocket_mig_key(model: str, memory_mib: int | None) -> str:
-    """What Bottlerocket's MIG manager calls a GPU, e.g. a100.40gb; "" for one that it does not partition.
+    """Return the name of a GPU in Bottlerocket's MIG manager, such as a100.40gb; "" for an unsupported GPU.
 
-    Source: bottlerocket-core-kit sources/nvidia-migmanager. It has no layout of 4g instances, and takes one that it
-    does not know for 7g.
+    Source: bottlerocket-core-kit sources/nvidia-migmanager. It has no layouts of 4g instances, and handles an unknown
+    layout like 7g.
     """
     return _BOTTLEROCKET_MIG.get((model, memory_mib or 0), "")
 
 
 def provisioned(pool: NodePool, target: EksTarget) -> bool:
-    """Whether Karpenter makes the pool's nodes; without accelerators a pool of fixed size is a managed node group."""
+    """Return whether Karpenter manages the nodes of a pool; a fixed-size pool without GPUs is a managed node group."""
     if target.autoscaler != "karpenter":
         return False
     return pool.min_size != pool.max_size or _has_accelerator(pool)

@@ -1,7 +1,7 @@
-"""Who brings what GPUs need on a node, by duty: the image, a component, or the cluster as it is.
+"""Providers of the GPU software on a node: the image, a component, or the existing cluster.
 
-The checks and the plan go by the same table. Sources: Amazon EKS user guide on its
-accelerated images, values of the charts.
+A duty is one part of the GPU software, such as the driver or the device plugin. The checks and the plan use the same
+functions. Sources: Amazon EKS user guide on its accelerated images, values of the charts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ DUTIES: tuple[Duty, ...] = (
 )
 IMAGE = "image"
 CLUSTER = "cluster"
-"""Not on `eks`: it was there before us, since nothing in the spec brings it."""
+"""The existing cluster, which provides every duty without another provider. Not on `eks`."""
 
 _IMAGES: Mapping[str, frozenset[Duty]] = {
     "al2023": frozenset({"driver", "toolkit"}),
@@ -38,7 +38,7 @@ _NEEDED: tuple[Duty, ...] = ("driver", "toolkit", "devicePlugin")
 
 
 def gpus_of(pool: NodePool) -> tuple[str, int, int | None]:
-    """Model, number and memory (MiB, None when unknown) of the NVIDIA GPUs of one node; ("", 0, None) without."""
+    """Return the model, number and memory (MiB, None if unknown) of the NVIDIA GPUs of a node, or ("", 0, None)."""
     if pool.node_shape is not None:
         shape = pool.node_shape.gpu
         return (shape.model, shape.count, shape.memory_mib) if shape else ("", 0, None)
@@ -52,66 +52,66 @@ def gpus_of(pool: NodePool) -> tuple[str, int, int | None]:
 
 
 def known_gpu(pool: NodePool) -> Gpu | None:
-    """What the catalogue knows of the pool's GPUs."""
+    """Return the catalog entry of the GPUs of a pool; None if there is none."""
     model, _, memory_mib = gpus_of(pool)
     return gpu(model, memory_mib)
 
 
 def can_be_partitioned(pool: NodePool) -> bool:
-    """Whether MIG layouts of the GPUs are known; of those of P6e-GB200, whose driver mode has no MIG, none are."""
+    """Return whether the catalog has MIG layouts of the GPUs; P6e-GB200 has none, as its driver mode lacks MIG."""
     known = known_gpu(pool)
     return known is not None and bool(known.mig_layouts)
 
 
 def image_duties(pool: NodePool, target: str) -> frozenset[Duty]:
-    """What the nodes have when they start: of EKS images the table says, of others the spec."""
+    """Return the duties that the image of a pool provides: from the table for EKS images, otherwise from the spec."""
     return _IMAGES[pool.ami.family] if target == "eks" else frozenset(pool.gpu.image_brings)
 
 
 def operator_wanted(spec: ClusterSpec) -> bool:
-    """Whether the GPU operator belongs to the cluster: asked for, or on `eks` unless the plugin is asked for alone."""
+    """Return whether the plan needs the GPU operator: from the spec, or by default for GPU pools on `eks`."""
     return _operator_for_gpus(spec) and (
         spec.components.gpu_operator is not None or any(gpus_of(pool)[1] for pool in spec.node_pools)
     )
 
 
 def _operator_for_gpus(spec: ClusterSpec) -> bool:
-    """The same for a cluster that has GPUs."""
+    """Return whether a cluster with GPUs needs the GPU operator."""
     components = spec.components
     by_default = spec.target.kind == "eks" and components.nvidia_device_plugin is None
     return components.gpu_operator is not None or by_default
 
 
 def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
-    """Everybody who would do each duty on a pool with GPUs: one is right, none is nobody, two are a conflict.
+    """Return the providers of each duty on a GPU pool; several providers of a duty are a conflict.
 
-    What the image has nobody else brings. The GPU operator leaves to others what they are asked to do, unless it is
-    asked for by name itself.
+    A GPU operator that is installed by default yields to the image and to other components. A GPU operator in the spec
+    yields only to the image.
 
     Returns:
-        `IMAGE`, `CLUSTER` or names of components (the catalogue's), in the order of `DUTIES`.
+        `IMAGE`, `CLUSTER` or the names of components in the catalog, in the order of `DUTIES`.
     """
     image = image_duties(pool, spec.target.kind)
     found: dict[Duty, list[str]] = {duty: [IMAGE] if duty in image else [] for duty in DUTIES}
-    for name, duty in _others(spec):
-        # The device plugin by itself stays off nodes that have one; the DRA driver is on every node with GPUs.
+    for name, duty in _component_duties(spec):
+        # The standalone device plugin skips nodes whose image has one; the DRA driver runs on every GPU node.
         if not (found[duty] == [IMAGE] and name == "nvidia-device-plugin"):
             found[duty].append(name)
     if _operator_for_gpus(spec):
-        for duty in _offered(spec, pool):
+        for duty in _operator_duties(spec, pool):
             yields = spec.components.gpu_operator is None or IMAGE in found[duty] or duty == "nodeFeatureDiscovery"
             if not (found[duty] and yields):
                 found[duty].append("gpu-operator")
     if spec.target.kind != "eks":
-        for duty in _taken_to_be_there(spec, pool):
+        for duty in _assumed_on_existing_clusters(spec, pool):
             found[duty] = found[duty] or [CLUSTER]
-    # The engine is inside the exporter.
+    # The exporter contains the DCGM engine.
     found["dcgm"] = found["dcgmExporter"]
     return {duty: tuple(names) for duty, names in found.items()}
 
 
-def _taken_to_be_there(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
-    """What a cluster that was there before us does where nobody is asked to, or the operator is told to leave it."""
+def _assumed_on_existing_clusters(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
+    """Yield the duties that an existing cluster provides without a provider in the spec."""
     yield from _NEEDED
     if pool.gpu.partitioned:
         yield "migManager"
@@ -119,8 +119,8 @@ def _taken_to_be_there(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
         yield from spec.components.gpu_operator.without
 
 
-def _others(spec: ClusterSpec) -> Iterator[tuple[str, Duty]]:
-    """(component, duty) of every component that does one by itself."""
+def _component_duties(spec: ClusterSpec) -> Iterator[tuple[str, Duty]]:
+    """Yield the name and the duty of each component with a duty, except the GPU operator."""
     components = spec.components
     if components.nvidia_device_plugin is not None:
         yield "nvidia-device-plugin", "devicePlugin"
@@ -132,8 +132,8 @@ def _others(spec: ClusterSpec) -> Iterator[tuple[str, Duty]]:
         yield "network-operator", "nodeFeatureDiscovery"
 
 
-def _offered(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
-    """What the GPU operator would do on a pool."""
+def _operator_duties(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
+    """Yield the duties that the GPU operator can provide on a pool."""
     operator = spec.components.gpu_operator
     without = operator.without if operator is not None else []
     for duty in DUTIES:

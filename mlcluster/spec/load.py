@@ -1,6 +1,6 @@
-"""From a file to a checked spec: read, decode, YAML, shape, checks across fields. All problems come at once.
+"""Load a spec: read the file, decode it, parse the YAML, validate the fields, run the cross-field checks.
 
-Where the shape is wrong, the checks across fields run over what is right (`spec.partial`).
+The result contains all problems at once: if fields are invalid, the checks run on the valid ones (`spec.partial`).
 """
 
 from collections.abc import Sequence
@@ -21,17 +21,17 @@ MAX_PROBLEMS = 500
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A valid spec, and the document that knows where each part of it stands."""
+    """A valid spec and its document, which has the position of each value."""
 
     spec: ClusterSpec
     document: Document
 
 
 def load(path: Path | str) -> Loaded:
-    """The spec in a file, or on standard input for "-".
+    """Return the spec in a file, or on standard input for "-".
 
     Raises:
-        SpecInvalidError: with every problem of it.
+        SpecInvalidError: with every problem of the spec.
     """
     name = STDIN_NAME if str(path) == STDIN else str(path)
     try:
@@ -42,21 +42,21 @@ def load(path: Path | str) -> Loaded:
 
 
 def parse(content: bytes, name: str) -> Loaded:
-    """The spec in `content`; `name` stands for the file in messages.
+    """Return the spec in `content`; messages contain `name` as the name of the file.
 
     Raises:
-        SpecInvalidError: with every problem of it.
+        SpecInvalidError: with every problem of the spec.
     """
     document = _document(content, name)
     try:
         spec = ClusterSpec.model_validate(document.data)
     except ValidationError as error:
-        from mlcluster.spec.wording import shape_problems
+        from mlcluster.spec.validation_errors import validation_problems
 
         errors = error.errors(include_url=False)
-        problems = [*document.problems, *shape_problems(document, errors[:MAX_PROBLEMS])]
+        problems = [*document.problems, *validation_problems(document, errors[:MAX_PROBLEMS])]
         raise _invalid_shape(document, problems, more=len(errors[MAX_PROBLEMS:])) from None
-    if document.problems:  # values that could not be read; the shape took stand-ins for them
+    if document.problems:  # unreadable values, which the validation has seen as placeholders
         raise _invalid_shape(document, document.problems)
     found = check(spec)
     if found:
@@ -65,12 +65,12 @@ def parse(content: bytes, name: str) -> Loaded:
 
 
 def locate(document: Document, loc: Loc) -> str:
-    """`file:line:column` of the value at `loc`, or of what holds it where it is absent."""
+    """Return `file:line:column` of the value at `loc`; of its nearest existing parent if it is absent."""
     return located(document, Problem(loc, "")).place
 
 
 def locate_problem(document: Document, problem: Problem) -> LocatedProblem:
-    """A finding's place in the form that problems are printed in."""
+    """Return a problem of a finding with its position."""
     return located(document, problem)
 
 
@@ -84,19 +84,19 @@ def _document(content: bytes, name: str) -> Document:
 
 
 def _invalid_shape(document: Document, problems: Sequence[Problem], *, more: int = 0) -> SpecInvalidError:
-    """The error with these problems, and with those across fields that hold however these are corrected."""
+    """Return the error with these problems and those of the cross-field checks on the valid values."""
     from mlcluster.spec.partial import partial_spec
 
     found = check(partial_spec(document))
-    told = {(problem.loc, problem.message) for problem in problems}
-    across = [problem for problem in found if (problem.loc, problem.message) not in told]
+    known = {(problem.loc, problem.message) for problem in problems}
+    across = [problem for problem in found if (problem.loc, problem.message) not in known]
     return _invalid(document, [*problems, *across], waiting=True, more=more)
 
 
 def _invalid(
     document: Document, problems: Sequence[Problem], *, waiting: bool = False, more: int = 0
 ) -> SpecInvalidError:
-    """The error with the first problems in the order of the file; a generated file may have any number."""
+    """Return the error with the first `MAX_PROBLEMS` problems in the order of the file."""
     ordered = sorted(problems, key=lambda problem: problem.at or document.position(problem.loc, key=problem.key))
     shown = [located(document, problem) for problem in ordered[:MAX_PROBLEMS]]
     return SpecInvalidError(document.path, shown, waiting=waiting, more=more + len(ordered[MAX_PROBLEMS:]))

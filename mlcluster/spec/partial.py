@@ -1,7 +1,7 @@
-"""A spec whose shape is wrong in places, as far as it can be read.
+"""Partial specs: the valid values of a spec with validation errors.
 
-Every part with the right shape has its value; to read any other one raises `UnknownValueError`. A check that ends
-without this error has used nothing but known values, so its problems hold however the wrong places are corrected.
+Reading an invalid value raises `UnknownValueError`. A check that ends without this error has used only valid values, so
+its problems remain however the user corrects the invalid values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
-from mlcluster.spec.base import SpecModel
+from mlcluster.spec.base import Doc, SpecModel
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Document, Loc
 
@@ -22,31 +22,31 @@ _CONFIG = ConfigDict(strict=True)
 
 
 def partial_spec(document: Document) -> ClusterSpec:
-    """Return the spec with the values of the document that have the right shape.
+    """Return the spec with the valid values of the document.
 
     Args:
-        document: its own problems say which values could not be read.
+        document: the document; its problems name the values that the YAML reader could not read.
     """
     unread = frozenset(problem.loc for problem in document.problems)
     if unread and any("&" in line for line in document.lines):
-        unread = frozenset({()})  # an alias may have carried an unreadable value to any place
+        unread = frozenset({()})  # an alias can copy an unreadable value anywhere
     spec: ClusterSpec = _Reader(unread).model(ClusterSpec, document.data, ())
     return spec
 
 
 class _Reader:
-    """Builds models from data, without the values that have a wrong shape."""
+    """Builds models from data without the invalid values."""
 
     def __init__(self, unread: Iterable[Loc]) -> None:
         self._unread = frozenset(unread)
         self._holding = frozenset(loc[:depth] for loc in self._unread for depth in range(len(loc) + 1))
 
     def model(self, model: type[SpecModel], raw: object, loc: Loc) -> Any:
-        """Return the model; what cannot be read of it is not set."""
+        """Return the model; its invalid fields are not set."""
         data = raw if isinstance(raw, dict) and loc not in self._unread else None
         fields = {name: (field.alias or to_camel(name), field) for name, field in model.model_fields.items()}
         keys = {key for key, _ in fields.values()}
-        # A key that the model does not have may be any of those that are absent, misspelt.
+        # An unknown key can be a misspelling of any absent key.
         stray = data is None or not keys.issuperset(data) or self._has_stray_key(loc, keys)
         given = {name for name, (key, _) in fields.items() if data is not None and key in data}
         values: dict[str, Any] = {}
@@ -74,7 +74,7 @@ class _Reader:
         return _UNKNOWN if loc in self._unread else self._inside(annotation, raw, loc)
 
     def _inside(self, annotation: Any, raw: object, loc: Loc) -> Any:
-        """Return a value that is wrong somewhere inside: only models have parts that can be left out."""
+        """Return a value with invalid parts; only models can omit them."""
         model = _model_of(annotation, raw)
         if model is not None:
             return self.model(model, raw, loc) if isinstance(raw, dict) else _UNKNOWN
@@ -90,7 +90,7 @@ class _Reader:
         return _UNKNOWN
 
     def _entries(self, annotation: Any, raw: Mapping[Any, object], loc: Loc) -> dict[Any, Any] | None:
-        """Return the models in a list or mapping; None where it holds something else, or is wrong as a whole."""
+        """Return the models in a list or mapping; None if it contains other values or is invalid as a whole."""
         model = _model_of(annotation, None)
         if model is None:
             return None
@@ -102,7 +102,7 @@ class _Reader:
 
 
 def _model_of(annotation: Any, raw: object) -> type[SpecModel] | None:
-    """Return the model that a value would be; of several the one whose `kind` the value has."""
+    """Return the model of a value; of a union, the model with the `kind` of the value."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if isinstance(annotation, type) and issubclass(annotation, SpecModel):
@@ -122,8 +122,8 @@ def _kinds(model: type[SpecModel]) -> tuple[object, ...]:
 
 
 def _hint(field: FieldInfo) -> Any:
-    """Return the field's type with its limits, as `TypeAdapter` takes it."""
-    limits = [*field.metadata]
+    """Return the type of a field with its constraints, for `TypeAdapter`."""
+    limits = [entry for entry in field.metadata if not isinstance(entry, Doc)]
     if isinstance(field.discriminator, str):
         limits.append(Discriminator(field.discriminator))
     annotated: Any = Annotated
@@ -141,7 +141,7 @@ def _fits(hint: Any, raw: object) -> bool:
 def _adapter(hint: Any) -> TypeAdapter[Any]:
     try:
         return _cached_adapter(hint)
-    except TypeError:  # limits that cannot be hashed
+    except TypeError:  # constraints that are not hashable
         return _made_adapter(hint)
 
 

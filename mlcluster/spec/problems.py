@@ -1,4 +1,4 @@
-"""Problems with their places looked up, and the error that carries all of them at once."""
+"""Problems with their positions, and the error with all problems of a spec."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,14 +12,17 @@ _AROUND = 200
 
 @dataclass(frozen=True, slots=True)
 class LocatedProblem:
-    """One problem as a reader sees it.
+    """A problem with its position.
 
     Attributes:
-        file: as the user gave it; "<stdin>" for standard input.
-        line, column: from 1, columns in characters; None when the file could not be read as text.
-        path: `nodePools[1] (train).maxSize`; "" for the file as a whole.
-        source: the line, secrets masked; of a line beyond 400 characters the part around `column`; "" without a line.
-        caret: `column` counted within `source`.
+        file: the name of the file as the user wrote it; "<stdin>" for standard input.
+        line: the line, from 1; None if the file is not text.
+        column: the column in characters, from 1; None if the file is not text.
+        path: the path of the value: `nodePools[1] (train).maxSize`; "" for the whole file.
+        source: the line with secrets masked; for more than 400 characters, the part around `column`; "" without a line.
+        message: the problem.
+        hint: the instruction to solve it, or "".
+        caret: the column within `source`.
     """
 
     file: str
@@ -33,18 +36,18 @@ class LocatedProblem:
 
     @property
     def place(self) -> str:
-        """`file:line:column`, as far as known."""
+        """Return `file:line:column`, or the file without a known line."""
         return self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
 
 
 class SpecInvalidError(MlclusterError):
-    """The spec cannot be used; carries every problem that was found, in the order of the file.
+    """The spec is invalid. The error contains its problems in the order of the file.
 
     Args:
-        file: the spec's name.
-        problems: at least one.
-        waiting: the file or fields themselves are wrong; checks across fields that need them did not run.
-        more: how many problems there are beyond these.
+        file: the name of the spec file.
+        problems: the problems, at least one.
+        waiting: the file or some fields are invalid, so the cross-field checks that need them did not run.
+        more: the number of further problems.
     """
 
     def __init__(self, file: str, problems: Iterable[LocatedProblem], *, waiting: bool = False, more: int = 0) -> None:
@@ -56,12 +59,12 @@ class SpecInvalidError(MlclusterError):
         happened = f"{first.path}: {first.message}" if first.path else first.message
         count = len(self.problems) + more
         if count > 1:
-            happened = f"{count} problems; the first: {happened}"
+            happened = f"{count} problems, the first one: {happened}"
         super().__init__(f"reading {file}", happened, first.hint)
 
 
 def located(document: Document, problem: Problem) -> LocatedProblem:
-    """The problem with its line, column, path and source line."""
+    """Return the problem with its line, column, path and source line."""
     place = problem.at or document.position(problem.loc, key=problem.key)
     line = document.lines[place.line - 1] if place.line <= len(document.lines) else ""
     source, caret = _excerpt(line, place.column)
@@ -78,7 +81,7 @@ def located(document: Document, problem: Problem) -> LocatedProblem:
 
 
 def unreadable(file: str, problem: Problem, text: str) -> SpecInvalidError:
-    """The error for a file that is not one YAML document; `text` is "" when not even that is known."""
+    """Return the error for a file that is not a single YAML document; `text` is "" if the file is not text."""
     line, column = problem.at or (None, None)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     known = line is not None and line <= len(lines) and text
@@ -89,18 +92,18 @@ def unreadable(file: str, problem: Problem, text: str) -> SpecInvalidError:
 
 
 def _printable(text: str) -> str:
-    """What a spec says cannot steer a terminal: characters that do not print stand as escapes."""
+    """Return the text with escapes for unprintable characters, so that a spec cannot control the terminal."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def _excerpt(line: str, column: int) -> tuple[str, int]:
-    """The line as it is shown, cut when it is very long, and where `column` is in it."""
+    """Return the line for display, shortened if it is very long, and the column within it."""
     start = max(0, column - 1 - _AROUND) if len(line) > 2 * _AROUND else 0
     return _same_width(masked(line)[start : start + 2 * _AROUND]), column - start
 
 
 def _same_width(line: str) -> str:
-    """The same for a source line, whose columns must stay."""
+    """Return a source line with ? for unprintable characters, so that its columns stay the same."""
     return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)

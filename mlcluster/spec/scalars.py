@@ -16,14 +16,14 @@ Scalar = str | int | float | bool | None
 
 
 class NumberError(ValueError):
-    """A number that no field of a spec can hold; its text says why."""
+    """A number outside the range of every field; the message names the reason."""
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain (unquoted, untagged) scalar.
+    """Return the value of a plain (unquoted, untagged) scalar.
 
     Raises:
-        NumberError: infinite, not a number, or beyond 64 bits.
+        NumberError: the number is infinite, NaN, or exceeds 64 bits.
     """
     if text and text[0] not in _FIRST:
         return text
@@ -36,7 +36,7 @@ def resolve(text: str) -> Scalar:
     if _FLOAT.fullmatch(text):
         return _finite(text)
     if _NOT_FINITE.fullmatch(text):
-        raise NumberError(f"{text} is not a number that a spec can use")
+        raise NumberError(f"the number {text} is not finite")
     return text
 
 
@@ -44,22 +44,26 @@ def _integer(text: str) -> int:
     base = _BASES.get(text[:2], 10)
     digits = text if base == 10 else text[2:]
     if len(digits) > _MOST_DIGITS or abs(value := int(digits, base)) >= 2**63:
-        raise NumberError(f"a whole number of {len(digits)} digits is too large")
+        raise NumberError(f"the integer has {len(digits)} digits and exceeds 64 bits")
     return value
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise NumberError(f"{text[:_MOST_DIGITS]} is too large")
+        raise NumberError(f"the number {text[:_MOST_DIGITS]} is too large")
     return value
 
 
-def kind_of(value: object) -> str:
-    """What a value is, in words for a message: "a string", "a list", "empty"."""
+def described_value(value: object, shown: str = "") -> str:
+    """Return the type of a value and the value, for a message: `the string "eight"`, "a list", "an empty value".
+
+    Args:
+        value: the value.
+        shown: the value as the message shows it; "" to show only its type.
+    """
     if value is None:
-        return "empty"
-    if isinstance(value, bool):
-        return "true or false"
-    names = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping"}
-    return names.get(type(value), "something else")
+        return "an empty value"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list", dict: "mapping"}
+    name = names.get(type(value), "value")
+    return f"the {name} {shown}" if shown else f"a {name}"

@@ -1,38 +1,51 @@
-"""The JSON Schema of a spec, and what it says about one place: the known keys, the allowed shapes and words."""
+"""The JSON Schema of the spec, and queries on it: the known keys of a mapping, the allowed types and words."""
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel
-
+from mlcluster.spec.base import Doc, doc_of
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
+from mlcluster.spec.field_docs import field_descriptions, spec_models
 
 Schema = dict[str, Any]
 
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_ID = "https://mlcluster.dev/schema/v1alpha1/cluster.schema.json"
+"""A stable identifier of the format, not the address of a server."""
+
+FACTS = "x-mlcluster"
+"""The keyword of `annotated_schema` for facts that JSON Schema has no keyword for."""
 
 
 @cache
 def cluster_schema() -> Schema:
-    """The JSON Schema of `cluster.yaml`: pydantic's, with dialect, ID, and `x-` keys allowed at the top for anchors."""
-    schema = _tidy(_with_descriptions(ClusterSpec.model_json_schema(by_alias=True)))
-    anchors = {"^x-": {"description": "A home for YAML anchors; mlcluster does not read it."}}
+    """Return the JSON Schema of `cluster.yaml` for editors and validators.
+
+    Top-level keys that begin with `x-` are allowed, as a place for YAML anchors.
+    """
+    schema: Schema = _published(annotated_schema())
+    anchors = {"^x-": {"description": "A place for YAML anchors, which mlcluster ignores."}}
     return {"$schema": SCHEMA_DIALECT, "$id": SCHEMA_ID, **schema, "patternProperties": anchors}
 
 
+@cache
+def annotated_schema() -> Schema:
+    """Return the JSON Schema of the models with the descriptions of the fields, their examples and their facts."""
+    schema: Schema = _tidy(ClusterSpec.model_json_schema(by_alias=True))
+    for name, part in (*schema["$defs"].items(), (ClusterSpec.__name__, schema)):
+        if name in spec_models():
+            _describe(name, part["properties"])
+    return schema
+
+
 def known_keys(loc: Loc, data: Any) -> dict[str, Schema]:
-    """The keys that a mapping at `loc` may have, with their schemas; empty where every key is free.
+    """Return the keys that a mapping at `loc` can have, with their schemas; empty if it can have any key.
 
     Args:
         loc: a path without union tags.
-        data: the whole spec as data; its `kind` words choose between the branches of a union.
+        data: the whole spec as data. Its `kind` values select the branches of unions.
     """
     keys: dict[str, Schema] = {}
     for branch in _branches_at(loc, data):
@@ -41,15 +54,20 @@ def known_keys(loc: Loc, data: Any) -> dict[str, Schema]:
 
 
 def described(loc: Loc, data: Any) -> str:
-    """The first sentence of the description of `loc`, without its full stop; "" when there is none."""
+    """Return the first sentence of the description of `loc` without its full stop; "" without a description."""
     found = known_keys(loc[:-1], data).get(str(loc[-1]), {}) if loc else {}
-    branches = [found, *_expanded(found, None)]
+    branches = [found, *expanded(found, None)]
     text = next((str(branch["description"]) for branch in branches if "description" in branch), "")
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split()).removesuffix(".")
+    return first_sentence(text).removesuffix(".")
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a description."""
+    return text.partition(". ")[0].removesuffix(".") + "." if text else ""
 
 
 def allowed_words(loc: Loc, data: Any) -> list[str]:
-    """The words that `loc` may be; empty when it is not a choice of words."""
+    """Return the words that the value at `loc` can be; empty if it is not a choice of words."""
     words: list[str] = []
     for branch in _branches_at(loc, data):
         words += map(str, branch.get("enum", []) or ([branch["const"]] if "const" in branch else []))
@@ -57,58 +75,67 @@ def allowed_words(loc: Loc, data: Any) -> list[str]:
 
 
 def allowed_shapes(loc: Loc, data: Any) -> list[str]:
-    """What kinds of value `loc` may be besides words: "a list", "a mapping"."""
+    """Return the kinds of value besides words that `loc` can be: "a list", "a mapping"."""
     names = {"array": "a list", "object": "a mapping"}
     found = [names.get(branch.get("type", ""), "") for branch in _branches_at(loc, data)]
     return [shape for shape in dict.fromkeys(found) if shape]
 
 
-def _with_descriptions(schema: Schema) -> Schema:
-    """The schema with what stands below each field of the models."""
-    models = {model.__name__: model for model in _models(ClusterSpec, set())}
-    for name, part in (*schema["$defs"].items(), (ClusterSpec.__name__, schema)):
-        texts = _attribute_docstrings(models[name]) if name in models else {}
-        for field, text in texts.items():
-            alias = models[name].model_fields[field].alias or field
-            part["properties"][alias] = {"description": text, **part["properties"][alias]}
-    return schema
+def expanded(schema: Schema, data: Any) -> Iterator[Schema]:
+    """Yield the schema, or each branch of its unions.
+
+    References are resolved. Branches for another `kind` than the one in `data` are left out.
+    """
+    if "$ref" in schema:
+        yield from expanded(annotated_schema()["$defs"][schema["$ref"].rsplit("/", 1)[1]], data)
+        return
+    parts = schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf")
+    if not parts:
+        yield schema
+        return
+    for part in parts:
+        yield from (branch for branch in expanded(part, data) if _same_kind(branch, data))
 
 
-def _models(model: type[BaseModel], seen: set[type[BaseModel]]) -> set[type[BaseModel]]:
-    """The model, and every one that its fields lead to."""
-    if model not in seen:
-        seen.add(model)
-        for field in model.model_fields.values():
-            for part in _parts(field.annotation):
-                _models(part, seen)
-    return seen
+def _describe(model: str, properties: Schema) -> None:
+    """Add the description, the example and the facts of each field of a model to its JSON Schema properties."""
+    fields = spec_models()[model].model_fields
+    descriptions = field_descriptions(spec_models()[model])
+    for name, field in fields.items():
+        key, doc = field.alias or name, doc_of(field)
+        described_as = {"description": descriptions[name]} if name in descriptions else {}
+        examples = {} if doc.example is None else {"examples": [doc.example]}
+        facts = {part: value for part in ("unit", "default", "targets", "key") if (value := getattr(doc, part))}
+        properties[key] = {**described_as, **properties[key], **examples, **({FACTS: facts} if facts else {})}
 
 
-def _parts(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in get_args(annotation):
-        yield from _parts(inner)
+def _published(node: Any) -> Any:
+    """Return the schema with the facts of each field in its description, which editors show."""
+    if isinstance(node, list):
+        return [_published(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: _published(value) for key, value in node.items() if key != FACTS}
+    if isinstance(node.get("description"), str) and isinstance(node.get(FACTS), dict):
+        kept["description"] = " ".join([node["description"], *_sentences(Doc(**node[FACTS]))])
+    return kept
 
 
-def _attribute_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Field -> the text below it, of the model and those that it derives from."""
-    found: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if not issubclass(base, BaseModel) or base is BaseModel:
-            continue
-        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        statements = body.body if isinstance(body, ast.ClassDef) else []
-        for field, below in pairwise(statements):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
-                text = below.value.value if isinstance(below.value, ast.Constant) else None
-                if isinstance(text, str):
-                    found[field.target.id] = inspect.cleandoc(text)
-    return found
+def _sentences(doc: Doc) -> Iterator[str]:
+    """Yield the facts of a field as sentences."""
+    if doc.default:
+        yield f"Default: {doc.default}."
+    if doc.unit:
+        yield f"Unit: {doc.unit}."
+    if doc.targets:
+        yield f"Only on {' and '.join(f'`{target}`' for target in doc.targets)}."
 
 
 def _tidy(node: Any) -> Any:
-    """Without pydantic's titles, which repeat the keys; with keys closed where pydantic only gives their pattern."""
+    """Return the schema without pydantic's titles, which repeat the keys, and with maps closed to other keys.
+
+    Pydantic gives the pattern of the keys of a map, but allows other keys, too.
+    """
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -120,11 +147,11 @@ def _tidy(node: Any) -> Any:
 
 
 def _branches_at(loc: Loc, data: Any) -> list[Schema]:
-    branches = list(_expanded(cluster_schema(), data))
+    branches = list(expanded(annotated_schema(), data))
     for part in loc:
         data = _inside(data, part)
         branches = [
-            branch for parent in branches for child in _children(parent, part) for branch in _expanded(child, data)
+            branch for parent in branches for child in _children(parent, part) for branch in expanded(child, data)
         ]
     return branches
 
@@ -146,19 +173,6 @@ def _children(schema: Schema, part: str | int) -> Iterator[Schema]:
     if isinstance(schema.get("additionalProperties"), dict):
         yield schema["additionalProperties"]
     yield from schema.get("patternProperties", {}).values()
-
-
-def _expanded(schema: Schema, data: Any) -> Iterator[Schema]:
-    """The schema, or each branch of its unions, with references followed and branches of another `kind` left out."""
-    if "$ref" in schema:
-        yield from _expanded(cluster_schema()["$defs"][schema["$ref"].rsplit("/", 1)[1]], data)
-        return
-    parts = schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf")
-    if not parts:
-        yield schema
-        return
-    for part in parts:
-        yield from (branch for branch in _expanded(part, data) if _same_kind(branch, data))
 
 
 def _same_kind(branch: Schema, data: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What follows from the secondary networks and fast networks of a spec, for the checks and for the plan alike."""
+"""Secondary networks, RDMA and SR-IOV of a spec, for the checks and the plan."""
 
 from collections.abc import Iterator
 
@@ -7,17 +7,17 @@ from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.pools import NodePool
 
 RDMA_PREFIX = "rdma/"
-"""Of every resource that the RDMA shared device plugin announces (its README, "resourcePrefix")."""
+"""The prefix of the resources of the RDMA shared device plugin (its README, "resourcePrefix")."""
 
 
 def networks(spec: ClusterSpec) -> tuple[SecondaryNetwork, ...]:
-    """The secondary networks, in the order of the spec."""
+    """Return the secondary networks in the order of the spec."""
     multus = spec.components.multus
     return tuple(multus.networks) if multus is not None else ()
 
 
 def pools_of(spec: ClusterSpec, network: SecondaryNetwork) -> tuple[NodePool, ...]:
-    """The pools whose nodes have a network: those it names, those that offer its resource, or fast ones, or all."""
+    """Return the pools of a network: those in `pools`, those that offer its resource, those with RDMA, or all."""
     any_fast = _any_fast(spec)
     return tuple(pool for pool in spec.node_pools if _has(network, pool, any_fast=any_fast))
 
@@ -34,17 +34,17 @@ def _any_fast(spec: ClusterSpec) -> bool:
 
 
 def offered(pool: NodePool) -> dict[str, int]:
-    """What the fast networks of a node offer to pods, EFA aside: resource -> how many."""
+    """Return the RDMA and SR-IOV resources of a node with their counts."""
     return {**pool.network.rdma, **pool.network.sriov}
 
 
 def rdma_of(pool: NodePool) -> dict[str, int]:
-    """What the RDMA shared device plugin announces on a node of the pool."""
+    """Return the resources of the RDMA shared device plugin on a node, with their counts."""
     return {name: count for name, count in pool.network.rdma.items() if name.startswith(RDMA_PREFIX)}
 
 
 def namespaces_of(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[str]:
-    """Where pods may join the network: the namespaces of its teams, and those that it names."""
+    """Yield the namespaces whose pods can join the network."""
     for team in spec.teams:
         if network.teams is None or team.name in network.teams:
             yield team.name
@@ -52,17 +52,17 @@ def namespaces_of(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[str]
 
 
 def operator_runs(spec: ClusterSpec) -> bool:
-    """Whether the Network Operator is there, and with it the one owner of RDMA, SR-IOV and Multus."""
+    """Return whether the spec has the Network Operator, which then manages RDMA, SR-IOV and Multus."""
     return spec.components.network_operator is not None
 
 
 def gated_pools(spec: ClusterSpec) -> tuple[NodePool, ...]:
-    """Pools whose new nodes take no work before their secondary networks are there."""
+    """Return the pools whose new nodes are tainted until their secondary networks are ready."""
     return tuple(pool for pool in spec.node_pools if is_gated(spec, pool)) if _gates(spec) else ()
 
 
 def is_gated(spec: ClusterSpec, pool: NodePool) -> bool:
-    """Whether a pool is one of these."""
+    """Return whether the new nodes of a pool are tainted until their secondary networks are ready."""
     if not _gates(spec):
         return False
     any_fast = _any_fast(spec)
@@ -75,5 +75,5 @@ def _gates(spec: ClusterSpec) -> bool:
 
 
 def readiness_wanted(spec: ClusterSpec) -> bool:
-    """Whether the node readiness controller is in the plan: asked for, or for the nodes of secondary networks."""
+    """Return whether the plan needs the Node Readiness Controller: from the spec, or for secondary networks."""
     return spec.components.node_readiness is not None or bool(gated_pools(spec))

@@ -1,4 +1,4 @@
-"""The bytes of a spec: from a file or standard input to text, with a sentence for everything that can be wrong."""
+"""Read a spec as text from a file or standard input."""
 
 import difflib
 import os
@@ -16,14 +16,14 @@ STDIN_NAME = "<stdin>"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WIDE = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _BOM = b"\xef\xbb\xbf"
-_SAVE_AS_UTF8 = "save the file as UTF-8"
+_SAVE_AS_UTF8 = "Save the file as UTF-8"
 
 
 def read(path: Path | str) -> bytes:
-    """The content of a spec file, or of standard input for "-".
+    """Return the content of a spec file, or of standard input for "-".
 
     Raises:
-        UnreadableError: missing, a directory, not permitted, larger than 1 MiB.
+        UnreadableError: the file is missing, a directory, not readable, or larger than 1 MiB.
     """
     if str(path) == STDIN:
         return _within_limit(sys.stdin.buffer.read(MAX_BYTES + 1), None)
@@ -32,30 +32,30 @@ def read(path: Path | str) -> bytes:
             size = os.fstat(file.fileno())
             return _within_limit(file.read(MAX_BYTES + 1), size.st_size if stat.S_ISREG(size.st_mode) else None)
     except FileNotFoundError:
-        raise _unreadable("there is no such file", _nearest(Path(path))) from None
+        raise _unreadable("the file does not exist", _nearest(Path(path))) from None
     except IsADirectoryError:
-        raise _unreadable("this is a directory, not a file", _inside(Path(path))) from None
+        raise _unreadable("expected a file, got a directory", _inside(Path(path))) from None
     except PermissionError:
-        raise _unreadable("not allowed to read this file", "check its permissions") from None
+        raise _unreadable("no permission to read the file", "Check its permissions") from None
     except (OSError, ValueError) as error:
-        raise _unreadable(f"cannot be read: {getattr(error, 'strerror', None) or 'not a usable file name'}") from error
+        raise _unreadable(f"cannot read the file: {getattr(error, 'strerror', None) or 'invalid file name'}") from error
 
 
 def decode(content: bytes) -> str:
-    """The text of a spec.
+    """Return the text of a spec.
 
     Raises:
-        UnreadableError: another encoding, or characters that YAML does not allow.
+        UnreadableError: the encoding is not UTF-8, or YAML does not allow a character.
     """
     wide = next((name for bom, name in _WIDE.items() if content.startswith(bom)), "")
     if wide:
-        raise _unreadable(f"the file is {wide}", _SAVE_AS_UTF8)
+        raise _unreadable(f"expected UTF-8, got {wide}", _SAVE_AS_UTF8)
     content = content.removeprefix(_BOM)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        message = f"not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start}, on line {line}"
+        message = f"expected UTF-8, got the byte 0x{content[error.start]:02x} at offset {error.start}, on line {line}"
         raise _unreadable(message, _SAVE_AS_UTF8) from None
     forbidden = _FORBIDDEN.search(text)
     if forbidden:
@@ -67,7 +67,7 @@ def _within_limit(content: bytes, size: int | None) -> bytes:
     if len(content) <= MAX_BYTES:
         return content
     known = f"{size / MAX_BYTES:.1f} MiB" if size and size > MAX_BYTES * 1.1 else "more than 1 MiB"
-    raise _unreadable(f"the file is {known}; a spec is at most 1 MiB", "is it the right file?")
+    raise _unreadable(f"the file is {known}; the limit is 1 MiB", "Check that it is the right file")
 
 
 def _forbidden(text: str, index: int) -> UnreadableError:
@@ -76,14 +76,14 @@ def _forbidden(text: str, index: int) -> UnreadableError:
     code = ord(text[index])
     names = {0: "a NUL byte", 0x1B: "an escape character", 0x85: "a next-line character", 0xFEFF: "a byte order mark"}
     what = names.get(code, "a line separator" if code in {0x2028, 0x2029} else "a control character")
-    return UnreadableError(Problem((), f"{what} (U+{code:04X}) is in the text", "remove it", at=place))
+    return UnreadableError(Problem((), f"the text contains {what} (U+{code:04X})", "Remove it", at=place))
 
 
 def _nearest(path: Path) -> str:
-    """What to try instead of a file that is not there."""
+    """Return the hint for a file that does not exist."""
     directory = path.parent
     if not directory.is_dir():
-        return f"the directory {directory} does not exist either"
+        return f"The directory {directory} does not exist either"
     try:
         names = sorted(entry.name for entry in directory.iterdir() if entry.suffix in {".yaml", ".yml"})
     except OSError:
@@ -91,12 +91,16 @@ def _nearest(path: Path) -> str:
     stems = {name.rpartition(".")[0]: name for name in names}
     close = difflib.get_close_matches(path.stem, stems, n=1, cutoff=0.5)
     if close or len(names) == 1:
-        return f"did you mean {directory / (stems[close[0]] if close else names[0])}?"
-    return "`mlcluster init` writes a spec to start from"
+        return f"Did you mean {directory / (stems[close[0]] if close else names[0])}?"
+    return "Run `mlcluster init` to create a spec"
 
 
 def _inside(path: Path) -> str:
-    return f"did you mean {path / 'cluster.yaml'}?" if (path / "cluster.yaml").is_file() else "give the spec's file"
+    return (
+        f"Did you mean {path / 'cluster.yaml'}?"
+        if (path / "cluster.yaml").is_file()
+        else "Give the path of the spec file"
+    )
 
 
 def _unreadable(message: str, hint: str = "") -> UnreadableError:

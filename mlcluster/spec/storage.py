@@ -1,49 +1,64 @@
-"""Storage: classes for volumes of single pods, and volumes that many pods share."""
+"""Storage: classes for volumes of single pods, and file systems that many pods share."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import Name, SpecModel, ZoneName
+from mlcluster.spec.base import Doc, Name, SpecModel, ZoneName
 
 
 class StorageClass(SpecModel):
-    """A StorageClass for volumes of one pod each (EBS gp3, encrypted)."""
+    """A StorageClass for encrypted EBS gp3 volumes, each of which one pod uses."""
 
-    name: Name
+    name: Annotated[Name, Doc(example="fast")]
+    """Name of the StorageClass."""
     default: bool = False
-    """The class of claims that name none."""
-    iops: Annotated[int, Field(ge=3000, le=80_000)] | None = None
-    """Operations per second; default: 3000."""
-    throughput_mib: Annotated[int, Field(ge=125, le=2000)] | None = None
-    """MiB per second; default: 125."""
+    """Use this class for PersistentVolumeClaims that name no class."""
+    iops: Annotated[
+        Annotated[int, Field(ge=3000, le=80_000)] | None, Doc(example=6000, unit="IOPS", default="3000, set by AWS")
+    ] = None
+    """Provisioned I/O operations per second of each volume."""
+    throughput_mib: Annotated[
+        Annotated[int, Field(ge=125, le=2000)] | None, Doc(example=500, unit="MiB/s", default="125, set by AWS")
+    ] = None
+    """Provisioned throughput of each volume, at most 0.25 MiB/s per provisioned IOPS."""
     reclaim: Literal["retain", "delete"] = "retain"
-    """What becomes of the volume when its claim is deleted."""
+    """Whether the EBS volume is kept or deleted when its PersistentVolumeClaim is deleted."""
 
 
 class SharedVolume(SpecModel):
-    """A file system that many pods read and write: a claim of this name in the namespace of each team."""
+    """A shared file system, with a PersistentVolumeClaim of the same name in the namespace of each team."""
 
-    name: Name
+    name: Annotated[Name, Doc(example="datasets")]
+    """Name of the file system and of its PersistentVolumeClaims."""
     kind: Literal["efs", "fsxLustre"]
-    teams: Annotated[list[Name], Field(min_length=1)] | None = None
-    """Who has it; default: every team."""
+    """File system service: Amazon EFS or Amazon FSx for Lustre."""
+    teams: Annotated[
+        Annotated[list[Name], Field(min_length=1)] | None, Doc(example=["research"], default="every team")
+    ] = None
+    """Teams that get a PersistentVolumeClaim."""
     layout: Literal["perTeam", "shared"] = "perTeam"
-    """efs: a directory of its own for each team, or one that all share."""
+    """Whether each team sees its own directory, or all teams see the same directory. Only for `kind: efs`."""
     read_only: bool = False
-    capacity_gib: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """fsxLustre: GiB, 1200 or a multiple of 2400."""
-    throughput_per_tib: Literal[125, 250, 500, 1000] = 250
-    """fsxLustre: MB per second for each TiB."""
-    zone: ZoneName | None = None
-    """fsxLustre: its zone; default: that of the first pool with one zone."""
+    """Mount the file system read-only."""
+    capacity_gib: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000)] | None, Doc(example=4800, unit="GiB", default="1200")
+    ] = None
+    """Storage capacity: 1200 or a multiple of 2400. Only for `kind: fsxLustre`."""
+    throughput_per_tib: Annotated[Literal[125, 250, 500, 1000], Doc(unit="MB/s per TiB")] = 250
+    """Throughput per unit of storage. Only for `kind: fsxLustre`."""
+    zone: Annotated[
+        ZoneName | None, Doc(example="us-west-2b", default="the zone of the first pool that is in a single zone")
+    ] = None
+    """Availability zone of the file system. Only for `kind: fsxLustre`."""
     retain: bool = True
-    """`down` keeps the file system and says so."""
+    """Keep the file system when `mlcluster down` deletes the cluster."""
 
 
 class Storage(SpecModel):
-    """What pods can store on; on `eks`."""
+    """Storage classes and shared file systems."""
 
-    classes: Annotated[list[StorageClass], Field(max_length=20)] = []
-    """Default on `eks`: one class, gp3."""
+    classes: Annotated[list[StorageClass], Field(max_length=20), Doc(default="one class, named gp3")] = []
+    """StorageClasses for volumes of single pods."""
     volumes: Annotated[list[SharedVolume], Field(max_length=20)] = []
+    """File systems that the pods of several teams share."""

@@ -1,13 +1,13 @@
-"""The nearest of the words that would have been right."""
+"""Suggestions for misspelled words and for values of a wrong type."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _YES_NO = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The one of `known` that `word` most likely means, or ""; case, dashes and underscores do not count."""
+    """Return the known word that is most similar to `word`, or ""; case, dashes and underscores are ignored."""
     by_letters: dict[str, str] = {}
     for candidate in known:
         by_letters.setdefault(_letters(candidate), candidate)
@@ -19,26 +19,31 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """A hint: "did you mean X?", else `otherwise`."""
+    """Return the hint "Did you mean X?", or `otherwise` if no known word is similar."""
     found = nearest(word, known)
-    return f"did you mean {found}?" if found else otherwise
+    return f"Did you mean {found}?" if found else otherwise
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Return `a, b or c`."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def listed(words: Iterable[str], limit: int = 12) -> str:
-    """`a, b, c`, cut after `limit` words."""
+    """Return `a, b, c`, with the number of the other words after the first `limit` words."""
     every = list(words)
     more = f" and {len(every) - limit} more" if len(every) > limit else ""
     return ", ".join(every[:limit]) + more
 
 
 def rewritten(expected: str, raw: str) -> str:
-    """How to write the scalar `raw` so that it has the type that pydantic's error type `expected` asks for, or ""."""
+    """Return the hint to write the scalar `raw` as the type of pydantic's error type `expected`, or ""."""
     number = raw.replace("_", "").replace(",", "")
     if expected in {"int_type", "float_type", "float_parsing", "int_parsing"}:
-        return f"write {number[:20]} without quotes" if number.isdecimal() else ""
+        return f"Write {number[:20]} without quotes" if number.isdecimal() else ""
     if expected == "bool_type":
-        return f"write {_YES_NO[raw.lower()]}" if raw.lower() in _YES_NO else ""
-    forms = {"string_type": f'quote it: "{raw[:60]}"', "list_type": f"write [{raw[:60]}]"}
+        return f"Write {_YES_NO[raw.lower()]}" if raw.lower() in _YES_NO else ""
+    forms = {"string_type": f'Quote it: "{raw[:60]}"', "list_type": f"Write [{raw[:60]}]"}
     return forms.get(expected, "")
 
 

@@ -1,27 +1,27 @@
-"""Teams: what is theirs, what they may borrow and lend, who they are, and what their pods may reach."""
+"""Teams: guarantees, borrowing and lending of quota, members, network access and object limits."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import BY_SHAPE, LIST, MAPPING, WORD, Count, Name, Quantity, SpecModel
+from mlcluster.spec.base import BY_SHAPE, LIST, MAPPING, WORD, Count, Doc, Name, Quantity, SpecModel
 
 AmountCount = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class Amount(SpecModel):
-    """A share of one pool, in exactly one unit."""
+    """An amount of a pool, in exactly one unit. Other resources of the pool follow in proportion."""
 
-    nodes: AmountCount | None = None
-    """Whole nodes: every resource of the pool in proportion."""
-    gpus: AmountCount | None = None
-    """Physical GPUs."""
-    slices: AmountCount | None = None
-    """What pods can request: MIG instances or time-slice replicas."""
+    nodes: Annotated[AmountCount | None, Doc(example=4, unit="nodes")] = None
+    """Amount in whole nodes."""
+    gpus: Annotated[AmountCount | None, Doc(example=8, unit="GPUs")] = None
+    """Amount in physical GPUs. Only for pools with GPUs."""
+    slices: Annotated[AmountCount | None, Doc(example=14, unit="slices")] = None
+    """Amount in GPU slices: MIG instances, time-slicing replicas or MPS replicas. Only for pools with shared GPUs."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it is 0 of its unit."""
+        """Return whether the amount is zero."""
         return not (self.nodes or self.gpus or self.slices)
 
 
@@ -43,86 +43,111 @@ PrincipalName = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^
 
 
 class Members(SpecModel):
-    """Who has one role in the team's namespace."""
+    """The members of a team with one role in its namespace."""
 
-    groups: list[PrincipalName] = []
-    users: list[PrincipalName] = []
-    aws_roles: list[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")]] = []
-    """IAM roles, on `eks` only."""
+    groups: Annotated[list[PrincipalName], Doc(example=["ml-research"])] = []
+    """Kubernetes groups."""
+    users: Annotated[list[PrincipalName], Doc(example=["ada@example.com"])] = []
+    """Kubernetes users."""
+    aws_roles: Annotated[
+        list[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")]],
+        Doc(example=["arn:aws:iam::111122223333:role/ml-research"], targets=("eks",)),
+    ] = []
+    """ARNs of IAM roles."""
 
 
 class TeamMembers(SpecModel):
-    """Roles in the team's namespace; nobody reaches another team's."""
+    """Members of the team by role. They have no access to the namespaces of other teams."""
 
     admin: Members = Field(default_factory=Members)
+    """Members with the role `admin`: they can also grant other users access to the namespace."""
     edit: Members = Field(default_factory=Members)
+    """Members with the role `edit`: they submit and delete workloads."""
     view: Members = Field(default_factory=Members)
+    """Members with the role `view`: they read the objects of the namespace except Secrets."""
 
 
 Cidr = Annotated[str, Field(pattern=r"^[0-9a-fA-F:.]+/[0-9]{1,3}$")]
 
 
 class TeamNetwork(SpecModel):
-    """What the team's pods may reach outside their own namespace; DNS is always open."""
+    """Network access of the pods of a team."""
 
     egress: Annotated[
         Annotated[Literal["internet", "cluster", "none"], WORD] | Annotated[list[Cidr], LIST],
         BY_SHAPE,
+        Doc(example=["10.0.0.0/8"]),
     ] = "internet"
+    """Destinations outside the namespace that the pods of the team can connect to: the internet, only pods of the
+    cluster, none, or a list of IP ranges. DNS is always allowed, link-local addresses of the node never."""
 
 
 ObjectCount = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class TeamLimits(SpecModel):
-    """What a team may store, open to the outside, and hold on to; CPU, memory and GPUs follow from the quota."""
+    """Limits on the objects in the namespace of a team. The limits on CPU, memory and GPUs follow from the quota."""
 
-    config_maps: ObjectCount = 250
-    """ConfigMaps, of at most 1 MiB each in etcd; one is Kubernetes' own."""
-    secrets: ObjectCount = 250
-    """Secrets, of at most 1 MiB each in etcd; Helm keeps one for each of the last ten revisions of a release."""
-    services: ObjectCount = 250
-    """Services, which take addresses of the cluster's Service range."""
-    load_balancers: Count = 0
-    """Services of type LoadBalancer."""
-    ingresses: Count = 0
-    """Ingresses."""
-    volume_claims: Count = 100
-    """PersistentVolumeClaims."""
-    storage: Quantity = "10Ti"
-    """What all PersistentVolumeClaims together may request."""
-    jobs: ObjectCount = 5000
-    """Jobs, with those that have ended and are not deleted yet."""
-    finished_pods: Count = 5000
-    """Pods that have ended and are not deleted yet, beside those that run or wait."""
-    other_objects: ObjectCount = 500
-    """Objects of each other kind that members may create: Deployments, CronJobs, ServiceAccounts, TrainJobs, ..."""
-    grace_period_seconds: Annotated[int, Field(ge=30, le=86_400)] = GRACE_PERIOD_SECONDS
-    """Longest time in seconds that a pod may take to end: a displaced pod keeps its GPUs that long. 30 is the default
-    of Kubernetes for pods that name no period."""
+    config_maps: Annotated[ObjectCount, Doc(unit="objects")] = 250
+    """Maximum number of ConfigMaps. Each takes up to 1 MiB in etcd; Kubernetes creates one itself."""
+    secrets: Annotated[ObjectCount, Doc(unit="objects")] = 250
+    """Maximum number of Secrets. Each takes up to 1 MiB in etcd; Helm keeps one for each of the last ten revisions of
+    a release."""
+    services: Annotated[ObjectCount, Doc(unit="objects")] = 250
+    """Maximum number of Services. Each takes an address from the Service IP range of the cluster."""
+    load_balancers: Annotated[Count, Doc(example=2, unit="objects")] = 0
+    """Maximum number of Services of type LoadBalancer."""
+    ingresses: Annotated[Count, Doc(example=2, unit="objects")] = 0
+    """Maximum number of Ingresses."""
+    volume_claims: Annotated[Count, Doc(unit="objects")] = 100
+    """Maximum number of PersistentVolumeClaims."""
+    storage: Annotated[Quantity, Doc(example="50Ti", unit="bytes")] = "10Ti"
+    """Maximum sum of the storage requests of all PersistentVolumeClaims."""
+    jobs: Annotated[ObjectCount, Doc(unit="objects")] = 5000
+    """Maximum number of Jobs, including finished Jobs that are not deleted yet."""
+    finished_pods: Annotated[Count, Doc(unit="pods")] = 5000
+    """Maximum number of finished pods that are not deleted yet, in addition to running and pending pods."""
+    other_objects: Annotated[ObjectCount, Doc(unit="objects of each kind")] = 500
+    """Maximum number of objects of each other kind that members can create, such as Deployments, CronJobs,
+    ServiceAccounts or TrainJobs."""
+    grace_period_seconds: Annotated[int, Field(ge=30, le=86_400), Doc(example=120, unit="seconds")] = (
+        GRACE_PERIOD_SECONDS
+    )
+    """Maximum termination grace period of a pod. A preempted pod keeps its GPUs for that time. The minimum, 30, is the
+    Kubernetes default for pods without a grace period."""
 
 
 class Team(SpecModel):
-    """One tenant: a namespace, a queue, a quota."""
+    """A tenant of the cluster, with a namespace, a queue and a quota."""
 
-    name: Name
-    """Name of the team, its namespace and its queue."""
-    guarantee: Shares = {}
-    """Always ours: nominal quota per pool."""
-    borrow: Limits = "none"
-    """Beyond the guarantee, while others leave it idle: none, all, or at most this much per pool."""
-    lend: Limits = "all"
-    """Of the guarantee, what others may use while it is idle: all, none, or at most this much per pool."""
-    tiers: Annotated[list[Name], Field(min_length=1)] | None = None
-    """Priority tiers the team may use; default: every tier."""
-    displaces: Name | None = None
-    """While it borrows, the team may displace other teams' work of this tier and below; default: nobody's."""
+    name: Annotated[Name, Doc(example="research")]
+    """Name of the team, of its namespace and of its ClusterQueue."""
+    guarantee: Annotated[Shares, Doc(example={"train": {"nodes": 4}}, key="POOL")] = {}
+    """Guaranteed quota of each pool, the nominal quota in Kueue."""
+    borrow: Annotated[Limits, Doc(example={"train": {"nodes": 2}}, key="POOL")] = "none"
+    """Quota that the team can borrow beyond its guarantee while other teams do not use it: nothing, everything, or a
+    limit for each pool."""
+    lend: Annotated[Limits, Doc(example={"train": {"gpus": 8}}, key="POOL")] = "all"
+    """Part of the guarantee that other teams can borrow while the team does not use it: everything, nothing, or a
+    limit for each pool."""
+    tiers: Annotated[
+        Annotated[list[Name], Field(min_length=1)] | None,
+        Doc(example=["time-sensitive-training", "best-effort-experiment"], default="every tier"),
+    ] = None
+    """Priority tiers that the workloads of the team can use."""
+    displaces: Annotated[
+        Name | None, Doc(example="best-effort-experiment", default="no preemption while borrowing")
+    ] = None
+    """Highest priority tier of other teams that the team can preempt while it borrows."""
     scheduler: Literal["kueue", "volcano"] = "kueue"
-    """What queues the team's work and places its pods; volcano needs components.volcano."""
-    cohort: Name | None = None
-    """Cohort to borrow from and lend to; default: the only one."""
+    """Scheduler of the workloads of the team. `volcano` needs `components.volcano`."""
+    cohort: Annotated[Name | None, Doc(example="research", default="the only cohort")] = None
+    """Cohort that the team borrows from and lends to. Required if the spec has more than one cohort."""
     members: TeamMembers = Field(default_factory=TeamMembers)
+    """Members of the team by role."""
     network: TeamNetwork = Field(default_factory=TeamNetwork)
+    """Network access of the pods of the team."""
     limits: TeamLimits = Field(default_factory=TeamLimits)
+    """Limits on the objects in the namespace of the team."""
     pod_security: Literal["baseline", "restricted", "privileged"] = "baseline"
-    """Pod Security level enforced in the namespace."""
+    """Pod Security Standard that the namespace enforces."""

@@ -1,30 +1,31 @@
-"""How the range of a new VPC is cut into subnets: the checks and the plan cut it with the same arithmetic."""
+"""Division of the range of a new VPC into subnets, for the checks and the plan."""
 
 import math
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 SHORTEST_VPC, LONGEST_VPC = 16, 28
-"""A VPC's range is a /16 to a /28 (VPC user guide, "VPC CIDR blocks")."""
+"""Limits of the range of a VPC (VPC user guide, "VPC CIDR blocks")."""
 
 _PUBLIC_PREFIX, _LONGEST_SUBNET = 24, 28
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A private and a public subnet for each zone, in the order of the zones."""
+    """The private and the public subnet of each zone, in the order of the zones."""
 
     private: dict[str, IPv4Network]
     public: dict[str, IPv4Network]
 
 
 def layout(cidr: str, zones: tuple[str, ...]) -> Layout | None:
-    """Private subnets as large as equal powers of two can be with room beside them for the public ones, a /24 each.
+    """Return the largest private subnets of equal size that leave room for a public subnet of /24 in each zone.
 
-    Only the range and the number of zones decide, never the pools: a subnet cannot be made larger later.
+    The layout depends only on the range and the number of zones, not on the pools, because AWS cannot resize a subnet.
 
     Returns:
-        None when the range is too small: a subnet is a /28 at least (VPC user guide, "Subnet CIDR blocks").
+        The layout; None if the range is too small, because a subnet is at least a /28 (VPC user guide, "Subnet CIDR
+        blocks").
     """
     network = IPv4Network(cidr)
     private_prefix = network.prefixlen + _bits(len(zones) + 1)
@@ -37,9 +38,9 @@ def layout(cidr: str, zones: tuple[str, ...]) -> Layout | None:
 
 
 def prefix_blocks(subnet: IPv4Network) -> tuple[IPv4Network, ...]:
-    """The parts of a private subnet that are kept for the /28 blocks of pods: all but the first quarter.
+    """Return the parts of a private subnet to reserve for the /28 prefixes of pods: all but the first quarter.
 
-    Single addresses anywhere in the subnet would leave few blocks of 16 in a row, however many addresses are free (EKS
+    Without a reservation, single addresses fragment the subnet, so that few free blocks of 16 addresses remain (EKS
     best practices, "Prefix Mode for Linux": use subnet reservations).
     """
     low, high = subnet.subnets(prefixlen_diff=1)
@@ -47,5 +48,5 @@ def prefix_blocks(subnet: IPv4Network) -> tuple[IPv4Network, ...]:
 
 
 def _bits(count: int) -> int:
-    """Bits that tell `count` subnets apart."""
+    """Return the number of bits that `count` subnets need."""
     return math.ceil(math.log2(count))

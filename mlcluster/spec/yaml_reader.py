@@ -1,8 +1,8 @@
-"""YAML 1.2 text to a Document: parser events to plain data, and a position for every value.
+"""Read YAML 1.2 text into a Document: plain data, with a position for every value.
 
-The events come from libyaml through PyYAML (docs/decisions: twenty times faster than a pure Python parser on a spec
-of 3,000 lines). Everything that differs between YAML 1.1 and 1.2 is decided here and in `scalars`: what a plain scalar
-means, that keys are strings and unique, that tags mean nothing.
+libyaml parses the text into events through PyYAML, which is 20 times faster than a pure Python parser on a spec of
+3,000 lines (docs/decisions). This module and `scalars` implement the differences between YAML 1.1 and 1.2: the types of
+plain scalars, unique string keys, and no tags.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnreadableError(Exception):
-    """The text is not one YAML document."""
+    """The text is not a single valid YAML document."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -28,14 +28,14 @@ class UnreadableError(Exception):
 
 
 def read_yaml(text: str, name: str) -> Document:
-    """The one document in `text`.
+    """Return the document in `text`.
 
     Args:
-        text: decoded, without control characters (`source.decode` sees to it).
-        name: of the file, for messages.
+        text: decoded text without control characters; `source.decode` rejects them.
+        name: the name of the file in messages.
 
     Raises:
-        UnreadableError: with its place where one is known.
+        UnreadableError: with the position of the error, if it is known.
     """
     lines = tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     reader = _Reader(text)
@@ -51,13 +51,13 @@ def read_yaml(text: str, name: str) -> Document:
 
 def _not_a_mapping(data: Any, root: Node) -> Problem:
     if data is None:
-        return Problem((), "the document is empty", "`mlcluster init` writes a spec to start from")
-    what = "a list" if isinstance(data, list) else "a single value"
-    return Problem((), f"the spec is {what}; it must be a mapping", "begin with apiVersion: and kind:", at=root.start)
+        return Problem((), "the document is empty", "Run `mlcluster init` to create a spec")
+    what = "a list" if isinstance(data, list) else "a scalar"
+    return Problem((), f"expected a mapping, got {what}", "Begin the spec with `apiVersion` and `kind`", at=root.start)
 
 
 class _Reader:
-    """Builds values from events, depth first."""
+    """Builds values from parser events, depth first."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -70,14 +70,14 @@ class _Reader:
     def document(self) -> tuple[Any, Node]:
         next(self._events)  # stream start
         if isinstance(next(self._events), yaml.StreamEndEvent):
-            what = "has nothing but comments" if self._text.strip() else "is empty"
-            raise UnreadableError(Problem((), f"the file {what}", "`mlcluster init` writes a spec to start from"))
+            what = "contains only comments" if self._text.strip() else "is empty"
+            raise UnreadableError(Problem((), f"the file {what}", "Run `mlcluster init` to create a spec"))
         value, node = self._value(next(self._events), ())
         next(self._events)  # document end
         after = next(self._events)
         if not isinstance(after, yaml.StreamEndEvent):
-            message = "a second YAML document begins here; a spec is one document"
-            raise UnreadableError(Problem((), message, "keep each cluster in a file of its own", at=_at(after)))
+            message = "expected a single YAML document; a second one begins here"
+            raise UnreadableError(Problem((), message, "Write each cluster to its own file", at=_at(after)))
         return value, node
 
     def _value(self, event: Any, loc: Loc, key: Position | None = None) -> tuple[Any, Node]:
@@ -97,12 +97,13 @@ class _Reader:
     def _built(self, event: Any, loc: Loc, key: Position | None) -> tuple[Any, Node]:
         self._count(1, event)
         if event.tag is not None:
-            hint = "remove it; quote a value that must stay a string"
-            self.problems.append(Problem(loc, f"the tag {_spelled(event.tag)} is not read", hint, at=_at(event)))
+            hint = "Remove the tag. Quote the value if it is a string"
+            message = f"the YAML tag {_spelled(event.tag)} is not supported"
+            self.problems.append(Problem(loc, message, hint, at=_at(event)))
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, loc)
         if len(loc) >= MAX_DEPTH:
-            raise UnreadableError(Problem((), f"more than {MAX_DEPTH} levels of nesting", at=_at(event)))
+            raise UnreadableError(Problem((), f"the nesting exceeds {MAX_DEPTH} levels", at=_at(event)))
         node = Node(key if key and not event.flow_style else _at(event))
         if isinstance(event, yaml.SequenceStartEvent):
             return self._sequence(node, loc), node
@@ -111,8 +112,8 @@ class _Reader:
     def _count(self, more: int, event: Any) -> None:
         self._values += more
         if self._values > MAX_VALUES:
-            message = f"more than {MAX_VALUES:,} values once every alias is followed"
-            raise UnreadableError(Problem((), message, "use fewer aliases of aliases", at=_at(event)))
+            message = f"the document has more than {MAX_VALUES:,} values after the expansion of its aliases"
+            raise UnreadableError(Problem((), message, "Use fewer nested aliases", at=_at(event)))
 
     def _scalar(self, event: Any, loc: Loc) -> tuple[Any, Node]:
         node = Node(_at(event), raw=event.value)
@@ -126,10 +127,12 @@ class _Reader:
 
     def _alias(self, event: Any) -> tuple[Any, Node]:
         if event.anchor in self._open:
-            raise UnreadableError(Problem((), f"the alias *{event.anchor} is inside what it stands for", at=_at(event)))
+            message = f"the alias *{event.anchor} is inside the value of its own anchor"
+            raise UnreadableError(Problem((), message, at=_at(event)))
         if event.anchor not in self._anchors:
-            hint = "an anchor &name must stand above its alias *name; quote a value that begins with *"
-            raise UnreadableError(Problem((), f"no anchor &{event.anchor} is above this alias", hint, at=_at(event)))
+            hint = f"Define &{event.anchor} above the alias, or quote the value if it is a string"
+            message = f"the anchor &{event.anchor} of this alias is not defined above it"
+            raise UnreadableError(Problem((), message, hint, at=_at(event)))
         value, node, values = self._anchors[event.anchor]
         self._count(values, event)
         return value, node
@@ -153,8 +156,8 @@ class _Reader:
             elif key is None:
                 continue
             elif key in values:
-                message = f'the key "{key[:60]}" is on line {node.keys[key].line} already'
-                self.problems.append(Problem(here, message, "keep one of the two", key=True, at=_at(event)))
+                message = f'duplicate key "{key[:60]}"; it first appears on line {node.keys[key].line}'
+                self.problems.append(Problem(here, message, "Remove one of the two", key=True, at=_at(event)))
             else:
                 values[key], node.keys[key], node.children[key] = value, _at(event), child
         for source, source_node in merged:
@@ -162,19 +165,21 @@ class _Reader:
         return values
 
     def _key(self, event: Any, loc: Loc) -> str | None:
-        """The key, or None after noting why it cannot be one; a collection is read to its end."""
+        """Return the key; None for an invalid key, after adding its problem and reading a collection to its end."""
         if isinstance(event, yaml.ScalarEvent) and event.tag is None:
             plain = event.implicit[0]
             if not plain or isinstance(_quietly(event.value), str):
                 return str(event.value)
-            hint = f'quote it: "{event.value[:60]}"' if event.value else ""
+            hint = f'Quote it: "{event.value[:60]}"' if event.value else ""
             message = (
-                f"the key {event.value[:60]} is not a string" if event.value else "a key is missing before the colon"
+                f"expected a string as the key, got {event.value[:60]}"
+                if event.value
+                else "expected a key before the colon"
             )
             self.problems.append(Problem(loc, message, hint, at=_at(event)))
             return None
         self._value(event, (*loc, "?"))
-        self.problems.append(Problem(loc, "a key must be a plain string", at=_at(event)))
+        self.problems.append(Problem(loc, "expected a string as the key, got a list or a mapping", at=_at(event)))
         return None
 
     def _merge_sources(self, value: Any, node: Node, loc: Loc) -> list[tuple[Any, Node]]:
@@ -182,7 +187,7 @@ class _Reader:
             return [(value, node)]
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             return [(item, node.children[index]) for index, item in enumerate(value)]
-        self.problems.append(Problem(loc, "<< takes a mapping or a list of mappings", at=node.start))
+        self.problems.append(Problem(loc, "expected a mapping or a list of mappings as the value of <<", at=node.start))
         return []
 
 

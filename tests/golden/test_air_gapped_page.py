@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.generators.air_gapped_page import air_gapped_page
 from mlcluster.catalog.components import pins
-from mlcluster.report.air_gapped_page import air_gapped_page
 
 pytestmark = pytest.mark.golden
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from docs.generators.components_page import components_page
 from mlcluster.catalog.components import pins
 from mlcluster.catalog.guide import Topic, topics
 from mlcluster.plan import build
@@ -17,7 +18,6 @@ from mlcluster.plan.components.system_nodes import sets_on
 from mlcluster.plan.document import to_document
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.plan.value_paths import dotted, leaf_values
-from mlcluster.report.components_page import components_page
 from mlcluster.spec.load import load
 
 pytestmark = pytest.mark.golden

@@ -30,7 +30,7 @@ from mlcluster.plan.components.daemons import (
 from mlcluster.plan.components.network_check import network_check
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.places import place
-from mlcluster.spec.components.health import APPLICATION_XIDS, TOLD_XIDS, NodeProblemDetector
+from mlcluster.spec.components.health import APPLICATION_XIDS, EVENT_XIDS, NodeProblemDetector
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.secondary import gated_pools, networks, pools_of
 
@@ -70,7 +70,7 @@ def contribute(context: ComponentContext) -> Contribution:
 def gpu_monitor(settings: NodeProblemDetector) -> Manifest:
     """Return the monitor of GPUs: XIDs that make a GPU unhealthy, and XIDs that are only reported."""
     fatal = [code for code in settings.gpu_xids if code > 0]
-    told = [code for code in TOLD_XIDS if code not in fatal]
+    told = [code for code in EVENT_XIDS if code not in fatal]
     rules: list[Manifest] = [
         {"type": "permanent", "condition": GPU_CONDITION, "reason": "GpuXid", "pattern": _pattern(fatal)}
     ]

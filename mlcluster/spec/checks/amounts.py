@@ -1,10 +1,10 @@
-"""Amounts of a pool in one unit, and what each unit is worth."""
+"""Amounts of a pool, and the conversion between their units."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from mlcluster.catalog.gpus import MIG_BALANCED
-from mlcluster.spec.checks.facts import NodeFacts
+from mlcluster.spec.checks.node_facts import NodeFacts
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.teams import Amount
 
@@ -14,13 +14,15 @@ _FINER: tuple[Unit, ...] = ("nodes", "gpus", "slices")
 
 @dataclass(frozen=True, slots=True)
 class PoolSize:
-    """How much of a pool there is at its maximum size.
+    """The size of a pool with `maxSize` nodes.
 
     Attributes:
-        gpus: per node.
-        slices: per GPU.
-        shared: GPUs are divided by MIG, time slicing or MPS.
-        uniform: every slice is like every other.
+        name: the name of the pool.
+        nodes: the number of nodes.
+        gpus: the number of GPUs per node.
+        slices: the number of slices per GPU.
+        shared: whether MIG, time-slicing or MPS divides the GPUs.
+        uniform: whether all slices have the same size.
     """
 
     name: str
@@ -31,33 +33,33 @@ class PoolSize:
     uniform: bool = True
 
     def total(self, unit: Unit) -> int:
-        """The whole pool in `unit`."""
+        """Return the size of the pool in `unit`."""
         return self.nodes * self.worth("nodes", unit)
 
     def worth(self, unit: Unit, finer: Unit) -> int:
-        """How many of `finer` are in one of `unit`; `finer` is not coarser."""
+        """Return the number of `finer` units in one `unit`; `finer` is at least as fine as `unit`."""
         factor = self.gpus if unit == "nodes" and finer != "nodes" else 1
         return factor * self.slices if unit != "slices" and finer == "slices" else factor
 
 
 def pool_size(pool: NodePool, facts: NodeFacts) -> PoolSize:
-    """The pool in numbers."""
+    """Return the size of a pool."""
     shared = pool.gpu.partitioned or pool.gpu.replicas > 1
     uniform = pool.gpu.mig != MIG_BALANCED
     return PoolSize(pool.name, pool.max_size, facts.gpus, facts.slices_per_gpu, shared, uniform)
 
 
-def given(amount: Amount) -> list[tuple[Unit, int]]:
-    """The units that are written, with their counts."""
+def amount_units(amount: Amount) -> list[tuple[Unit, int]]:
+    """Return the units of an amount with their counts."""
     counts = {"nodes": amount.nodes, "gpus": amount.gpus, "slices": amount.slices}
     return [(unit, count) for unit in _FINER if (count := counts[unit]) is not None]
 
 
 def finest(units: list[Unit]) -> Unit:
-    """The finest of some units."""
+    """Return the finest of the units."""
     return max(units, key=_FINER.index)
 
 
 def spelled(count: int, unit: Unit) -> str:
-    """`1 node`, `8 gpus`."""
+    """Return the count with its unit: `1 node`, `8 gpus`."""
     return f"{count} {unit.removesuffix('s') if count == 1 else unit}"

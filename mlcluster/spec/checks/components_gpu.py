@@ -1,6 +1,6 @@
-"""Components of GPUs: every duty on a node has one owner, and what components are asked for can be.
+"""Check the GPU components: one provider for each part of the GPU software, and settings that fit the pools.
 
-Sources: the values of each chart at its pin; Amazon EKS user guide on its accelerated images.
+Sources: the values of each chart at its pinned version; the Amazon EKS user guide on accelerated images.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.gpu import DraDriver
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.gpu_duties import IMAGE, Duty, can_be_partitioned, gpus_of, owners
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
@@ -20,40 +20,40 @@ _PLACES: Mapping[str, Loc] = {
     "dcgm-exporter": ("components", "dcgmExporter"),
     "dra-driver-nvidia-gpu": ("components", "draDriver", "gpus"),
 }
-_LACKING: Mapping[Duty, tuple[str, str]] = {
+_NOT_PROVIDED: Mapping[Duty, tuple[str, str]] = {
     "devicePlugin": (
-        "nobody announces the GPUs of {}, so that no pod gets one",
-        "add nvidiaDevicePlugin, or leave the device plugin to the GPU operator",
+        "no device plugin registers the GPUs of {}, so pods cannot request them",
+        "Add `nvidiaDevicePlugin: {}`, or remove `devicePlugin` from `gpuOperator.without`",
     ),
     "nodeFeatureDiscovery": (
-        "nobody labels the nodes of {} with pci-10de.present, by which the GPU operator finds GPUs",
-        "leave nodeFeatureDiscovery to the GPU operator",
+        "no component adds the label pci-10de.present to the nodes of {}, by which the GPU operator finds GPUs",
+        "Remove `nodeFeatureDiscovery` from `gpuOperator.without`",
     ),
     "gpuFeatureDiscovery": (
-        "nobody says that the GPUs of {} can be cut or shared, by which the MIG manager and the MPS daemon find them",
-        "leave gpuFeatureDiscovery to the GPU operator",
+        "no component adds the GPU labels to the nodes of {} that the MIG manager and the MPS daemon need",
+        "Remove `gpuFeatureDiscovery` from `gpuOperator.without`",
     ),
 }
 _DRA = (1, 34)
 _EXTENDED_RESOURCES = (1, 36)
-"""Since then a request for nvidia.com/gpu may be answered by a claim (DRAExtendedResource, beta)."""
+"""The first version where a claim can satisfy a request for nvidia.com/gpu (DRAExtendedResource, beta)."""
 
 
 def components_gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Conflicts between components, images and pools about who brings what."""
+    """Yield problems for GPU software with several providers or with none, and for settings without effect."""
     pools = [(index, pool) for index, pool in enumerate(spec.node_pools) if gpus_of(pool)[1]]
     if not pools:
         yield from _without_gpus(spec)
         return
     yield from _conflicts(spec, pools)
-    yield from _left_to_nobody(spec, pools)
+    yield from _without_provider(spec, pools)
     for index, pool in pools:
         yield from _pool(spec, ("nodePools", index, "gpu"), pool)
     yield from _operator(spec, [pool for _, pool in pools])
     yield from _dra(spec, pools)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
     given = {
         "gpuOperator": spec.components.gpu_operator,
@@ -63,12 +63,12 @@ def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
     }
     for key, settings in given.items():
         if settings is not None:
-            yield Problem(("components", key), "no pool has NVIDIA GPUs", "remove it, or add a pool", key=True)
+            yield Problem(("components", key), "no pool has NVIDIA GPUs", "Remove it, or add a GPU pool", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
-    """One problem for each two that would do the same, however many pools and duties it is about."""
+    """Yield one problem for each pair of providers of the same software, with all its pools."""
     found: dict[tuple[str, str], tuple[dict[Duty, None], dict[str, None]]] = {}
     for _, pool in pools:
         for duty, names in owners(spec, pool).items():
@@ -76,47 +76,47 @@ def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator
                 duties, where = found.setdefault((names[0], later), ({}, {}))
                 duties[duty], where[pool.name] = None, None
     for (first, later), (duties, where) in found.items():
-        # The operator is last in the table; of it and another component the other one is the exception to explain.
+        # The operator is the last provider in the table. Between it and a component, the component is the exception.
         loser = first if later == "gpu-operator" else later
         other = later if loser == first else first
         what = listed([duty for duty in duties if duty != "dcgm"])
-        message = f"two owners of {what} on {listed(where)}: {_named(other)} brings it, and {_named(loser)} would too"
+        message = f"two providers of {what} on {listed(where)}: {_provider_name(other)} and {_provider_name(loser)}"
         yield Problem(
             _PLACES[loser],
             message,
-            _way_out(loser, other, [duty for duty in duties if duty != "dcgm"]),
+            _conflict_hint(loser, other, [duty for duty in duties if duty != "dcgm"]),
             key=True,
         )
 
 
-def _named(owner: str) -> str:
+def _provider_name(owner: str) -> str:
     return "the image" if owner == IMAGE else owner
 
 
-def _way_out(loser: str, other: str, duties: list[Duty]) -> str:
+def _conflict_hint(loser: str, other: str, duties: list[Duty]) -> str:
     if other == "gpu-operator":
-        return f"remove it, or say gpuOperator: {{without: [{', '.join(duties)}]}}"
+        return f"Remove it, or set `gpuOperator: {{without: [{', '.join(duties)}]}}`"
     if loser == "dra-driver-nvidia-gpu":
-        return "leave out draDriver.gpus: compute domains go with every device plugin"
-    return f"keep one of {_named(other)} and {loser}"
+        return "Remove `draDriver.gpus`. Compute domains work with every device plugin"
+    return f"Keep either {_provider_name(other)} or {loser}"
 
 
-@as_far_as_known
-def _left_to_nobody(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
-    """What the GPU operator is told to leave, and nobody else does."""
+@stop_at_unknown_value
+def _without_provider(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+    """Yield a problem for each disabled operand of the GPU operator that no other component provides."""
     lacking: dict[Duty, list[str]] = {}
     for _, pool in pools:
         found = owners(spec, pool)
-        for duty in _needed(pool, found):
+        for duty in _required_software(pool, found):
             if not found[duty]:
                 lacking.setdefault(duty, []).append(pool.name)
     for duty, names in lacking.items():
-        message, hint = _LACKING[duty]
+        message, hint = _NOT_PROVIDED[duty]
         yield Problem(("components", "gpuOperator", "without"), message.format(listed(names)), hint)
 
 
-def _needed(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
-    """Duties that the pool cannot do without, beside those that every image has."""
+def _required_software(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
+    """Yield the GPU software that the pool needs, except what every image contains."""
     yield "devicePlugin"
     if any("gpu-operator" in names for names in found.values()):
         yield "nodeFeatureDiscovery"
@@ -126,36 +126,36 @@ def _needed(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[D
 
 
 def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
-    yield from _brought(spec, here, pool)
-    yield from _cut_by_nobody(spec, here, pool)
-    yield from _of_several_sizes(spec, here, pool)
+    yield from _image_software(spec, here, pool)
+    yield from _mig_manager(spec, here, pool)
+    yield from _mig_strategy(spec, here, pool)
 
 
-@as_far_as_known
-def _brought(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _image_software(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     if spec.target.kind == "eks" and "image_brings" in pool.gpu.model_fields_set:
-        message = "what images of EKS bring is known"
-        yield Problem((*here, "imageBrings"), message, "remove it; docs/gpus.md has the table", key=True)
+        message = "imageBrings is not supported on eks, where mlcluster knows the images"
+        yield Problem((*here, "imageBrings"), message, "Remove it. docs/gpus.md lists the images", key=True)
 
 
-@as_far_as_known
-def _cut_by_nobody(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _mig_manager(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.gpu.partitioned and can_be_partitioned(pool) and not owners(spec, pool)["migManager"]:
         asked = spec.components.gpu_operator is not None
-        message = f"nobody cuts the GPUs: {pool.ami.family} leaves that to the GPU operator"
-        hint = "leave migManager to it" if asked else "leave nvidiaDevicePlugin out: the GPU operator has one"
-        yield Problem((*here, "mig"), message, f"{hint}, or ami: {{family: bottlerocket}}")
+        message = f"no MIG manager partitions the GPUs: {pool.ami.family} needs the one of the GPU operator"
+        hint = "Remove `migManager` from `gpuOperator.without`" if asked else "Remove `nvidiaDevicePlugin`"
+        yield Problem((*here, "mig"), message, f"{hint}, or set `ami: {{family: bottlerocket}}`")
 
 
-@as_far_as_known
-def _of_several_sizes(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _mig_strategy(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
     single = spec.components.gpu_operator is not None and spec.components.gpu_operator.mig_strategy == "single"
     if single and pool.gpu.mig == MIG_BALANCED and can_be_partitioned(pool):
-        message = "with migStrategy single every instance of a node is alike, and these are of several sizes"
-        yield Problem((*here, "mig"), message, "migStrategy: mixed, or a layout of one size")
+        message = f"migStrategy single needs instances of one size, and {pool.gpu.mig} has several sizes"
+        yield Problem((*here, "mig"), message, "Set `migStrategy: mixed`, or choose a layout with one size")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
     settings = spec.components.gpu_operator
     if settings is None:
@@ -163,25 +163,26 @@ def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
     brings_driver = any("gpu-operator" in owners(spec, pool)["driver"] for pool in pools)
     for key, asked in {"gds": settings.gds, "gdrcopy": settings.gdrcopy}.items():
         if asked and not brings_driver:
-            message = f"{key} is part of the operator's driver, and the nodes have another"
-            hint = "remove it; EKS images have GDRCopy" if key == "gdrcopy" else "remove it"
+            message = f"{key} needs the driver of the GPU operator, and the nodes have another driver"
+            hint = "Remove it. EKS images contain GDRCopy" if key == "gdrcopy" else "Remove it"
             yield Problem(("components", "gpuOperator", key), message, hint, key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
-    """Its chart looks for the driver in one place (nvidiaDriverRoot): / or, where the operator brings it, another."""
+    """Yield a problem if the pools have different driver roots, of which the chart takes one (nvidiaDriverRoot)."""
     by_operator = {pool.name: "gpu-operator" in owners(spec, pool)["driver"] for _, pool in pools}
     if settings.install and len(set(by_operator.values())) > 1:
         there = listed([name for name, is_so in by_operator.items() if is_so])
         others = listed([name for name, is_so in by_operator.items() if not is_so])
         message = (
-            f"it looks for the driver in one place: on {there} the GPU operator brings it, on {others} the image does"
+            f"the DRA driver needs the same driver on all pools: {there} gets it from the GPU operator, {others} from "
+            "the image"
         )
-        yield Problem(("components", "draDriver"), message, "bring it one way on all pools: gpu.imageBrings", key=True)
+        yield Problem(("components", "draDriver"), message, "Set the same `gpu.imageBrings` on all pools", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _dra(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
     settings = spec.components.dra_driver
     if settings is None:
@@ -190,17 +191,17 @@ def _dra(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Probl
     version = spec.target.kubernetes_version if spec.target.kind == "eks" else ""
     minor = tuple(map(int, version.split("."))) if version else _EXTENDED_RESOURCES
     if not settings.gpus and not settings.compute_domains:
-        message = "neither compute domains nor GPUs are left to it"
-        yield Problem((*here, "computeDomains"), message, "keep one of them, or remove draDriver", key=True)
+        message = "both computeDomains and gpus are disabled"
+        yield Problem((*here, "computeDomains"), message, "Enable one of them, or remove `draDriver`", key=True)
     yield from _driver_roots(spec, settings, pools)
     if minor < _DRA:
-        message = f"Kubernetes {version} has no resource claims (resource.k8s.io/v1)"
-        yield Problem(here, message, "1.34 and later have them", key=True)
+        message = f"Kubernetes {version} does not support resource claims (resource.k8s.io/v1)"
+        yield Problem(here, message, "Use Kubernetes 1.34 or later", key=True)
     elif settings.gpus and minor < _EXTENDED_RESOURCES:
-        message = f"quotas count nvidia.com/gpu, which claims do not answer in Kubernetes {version}"
-        yield Problem((*here, "gpus"), message, "1.36 and later, or leave GPUs to the device plugin", key=True)
+        message = f"quotas count nvidia.com/gpu, which claims cannot satisfy in Kubernetes {version}"
+        yield Problem((*here, "gpus"), message, "Use Kubernetes 1.36 or later, or the device plugin", key=True)
     for index, pool in pools if settings.gpus else ():
         given = {"mig": pool.gpu.partitioned, "timeSlicing": pool.gpu.time_slicing, "mps": pool.gpu.mps}
         for key in (key for key, value in given.items() if value):
-            message = "the DRA driver offers whole GPUs; sharing is the device plugin's"
-            yield Problem(("nodePools", index, "gpu", key), message, "remove it, or draDriver.gpus", key=True)
+            message = "the DRA driver provides only whole GPUs; sharing needs the device plugin"
+            yield Problem(("nodePools", index, "gpu", key), message, "Remove it, or `draDriver.gpus`", key=True)

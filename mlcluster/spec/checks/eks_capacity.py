@@ -1,6 +1,6 @@
-"""How the nodes of `eks` pools are bought: spot, reservations, capacity blocks.
+"""Check the purchase options of `eks` pools: Spot, Capacity Reservations, Capacity Blocks.
 
-Sources: Amazon EKS user guide "Capacity Blocks" (own template, one zone, nothing before the start).
+Source: Amazon EKS user guide "Capacity Blocks" (a separate launch template, one zone, no nodes before the start).
 """
 
 import re
@@ -8,92 +8,93 @@ from calendar import monthrange
 from collections.abc import Iterator
 
 from mlcluster.catalog.instances import InstanceType, instance_names
-from mlcluster.spec.checks.facts import known_instance, units
 from mlcluster.spec.checks.instances import unknown_instance
+from mlcluster.spec.checks.node_facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import eks_allocatable, pods_per_node
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _UNITS = {"cpu": "milli-CPU", "pods": "pods"}
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def capacity_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    """Capacity that cannot be bought as written, or that would not give every node what the pool promises."""
+    """Yield problems for purchase options that EC2 rejects, and for instance types that differ within a pool."""
     block = pool.capacity.type == "capacityBlock"
     if pool.capacity.type in {"reservation", "capacityBlock"} and not pool.zones:
-        message = f"zones is missing; {pool.capacity.type} needs the zone of its reservation"
-        yield Problem(here, message, f"zones: [{target.region}a], or wherever it is")
-    yield from _block(here, pool, target) if block else _no_block((*here, "capacity"), pool)
-    yield from _instants((*here, "capacity"), pool)
-    yield from _also((*here, "capacity", "also"), pool)
+        message = f"zones is missing; capacity type {pool.capacity.type} needs the zone of the reservation"
+        yield Problem(here, message, f"Set the zone, for example `zones: [{target.region}a]`")
+    yield from _capacity_block(here, pool, target) if block else _times_without_block((*here, "capacity"), pool)
+    yield from _times((*here, "capacity"), pool)
+    yield from _alternatives((*here, "capacity", "also"), pool)
 
 
-@as_far_as_known
-def _block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _capacity_block(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.min_size:
-        message = "a capacity block has no nodes before it starts and after it ends"
-        yield Problem((*here, "minSize"), message, "minSize: 0")
+        message = "expected 0, because a Capacity Block has no nodes before its start and after its end"
+        yield Problem((*here, "minSize"), message, "Set `minSize: 0`")
     if pool.network.placement_group != "none":
-        message = "AWS places the nodes of a capacity block itself"
-        yield Problem((*here, "network", "placementGroup"), message, "remove it")
+        message = (
+            "placement groups are not supported with Capacity Blocks, whose nodes AWS already places close together"
+        )
+        yield Problem((*here, "network", "placementGroup"), message, "Remove it")
     if target.autoscaler == "none" and pool.capacity.starts_at is None:
-        message = "startsAt is missing; with autoscaler none it is what starts the nodes"
-        yield Problem((*here, "capacity"), message, 'add startsAt, e.g. "2026-12-01T11:30:00Z"', key=True)
+        message = "startsAt is missing; without an autoscaler, it schedules the start of the nodes"
+        yield Problem((*here, "capacity"), message, 'Add startsAt, for example "2026-12-01T11:30:00Z"', key=True)
 
 
-@as_far_as_known
-def _no_block(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _times_without_block(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     given = {"startsAt": pool.capacity.starts_at, "endsAt": pool.capacity.ends_at}
     for key in (key for key, value in given.items() if value is not None):
-        message = f"only a capacity block has {key}; the type is {pool.capacity.type}"
-        yield Problem((*loc, key), message, "remove it, or type: capacityBlock", key=True)
+        message = f"{key} needs capacity type capacityBlock, got {pool.capacity.type}"
+        yield Problem((*loc, key), message, "Remove it, or set `type: capacityBlock`", key=True)
 
 
-@as_far_as_known
-def _instants(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _times(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     given = {"startsAt": pool.capacity.starts_at, "endsAt": pool.capacity.ends_at}
-    times = {key: _instant(text) for key, text in given.items() if text is not None}
+    times = {key: _parsed_time(text) for key, text in given.items() if text is not None}
     for key, time in times.items():
         if time is None:
-            yield Problem(
-                (*loc, key), f"{given[key]} is no day and time that there is", "for example 2026-12-01T11:30Z"
-            )
+            yield Problem((*loc, key), f"{given[key]} is not a valid date and time", "For example 2026-12-01T11:30Z")
     starts, ends = times.get("startsAt"), times.get("endsAt")
     if starts and ends and ends <= starts:
-        yield Problem((*loc, "endsAt"), f"the block ends before it starts, at {given['startsAt']}", "a later time")
+        message = f"the end is not after the start, {given['startsAt']}"
+        yield Problem((*loc, "endsAt"), message, "Set a later time")
 
 
-def _instant(text: str) -> tuple[int, ...] | None:
-    """Year to second of an instant in UTC, in that order; None where the calendar or the clock has no such one."""
+def _parsed_time(text: str) -> tuple[int, ...] | None:
+    """Return the parts of a UTC time from the year to the second; None for an invalid date or time."""
     year, month, day, hour, minute, second = (*map(int, re.findall("[0-9]+", text)), 0)[:6]
     if not (year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
         return None
     return (year, month, day, hour, minute, second) if hour < 24 and max(minute, second) < 60 else None
 
 
-@as_far_as_known
-def _also(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _alternatives(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     first = known_instance(pool.instance_type or "")
     if pool.capacity.also and pool.capacity.type != "spot":
-        message = f"several types are for spot; the type of capacity is {pool.capacity.type}"
-        yield Problem(loc, message, "type: spot, or a pool for each", key=True)
+        message = f"alternative instance types need capacity type spot, got {pool.capacity.type}"
+        yield Problem(loc, message, "Set `type: spot`, or use a pool for each instance type", key=True)
         return
     for index, name in enumerate(pool.capacity.also):
         here, other = (*loc, index), known_instance(name)
         if name in (pool.instance_type, *pool.capacity.also[:index]):
-            yield Problem(here, f"{name} is there already", "remove it")
+            yield Problem(here, f"duplicate instance type {name}", "Remove it")
         elif other is None:
             message, hint = unknown_instance(name, instance_names())
             yield Problem(here, message, hint)
         elif first is not None:
-            yield from _unlike(here, pool, first, other)
+            yield from _different_type(here, pool, first, other)
 
 
-def _unlike(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) -> Iterator[Problem]:
-    """Quota and templates count with the first type: no other may be unlike it, or offer less."""
+def _different_type(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) -> Iterator[Problem]:
+    """Yield a problem for a type that differs from the first one or offers less, by which quotas are calculated."""
     pairs = {
         "architecture": (first.arch, other.arch),
         "GPU model": (first.accelerator or "none", other.accelerator or "none"),
@@ -103,8 +104,8 @@ def _unlike(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) 
     }
     for what, (wanted, found) in pairs.items():
         if wanted != found:
-            message = f"{other.name} has another {what} than {first.name}: {found}, not {wanted}"
-            yield Problem(loc, message, "the types of a pool are alike; make another pool")
+            message = f"the {what} of {other.name} differs from {first.name}: expected {wanted}, got {found}"
+            yield Problem(loc, message, "Use a separate pool for this instance type")
             return
     pods = pods_per_node(first)
     root = units("ephemeralStorage", pool.root_volume.size)
@@ -114,6 +115,7 @@ def _unlike(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) 
     if short is not None:
         unit = _UNITS.get(short, "MiB")
         message = (
-            f"{other.name} offers less {short} than {first.name}: {offered[short]:,} {unit}, not {promised[short]:,}"
+            f"{other.name} offers less {short} than {first.name}: "
+            f"expected at least {promised[short]:,} {unit}, got {offered[short]:,}"
         )
-        yield Problem(loc, message, f"make {other.name} the instanceType; quota counts with the smallest")
+        yield Problem(loc, message, f"Set `instanceType: {other.name}`, and move {first.name} to `also`")

@@ -1,7 +1,7 @@
-"""Images, volumes, huge pages and GPUs of `eks` pools: what no EKS image can do.
+"""Check images, root volumes, huge pages and GPU sharing of `eks` pools.
 
-Sources: Amazon EBS user guide "General Purpose SSD volumes" (gp3: 500 IOPS a GiB, 0.25 MiB/s an
-IOPS, 64 TiB); bottlerocket-core-kit sources/nvidia-migmanager (GPUs and layouts that it knows).
+Sources: Amazon EBS user guide "General Purpose SSD volumes" (gp3: 500 IOPS per GiB, 0.25 MiB/s per IOPS, 64 TiB);
+bottlerocket-core-kit sources/nvidia-migmanager (supported GPUs and layouts).
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import why_no_layout
-from mlcluster.spec.checks.facts import known_instance, units
+from mlcluster.spec.checks.node_facts import known_instance, units
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import HUGEPAGE_MIB, bottlerocket_mig_key, hugepages
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 
 _SMALLEST_GIB = 20
@@ -24,13 +24,13 @@ _IOPS_PER_MIB = 4
 
 
 def image_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    """Images that are gone or do not fit, volumes that EBS does not make, sharing that the image cannot set up."""
+    """Yield problems for unsupported images, root volumes that EBS rejects, and sharing that the image cannot do."""
     yield from _family((*here, "ami"), pool, target)
     yield from _volume((*here, "rootVolume"), pool)
     yield from _of_instance(here, pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _of_instance(here: Loc, pool: NodePool) -> Iterator[Problem]:
     instance = known_instance(pool.instance_type or "")
     if instance is not None:
@@ -40,74 +40,76 @@ def _of_instance(here: Loc, pool: NodePool) -> Iterator[Problem]:
         yield from _mps((*here, "gpu", "mps"), pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _mps(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.gpu.mps is not None and pool.ami.family == "bottlerocket":
-        message = "Bottlerocket's own device plugin has no MPS"
-        yield Problem(loc, message, "ami: {family: al2023}, or gpu.timeSlicing", key=True)
+        message = "the device plugin of Bottlerocket does not support MPS"
+        yield Problem(loc, message, "Set `ami: {family: al2023}`, or use `gpu.timeSlicing`", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _family(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     if pool.ami.family == "al2":
-        message = "EKS stopped making Amazon Linux 2 images on 2025-11-26"
-        yield Problem((*loc, "family"), message, "use al2023 (the default) or bottlerocket")
+        message = "EKS published the last Amazon Linux 2 image on 2025-11-26"
+        yield Problem((*loc, "family"), message, "Use al2023 (the default) or bottlerocket")
     release, minor = pool.ami.release, target.kubernetes_version
     if release is not None and pool.ami.family == "al2023" and not release.startswith(f"{minor}."):
-        message = f"{release} is no release of the AL2023 image for Kubernetes {minor}"
-        yield Problem((*loc, "release"), message, f"one that begins with {minor}., e.g. {minor}.3-20260818")
+        message = f"expected a release of the AL2023 image for Kubernetes {minor}, got {release}"
+        yield Problem((*loc, "release"), message, f"For example {minor}.3-20260818")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     if instance.name.startswith("g7."):
-        message = f"{instance.name} needs the NVIDIA driver 595, and EKS images have 580"
-        yield Problem((*here, "instanceType"), message, "choose another family, e.g. g7e or g6e")
+        message = f"{instance.name} needs NVIDIA driver 595, but EKS images contain driver 580"
+        yield Problem((*here, "instanceType"), message, "Use another instance family, for example g7e or g6e")
     if pool.network.efa and instance.efa and not instance.accelerator_count:
-        message = "EFA needs nodes with GPUs: the other EKS images have no EFA driver"
-        yield Problem((*here, "network", "efa"), message, "remove it, or choose a GPU type")
+        message = "EFA needs an instance type with GPUs, because only the accelerated EKS images contain the EFA driver"
+        yield Problem((*here, "network", "efa"), message, "Remove it, or use an instance type with GPUs")
     elif pool.network.efa and (why := why_no_layout(instance.name)):
-        message = f"{instance.name} cannot have EFA: {why}"
-        yield Problem((*here, "network", "efa"), message, "remove it, or choose another type")
+        message = f"EFA is not supported on {instance.name}: {why}"
+        yield Problem((*here, "network", "efa"), message, "Remove it, or use another instance type")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     volume = pool.root_volume
     gib = -(-units("ephemeralStorage", volume.size) // 1024)
     if not _SMALLEST_GIB <= gib <= _LARGEST_GIB:
-        message = f"{volume.size} is {gib:,} GiB; a root volume has {_SMALLEST_GIB} to {_LARGEST_GIB:,}"
-        yield Problem((*loc, "size"), message, 'for example size: "100Gi"')
+        message = f"expected {_SMALLEST_GIB} to {_LARGEST_GIB:,} GiB, got {gib:,} GiB ({volume.size})"
+        yield Problem((*loc, "size"), message, "For example `size: 100Gi`")
         return
     iops = volume.iops or _BASE_IOPS
     if iops > max(_BASE_IOPS, gib * _IOPS_PER_GIB):
-        message = f"gp3 gives at most {_IOPS_PER_GIB} IOPS a GiB: {gib * _IOPS_PER_GIB:,} for {gib} GiB"
-        yield Problem((*loc, "iops"), message, f'size: "{-(-iops // _IOPS_PER_GIB)}Gi", or fewer IOPS')
+        most = gib * _IOPS_PER_GIB
+        message = f"gp3 supports at most {_IOPS_PER_GIB} IOPS per GiB, {most:,} for {gib} GiB; got {iops:,}"
+        yield Problem((*loc, "iops"), message, f"Set `size: {-(-iops // _IOPS_PER_GIB)}Gi`, or lower `iops`")
     if volume.throughput_mib is not None and volume.throughput_mib * _IOPS_PER_MIB > iops:
-        message = f"gp3 gives at most 0.25 MiB/s an IOPS: {iops // _IOPS_PER_MIB} for {iops:,} IOPS"
-        yield Problem((*loc, "throughputMib"), message, f"iops: {volume.throughput_mib * _IOPS_PER_MIB}, or less")
+        most, needed = iops // _IOPS_PER_MIB, volume.throughput_mib * _IOPS_PER_MIB
+        message = f"gp3 supports at most 0.25 MiB/s per IOPS, {most} for {iops:,} IOPS; got {volume.throughput_mib}"
+        yield Problem((*loc, "throughputMib"), message, f"Set `iops: {needed}`, or lower `throughputMib`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     mib = hugepages(pool) * HUGEPAGE_MIB
     if mib >= instance.allocatable_memory_mib:
         key = "hugepages2Mi" if pool.hugepages_2mi else "network"
-        message = f"{mib:,} MiB of huge pages leave nothing of the {instance.allocatable_memory_mib:,} MiB of a node"
-        yield Problem((*here, key), message, "hugepages2Mi counts pages of 2 MiB", key=True)
+        message = f"{mib:,} MiB of huge pages exceed the memory of a node, {instance.allocatable_memory_mib:,} MiB"
+        yield Problem((*here, key), message, "Lower `hugepages2Mi`, the number of pages of 2 MiB", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _mig(loc: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
     layout = pool.gpu.mig
     if layout is None or not pool.gpu.partitioned or pool.ami.family != "bottlerocket":
         return
     facts = gpu(instance.accelerator, instance.accelerator_memory_mib)
     if facts is None or layout not in facts.mig_layouts:
-        return  # no GPU of the type does that: said already
+        return  # another check reports it
     known = bottlerocket_mig_key(instance.accelerator, instance.accelerator_memory_mib)
-    # It knows layouts of plain profiles: all-1g.5gb, not all-1g.5gb.me or all-balanced.
+    # It supports the layouts of plain profiles: all-1g.5gb, but not all-1g.5gb.me or all-balanced.
     plain = list(facts.mig_layouts[layout]) == [layout.removeprefix("all-")] and layout.count(".") == 1
     if not known or not plain or layout.startswith("all-4g."):
-        message = f"Bottlerocket cannot make {layout} of {instance.accelerator}"
-        yield Problem(loc, message, "ami: {family: al2023}" + (", or another layout" if known else ""))
+        message = f"Bottlerocket does not support MIG layout {layout} on {instance.accelerator}"
+        yield Problem(loc, message, "Set `ami: {family: al2023}`" + (", or use another layout" if known else ""))

@@ -1,4 +1,4 @@
-"""Pools of the `eks` target: what a node group cannot be, and what only a node group can be.
+"""Check the node pools of the `eks` target.
 
 Sources: Amazon EKS user guide "Managed node groups" and API reference CreateNodegroup.
 """
@@ -6,118 +6,119 @@ Sources: Amazon EKS user guide "Managed node groups" and API reference CreateNod
 import re
 from collections.abc import Iterator
 
+from pydantic.alias_generators import to_camel
+
 from mlcluster.catalog.eks import known_zones
+from mlcluster.spec.base import doc_of
 from mlcluster.spec.checks.eks_capacity import capacity_problems
 from mlcluster.spec.checks.eks_images import image_problems
 from mlcluster.spec.checks.eks_network import cluster_zones
-from mlcluster.spec.checks.eks_warm import warm_problems
+from mlcluster.spec.checks.eks_warm_pools import warm_pool_problems
 from mlcluster.spec.checks.labels import ACCELERATOR_TAINT, key_error
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 
 _NODE_GROUP_NAME = 63
 _EKS_ONLY = {
-    "zones": "zones",
-    "startup_taints": "startupTaints",
-    "ami": "ami",
-    "root_volume": "rootVolume",
-    "hugepages_2mi": "hugepages2Mi",
-    "update": "update",
-    "repair": "repair",
-    "warm": "warm",
-    "warm_pool": "warmPool",
+    name: field.alias or to_camel(name)
+    for name, field in NodePool.model_fields.items()
+    if doc_of(field).targets == ("eks",)
 }
+"""The attribute and the key of each field that only `eks` supports."""
+
 _EFA = "vpc.amazonaws.com/efa"
-_NEVER_CLOSE = re.compile(r"t[0-9]|mac|m7i-flex\.")
-"""Types outside cluster placement groups: burstable ones and these (EC2 user guide, "Placement strategies")."""
+_NO_PLACEMENT_GROUP = re.compile(r"t[0-9]|mac|m7i-flex\.")
+"""Instance types that cluster placement groups do not support (EC2 user guide, "Placement strategies")."""
 
 _AWS_DOMAINS = ("eks.amazonaws.com", "k8s.amazonaws.com", "karpenter.sh", "karpenter.k8s.aws")
 
 
 def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Pools that EKS would refuse, that could never start, or whose quota would not be real."""
+    """Yield problems for pools that EKS rejects, whose nodes cannot start, or that need another target."""
     target = spec.target
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
         if target.kind != "eks":
-            yield from _elsewhere(here, pool, target.kind)
+            yield from _other_target(here, pool, target.kind)
             continue
         yield from _name(here, pool, spec.metadata.name)
         yield from _zones(here, pool, target)
         yield from _labels(here, pool)
         yield from _startup_taints(here, pool)
         yield from _update(here, pool)
-        yield from _fast_networks((*here, "network"), pool)
+        yield from _networks((*here, "network"), pool)
         yield from image_problems(here, pool, target)
         yield from capacity_problems(here, pool, target)
-        yield from warm_problems(here, pool, target)
+        yield from warm_pool_problems(here, pool, target)
 
 
-@as_far_as_known
-def _elsewhere(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _other_target(here: Loc, pool: NodePool, kind: str) -> Iterator[Problem]:
     for field, key in _EKS_ONLY.items():
         if field in pool.model_fields_set:
-            message = f"{key} is for target eks, and this is {kind}"
-            yield Problem((*here, key), message, "remove it", key=True)
+            message = f"{key} is not supported on target {kind}, only on eks"
+            yield Problem((*here, key), message, "Remove it", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _name(here: Loc, pool: NodePool, cluster: str) -> Iterator[Problem]:
-    """Launch templates may be called by 128 characters, which two names of 40 never reach."""
+    """Yield a problem for a node group name that is too long; the limit of launch templates is never reached."""
     length = len(f"{cluster}-{pool.name}")
     if length > _NODE_GROUP_NAME:
         message = (
-            f"the node group {cluster}-{pool.name} has a name of {length} characters; EKS takes {_NODE_GROUP_NAME}"
+            f"the node group name {cluster}-{pool.name} has {length} characters; EKS allows at most {_NODE_GROUP_NAME}"
         )
-        hint = f"at most {_NODE_GROUP_NAME - 1 - len(cluster)} for pools of {cluster}, or a shorter metadata.name"
+        hint = f"Shorten it to {_NODE_GROUP_NAME - 1 - len(cluster)} characters, or shorten `metadata.name`"
         yield Problem((*here, "name"), message, hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _zones(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     known = cluster_zones(target)
     for index, zone in enumerate(pool.zones):
         loc = (*here, "zones", index)
         if known and zone not in known:
-            where = f"the cluster is in {listed(known)}"
+            where = f"Use one of {listed(known)}"
             real = zone in known_zones(target.region)
-            hint = f"{where}; or add it to target.zones" if real else did_you_mean(zone, known, otherwise=where)
-            yield Problem(loc, f"the cluster has no subnets in {zone}", hint)
+            hint = f"{where}, or add {zone} to `target.zones`" if real else did_you_mean(zone, known, otherwise=where)
+            yield Problem(loc, f"the cluster has no subnet in {zone}", hint)
         elif zone in pool.zones[:index]:
-            yield Problem(loc, f"{zone} is in the list already", "remove it")
+            yield Problem(loc, f"duplicate zone {zone}", "Remove it")
     if len(set(pool.zones)) > 1:
         yield from _one_zone((*here, "zones"), pool)
 
 
 def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     reasons = {
-        "EFA works inside one zone": pool.network.efa,
-        "a placement group is inside one zone": pool.network.placement_group == "cluster",
-        "reserved capacity is in one zone": pool.capacity.type in {"reservation", "capacityBlock"},
+        "EFA needs a single zone": pool.network.efa,
+        "a placement group needs a single zone": pool.network.placement_group == "cluster",
+        "reserved capacity needs a single zone": pool.capacity.type in {"reservation", "capacityBlock"},
     }
     reason = next((reason for reason, applies in reasons.items() if applies), None)
     if reason is not None:
-        message = f"{reason}; these are {len(set(pool.zones))}"
-        yield Problem(loc, message, f"keep one, e.g. [{pool.zones[0]}]; a pool per zone uses several", key=True)
+        message = f"{reason}, got {len(set(pool.zones))} zones"
+        hint = f"Set `zones: [{pool.zones[0]}]`. To use several zones, add a pool for each"
+        yield Problem(loc, message, hint, key=True)
 
 
-@as_far_as_known
-def _fast_networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         if name != _EFA:
-            message = f"nothing on EKS offers {name}: pods would start nodes and wait for ever"
-            yield Problem((*loc, "rdma", name), message, "use network.efa: true, on a type that has EFA", key=True)
+            message = f"no component on EKS provides {name}, so pods that request it would stay pending"
+            hint = "Use `network: {efa: true}` and an instance type with EFA"
+            yield Problem((*loc, "rdma", name), message, hint, key=True)
     name = pool.instance_type or ""
-    if pool.network.placement_group == "cluster" and _NEVER_CLOSE.match(name):
-        message = f"EC2 takes no {name} in a cluster placement group"
-        yield Problem((*loc, "placementGroup"), message, "remove it, or choose another family")
+    if pool.network.placement_group == "cluster" and _NO_PLACEMENT_GROUP.match(name):
+        message = f"cluster placement groups do not support {name}"
+        yield Problem((*loc, "placementGroup"), message, "Remove it, or use another instance family")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     keys = [((*here, "labels", key), key, True) for key in pool.labels]
     keys += [((*here, "taints", index, "key"), taint.key, False) for index, taint in enumerate(pool.taints)]
@@ -125,32 +126,34 @@ def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
         prefix = key.rpartition("/")[0]
         domain = next((domain for domain in _AWS_DOMAINS if prefix == domain or prefix.endswith(f".{domain}")), "")
         if domain:
-            message = f"keys of {domain} are set by EKS, Karpenter and mlcluster"
-            yield Problem(loc, message, "use a domain of your own, or none", key=about)
+            message = f"keys with the domain {domain} are reserved for EKS, Karpenter and mlcluster"
+            yield Problem(loc, message, "Use a key with your own domain or without a domain", key=about)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _startup_taints(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """Their keys may be of any domain: whoever takes them off has chosen them."""
+    """Yield problems for startup taints; their keys can have any domain, because another controller removes them."""
     first = {(taint.key, taint.effect): f"taints[{index}]" for index, taint in enumerate(pool.taints)}
     for index, taint in enumerate(pool.startup_taints):
         loc, same = (*here, "startupTaints", index), (taint.key, taint.effect)
         wrong = key_error(taint.key)
         if wrong:
-            yield Problem((*loc, "key"), wrong, "for example node.cilium.io/agent-not-ready")
+            yield Problem((*loc, "key"), wrong, "For example node.cilium.io/agent-not-ready")
         elif taint.key == ACCELERATOR_TAINT:
-            message = f"{ACCELERATOR_TAINT} is the accelerator taint, and stays on the node"
-            yield Problem((*loc, "key"), message, "remove it")
+            message = f"{ACCELERATOR_TAINT} is the accelerator taint, which is permanent"
+            yield Problem((*loc, "key"), message, "Remove it")
         elif same in first:
-            yield Problem(loc, f"{taint.key}:{taint.effect} is {first[same]} already", "a taint is one key and effect")
+            message = f"duplicate taint {taint.key}:{taint.effect}; it is also {first[same]}"
+            yield Problem(loc, message, "Remove one of the two")
         first.setdefault(same, f"startupTaints[{index}]")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _update(here: Loc, pool: NodePool) -> Iterator[Problem]:
     loc, update = (*here, "update"), pool.update
     if update.max_unavailable is not None and update.max_unavailable_percent is not None:
-        yield Problem((*loc, "maxUnavailablePercent"), "maxUnavailable is given too", "keep one of the two", key=True)
+        message = "maxUnavailable and maxUnavailablePercent are mutually exclusive"
+        yield Problem((*loc, "maxUnavailablePercent"), message, "Remove one of the two", key=True)
     elif update.max_unavailable is not None and update.max_unavailable > pool.max_size:
-        message = f"{update.max_unavailable} is more than maxSize, which is {pool.max_size}"
-        yield Problem((*loc, "maxUnavailable"), message, f"at most {pool.max_size}")
+        message = f"expected at most {pool.max_size} (maxSize), got {update.max_unavailable}"
+        yield Problem((*loc, "maxUnavailable"), message, f"Set at most {pool.max_size}")

@@ -1,27 +1,27 @@
-"""GPUs and fast networks of a pool: sharing that the device can do, interfaces that the instance has."""
+"""Check the GPU sharing and the network interfaces of pools against their devices."""
 
 from collections.abc import Iterator
 
 from mlcluster.catalog.gpus import MIG_DISABLED, gpus
-from mlcluster.spec.checks.facts import NodeFacts, node_facts
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import reserved_domain
+from mlcluster.spec.checks.node_facts import NodeFacts, node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
 _EFA = "vpc.amazonaws.com/efa"
-_FOLLOWS = {
-    "nvidia.com/mig.config": "gpu.mig",
-    "nvidia.com/device-plugin.config": "gpu.timeSlicing or gpu.mps",
+_DERIVED_LABELS = {
+    "nvidia.com/mig.config": "`gpu.mig`",
+    "nvidia.com/device-plugin.config": "`gpu.timeSlicing` or `gpu.mps`",
 }
-"""Labels by which components are told what the spec says elsewhere."""
+"""The node labels that mlcluster sets, with the fields that they follow from."""
 
 
 def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Sharing and networks that the nodes cannot do."""
+    """Yield problems for GPU sharing and networks that the nodes do not support."""
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
         yield from _empty((*here, "gpu"), pool)
@@ -31,17 +31,17 @@ def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _labels((*here, "labels"), pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """`timeSlicing:` with nothing behind it would be taken for whole GPUs."""
+    """Yield problems for empty fields: an empty `timeSlicing:` would mean whole GPUs."""
     fields = {"mig": "mig", "time_slicing": "timeSlicing", "mps": "mps"}
     for field, key in fields.items():
         if field in pool.gpu.model_fields_set and getattr(pool.gpu, field) is None:
-            hint = f"{key}: {'all-1g.10gb' if key == 'mig' else '{replicas: 4}'}, or remove the key"
-            yield Problem((*here, key), "is empty, which says nothing", hint, key=True)
+            hint = f"Set `{key}: {'all-1g.10gb' if key == 'mig' else '{replicas: 4}'}`, or remove the field"
+            yield Problem((*here, key), "expected a value, got an empty one", hint, key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _sharing(here: Loc, pool: NodePool) -> Iterator[Problem]:
     facts = node_facts(pool) if has_known_node(pool) else None
     if facts is None:
@@ -51,14 +51,13 @@ def _sharing(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if not facts.gpus:
         brings = ["imageBrings"] if pool.gpu.image_brings else []
         for key in (*given, *brings):
-            what = "share" if key in given else "bring anything for"
-            message = f"{pool.instance_type or 'this nodeShape'} has no GPUs to {what}"
-            yield Problem((*here, key), message, "remove it, or choose nodes with GPUs", key=True)
+            message = f"{key} has no effect, because {pool.instance_type or 'this nodeShape'} has no GPUs"
+            yield Problem((*here, key), message, "Remove it, or use nodes with GPUs", key=True)
         return
     dividing = [key for key in given if ways[key] != MIG_DISABLED]
     for key in dividing[1:]:
-        message = f"{dividing[0]} is given too; a GPU is shared in one way"
-        yield Problem((*here, key), message, "keep one", key=True)
+        message = f"{dividing[0]} and {key} are mutually exclusive"
+        yield Problem((*here, key), message, "Remove one of the two", key=True)
     if pool.gpu.mig is not None and len(dividing) < 2:
         yield from _mig((*here, "mig"), pool.gpu.mig, facts)
 
@@ -69,50 +68,55 @@ def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
         return
     if layouts:
         gib = f" with {facts.gpu_memory_mib // 1024} GiB" if facts.gpu_memory_mib else ""
-        message = f"{model}{gib} has no MIG layout {layout}; it has {listed((*layouts, MIG_DISABLED))}"
+        message = f"unknown MIG layout {layout} of {model}{gib}; expected one of {listed((*layouts, MIG_DISABLED))}"
         size = layout.partition(".")[0]
         alike = next((name for name in layouts if name.startswith(f"{size}.")), "")
-        yield Problem(loc, message, f"did you mean {alike}?" if alike else f"for example {next(iter(layouts))}")
+        yield Problem(loc, message, f"Did you mean {alike}?" if alike else f"For example {next(iter(layouts))}")
         return
     memories = [known.memory_mib for known in gpus() if known.model == model and known.mig_layouts]
     if memories:
-        hint = f"nodeShape.gpu.memoryMib tells the variants apart: {' or '.join(map(str, memories))}"
-        yield Problem(loc, f"which {model} this is decides its MIG layouts", hint)
+        hint = f"Set `nodeShape.gpu.memoryMib` to {' or '.join(map(str, memories))}"
+        yield Problem(loc, f"the MIG layouts depend on the variant of {model}, which is unknown", hint)
     elif any(known.model == model for known in gpus()):
-        yield Problem(loc, f"{model} has no MIG", "gpu.timeSlicing shares any GPU")
+        yield Problem(loc, f"{model} does not support MIG", "Use `gpu.timeSlicing`, which works with every GPU")
     else:
-        yield Problem(loc, f"no MIG layouts of {model} are known", "gpu.timeSlicing shares any GPU")
+        yield Problem(
+            loc, f"the MIG layouts of {model} are unknown", "Use `gpu.timeSlicing`, which works with every GPU"
+        )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _efa(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     facts = node_facts(pool) if has_known_node(pool) else None
     if facts is None:
         return
     if pool.network.efa and pool.node_shape is not None:
-        yield Problem(loc, "EFA is a network of EC2 instance types", "network.rdma names what other machines offer")
+        yield Problem(loc, "EFA needs an EC2 instance type", "Use `network.rdma` for the devices of other machines")
     elif pool.network.efa and not facts.efa:
-        yield Problem(loc, f"{pool.instance_type} has no EFA interfaces", "remove it, or choose a type that has them")
+        message = f"{pool.instance_type} has no EFA interfaces"
+        yield Problem(loc, message, "Remove it, or use an instance type with EFA")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         domain = reserved_domain(name) or ("nvidia.com" if name.startswith("nvidia.com/gpu") else "")
         if name == _EFA:
-            yield Problem((*here, name), "EFA interfaces are not given here", "use network.efa: true", key=True)
+            yield Problem((*here, name), "EFA is not an RDMA resource", "Use `network: {efa: true}`", key=True)
         elif domain or name.startswith("nvidia.com/mig-"):
             message = f"{name} is not an RDMA resource"
-            yield Problem((*here, name), message, "name what the RDMA device plugin offers, e.g. rdma/hca", key=True)
+            yield Problem(
+                (*here, name), message, "Use a resource of the RDMA device plugin, for example rdma/hca", key=True
+            )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _labels(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for key in pool.labels:
-        if key in _FOLLOWS:
-            message = f"{key} follows from the spec: mlcluster sets it"
-            yield Problem((*here, key), message, f"remove it, and say {_FOLLOWS[key]}", key=True)
+        if key in _DERIVED_LABELS:
+            message = f"mlcluster sets the label {key}"
+            yield Problem((*here, key), message, f"Remove it, and set {_DERIVED_LABELS[key]}", key=True)
         elif key.startswith("nvidia.com/gpu.deploy."):
-            message = f"{key} says who brings what, which mlcluster knows"
-            hint = "gpu.imageBrings says what the image has, components.gpuOperator.without what somebody else brings"
+            message = f"mlcluster sets the label {key}"
+            hint = "Set `gpu.imageBrings` or `components.gpuOperator.without`, from which the label follows"
             yield Problem((*here, key), message, hint, key=True)

@@ -1,12 +1,12 @@
-"""What the nodes of a pool are: one instance type that the catalogue knows, or one shape."""
+"""Check that each pool has a known instance type or a node shape."""
 
 from collections.abc import Collection, Iterator
 
 from mlcluster.catalog.instances import instance_names
-from mlcluster.spec.checks.facts import known_instance
+from mlcluster.spec.checks.node_facts import known_instance
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed, nearest
 
@@ -15,7 +15,7 @@ _BUNDLES = {"inferentia": "Neuron", "inferentia2": "Neuron", "trainium": "Neuron
 
 
 def instance_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Pools with no, two, unknown or unsupported kinds of node."""
+    """Yield problems for pools without nodes, with two kinds of nodes, or with unknown or unsupported nodes."""
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
         yield from _one_of_two(here, pool)
@@ -23,37 +23,41 @@ def instance_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _instance((*here, "instanceType"), pool)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _one_of_two(here: Loc, pool: NodePool) -> Iterator[Problem]:
     if pool.instance_type is not None and pool.node_shape is not None:
-        yield Problem((*here, "nodeShape"), "instanceType is given too", "keep one of the two", key=True)
+        message = "instanceType and nodeShape are mutually exclusive"
+        yield Problem((*here, "nodeShape"), message, "Remove one of the two", key=True)
     elif pool.instance_type is None and pool.node_shape is None:
-        hint = "add instanceType: m7i.2xlarge, or nodeShape for machines that are not EC2 instances"
+        hint = "Add `instanceType`, for example m7i.2xlarge, or `nodeShape` for machines that are not EC2 instances"
         yield Problem(here, "instanceType or nodeShape is missing", hint)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _shape_on_eks(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
     if pool.node_shape is not None and spec.target.kind == "eks":
-        yield Problem((*here, "nodeShape"), "eks makes nodes of instance types only", "use instanceType", key=True)
+        yield Problem((*here, "nodeShape"), "nodeShape is not supported on target eks", "Use `instanceType`", key=True)
 
 
 def unknown_instance(name: str, known: Collection[str]) -> tuple[str, str]:
-    """Message and hint for an instance type that is not among `known`."""
+    """Return the message and the hint for an unknown instance type."""
     family, _, size = name.partition(".")
     sizes = sorted(other.partition(".")[2] for other in known if other.startswith(f"{family}."))
     if sizes:
         guess = nearest(size, sizes) if len(sizes) > _FEW else ""
-        hint = f"did you mean {family}.{guess}?" if guess else f"sizes of {family}: {listed(sizes)}"
-        return f"{family} has no size {size}", hint
-    message = f"{name} is not an EC2 instance type that the catalogue knows"
+        hint = f"Did you mean {family}.{guess}?" if guess else f"Sizes of {family}: {listed(sizes)}"
+        return f"unknown size {size} of instance family {family}", hint
+    message = f"unknown EC2 instance type {name}"
     guess = nearest(family, sorted({other.partition(".")[0] for other in known}))
     if not guess:
         return message, ""
-    return message, f"did you mean {guess}.{size}?" if f"{guess}.{size}" in known else f"did you mean one of {guess}?"
+    return (
+        message,
+        f"Did you mean {guess}.{size}?" if f"{guess}.{size}" in known else f"Did you mean a size of {guess}?",
+    )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _instance(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     name = pool.instance_type
     if name is None:
@@ -61,22 +65,22 @@ def _instance(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     instance = known_instance(name)
     if instance is None:
         message, hint = unknown_instance(name, instance_names())
-        yield Problem(loc, message, hint or "nodeShape describes machines that the catalogue does not know")
+        yield Problem(loc, message, hint or "Use `nodeShape` for machines that the catalog does not contain")
         return
     model, maker = instance.accelerator, instance.accelerator_manufacturer
     if not model:
         return
     if maker != "nvidia":
         what = f"{_BUNDLES[model]} ({model})" if model in _BUNDLES else model
-        message = f"{name} has {what} accelerators, which are not supported: only NVIDIA GPUs are"
-        yield Problem(loc, message, "choose a type with NVIDIA GPUs, e.g. g6.2xlarge or p5.48xlarge")
+        message = f"{name} has {what} accelerators, and mlcluster supports only NVIDIA GPUs"
+        yield Problem(loc, message, "Use an instance type with NVIDIA GPUs, for example g6.2xlarge or p5.48xlarge")
     elif not instance.accelerator_count:
-        message = f"{name} has a fraction of one {model} GPU, which is not supported: only whole GPUs are"
-        yield Problem(loc, message, "gpu.mig or gpu.timeSlicing share a whole GPU")
+        message = f"{name} has a fraction of one {model} GPU, and mlcluster supports only whole GPUs"
+        yield Problem(loc, message, "Share a whole GPU with `gpu.mig` or `gpu.timeSlicing`")
 
 
 def has_known_node(pool: NodePool) -> bool:
-    """Whether the pool names exactly one kind of node, and the catalogue knows it."""
+    """Return whether the pool has exactly one kind of node, and a known one."""
     if pool.node_shape is not None:
         return pool.instance_type is None
     return pool.instance_type is not None and known_instance(pool.instance_type) is not None

@@ -1,25 +1,25 @@
-"""Guarantees: one unit each, a unit that the pool has, and together no more than the pool at its maximum size."""
+"""Check amounts and guarantees: valid units, and a sum of at most the pool at `maxSize`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from mlcluster.spec.base import UnknownValueError
-from mlcluster.spec.checks.amounts import PoolSize, Unit, finest, given, pool_size, spelled
-from mlcluster.spec.checks.facts import node_facts
+from mlcluster.spec.checks.amounts import PoolSize, Unit, amount_units, finest, pool_size, spelled
 from mlcluster.spec.checks.instances import has_known_node
+from mlcluster.spec.checks.node_facts import node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.known import as_far_as_known
+from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.teams import Amount, Team
 
 _SHOWN = 6
 Share = tuple[int, str, Unit, int]
-"""Team index, team name, unit, count."""
+"""The index of the team, its name, the unit and the count."""
 
 
 def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Amounts that mean nothing, and guarantees that the pools cannot keep."""
+    """Yield problems for invalid amounts, and for guarantees that exceed the pools."""
     sizes = pool_sizes(spec)
     for index, team in enumerate(spec.teams):
         for key in ("guarantee", "borrow", "lend"):
@@ -28,28 +28,28 @@ def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _guarantees(spec, pool, size)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _amounts(here: Loc, team: Team, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
     amounts = getattr(team, str(here[-1]))
     for pool, amount in amounts.items() if isinstance(amounts, dict) else ():
         if isinstance(amount, Amount):
-            yield from as_far_as_known(amount_problems)((*here, pool), amount, sizes.get(pool))
+            yield from stop_at_unknown_value(amount_problems)((*here, pool), amount, sizes.get(pool))
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _guarantees(spec: ClusterSpec, pool: str, size: PoolSize) -> Iterator[Problem]:
     shares: list[Share] = []
     for index, team in enumerate(spec.teams):
         amount = team.guarantee.get(pool)
         if amount is not None and usable(amount, size):
-            unit, count = given(amount)[0]
+            unit, count = amount_units(amount)[0]
             shares.append((index, team.name, unit, count))
     if shares:
-        yield from _beyond(size, shares)
+        yield from _excess(size, shares)
 
 
 def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
-    """The pools whose nodes are known, by name; of two with one name the first."""
+    """Return the sizes of the pools with known nodes, by name; of pools with the same name the first."""
     sizes: dict[str, PoolSize | None] = {}
     for pool in spec.node_pools:
         with suppress(UnknownValueError):
@@ -58,7 +58,7 @@ def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
 
 
 def _size(pool: NodePool) -> PoolSize | None:
-    """The pool in numbers; None where its nodes are not known."""
+    """Return the size of a pool; None if its nodes are unknown."""
     with suppress(UnknownValueError):
         facts = node_facts(pool) if has_known_node(pool) else None
         return None if facts is None else pool_size(pool, facts)
@@ -66,33 +66,36 @@ def _size(pool: NodePool) -> PoolSize | None:
 
 
 def usable(amount: Amount, size: PoolSize) -> bool:
-    """Whether the amount means something on this pool."""
+    """Return whether the amount is valid for the pool."""
     return not any(amount_problems((), amount, size))
 
 
 def amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator[Problem]:
-    """What is wrong with one amount; `size` is None for a pool that is not known."""
-    units = [unit for unit, _ in given(amount)]
+    """Yield the problem of an amount; `size` is None for an unknown pool."""
+    units = [unit for unit, _ in amount_units(amount)]
     if not units:
-        yield Problem(loc, "says no amount", "give one of nodes, gpus, slices")
+        yield Problem(loc, "expected an amount, got an empty mapping", "Set one of `nodes`, `gpus` and `slices`")
     elif len(units) > 1:
-        yield Problem(loc, f"{' and '.join(units)} are given; an amount has one unit", "keep one of them")
+        message = f"{' and '.join(units)} are mutually exclusive: an amount has one unit"
+        yield Problem(loc, message, "Keep one of them")
     elif size is not None and units[0] != "nodes" and not size.gpus:
-        yield Problem((*loc, units[0]), f"pool {size.name} has no GPUs", "count in nodes", key=True)
+        yield Problem((*loc, units[0]), f"pool {size.name} has no GPUs", "Use `nodes`", key=True)
     elif size is not None and units[0] == "slices" and not size.shared:
-        message = f"the GPUs of pool {size.name} are not shared, so it has no slices"
-        yield Problem((*loc, "slices"), message, "count in gpus, or set gpu.mig or gpu.timeSlicing", key=True)
+        message = f"pool {size.name} has no slices, because its GPUs are not shared"
+        yield Problem((*loc, "slices"), message, "Use `gpus`, or set `gpu.mig` or `gpu.timeSlicing`", key=True)
     elif size is not None and units[0] == "slices" and not size.uniform:
-        message = f"the slices of pool {size.name} are of several sizes, and a number does not say which"
-        yield Problem((*loc, "slices"), message, "count in gpus or nodes: that is a share of each size", key=True)
+        message = f"the slices of pool {size.name} have several sizes, so a number of slices is ambiguous"
+        yield Problem((*loc, "slices"), message, "Use `gpus` or `nodes`, which is a share of each size", key=True)
 
 
-def _beyond(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
-    """One problem for each team that asks for more than the pool; else one for the team where the sum passes it."""
+def _excess(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
+    """Yield a problem for each guarantee that exceeds the pool, or else for the team where the sum exceeds it."""
     alone = [share for share in shares if share[3] > size.total(share[2])]
     for index, team, unit, count in alone:
-        message = f"{team} is guaranteed {spelled(count, unit)} of {size.name}, which has {size.total(unit)}"
-        yield Problem(("teams", index, "guarantee", size.name, unit), message, _grow(size))
+        message = (
+            f"team {team} has a guarantee of {spelled(count, unit)} of pool {size.name}, which has {size.total(unit)}"
+        )
+        yield Problem(("teams", index, "guarantee", size.name, unit), message, _hint(size))
     if alone:
         return
     common = finest([unit for _, _, unit, _ in shares])
@@ -101,7 +104,7 @@ def _beyond(size: PoolSize, shares: list[Share]) -> Iterator[Problem]:
         total += count * size.worth(unit, common)
         terms.append((team, count * size.worth(unit, common)))
         if total > size.total(common):
-            yield Problem(("teams", index, "guarantee", size.name, unit), _sum(size, shares, common), _grow(size))
+            yield Problem(("teams", index, "guarantee", size.name, unit), _sum(size, shares, common), _hint(size))
             return
 
 
@@ -109,8 +112,9 @@ def _sum(size: PoolSize, shares: list[Share], common: Unit) -> str:
     terms = [f"{team} {count * size.worth(unit, common)}" for _, team, unit, count in shares]
     more = f" + {len(terms) - _SHOWN} more teams" if len(terms) > _SHOWN else ""
     total = sum(count * size.worth(unit, common) for _, _, unit, count in shares)
-    return f"{' + '.join(terms[:_SHOWN])}{more} = {total} {common} of {size.name}, which has {size.total(common)}"
+    sum_of_terms = f"{' + '.join(terms[:_SHOWN])}{more} = {total} {common}"
+    return f"the guarantees exceed pool {size.name}: {sum_of_terms}, and the pool has {size.total(common)}"
 
 
-def _grow(size: PoolSize) -> str:
-    return f"guarantee less, or raise maxSize of {size.name}, which is {size.nodes}"
+def _hint(size: PoolSize) -> str:
+    return f"Lower the guarantees, or raise `maxSize` of {size.name} from {size.nodes}"

@@ -1,4 +1,4 @@
-"""Storage: classes and shared volumes that EKS can make."""
+"""Check storage classes and shared volumes."""
 
 from collections.abc import Iterator
 
@@ -6,119 +6,124 @@ from mlcluster.catalog.eks import zones_of
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.known import as_far_as_known, known_values
+from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.storage import SharedVolume, StorageClass
 from mlcluster.spec.suggestions import did_you_mean, listed
 
 SMALLEST_GIB, STEP_GIB = 1200, 2400
 FREE_IOPS = 3000
 IOPS_PER_MIB = 4
-"""gp3: at most 0.25 MiB per second for each operation per second (EBS user guide, gp3 performance)."""
+"""gp3 supports at most 0.25 MiB/s per IOPS (EBS user guide, gp3 performance)."""
 
-_OF_EKS = "gp2"
+_EKS_CLASS = "gp2"
 _ONLY_FOR = {"layout": "efs", "capacityGib": "fsxLustre", "throughputPerTib": "fsxLustre", "zone": "fsxLustre"}
 
 
 def storage_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Storage that cannot be."""
+    """Yield problems for storage that EKS does not support."""
     if not isinstance(spec.target, EksTarget):
-        yield from _elsewhere(spec)
+        yield from _other_target(spec)
         return
     yield from _classes(spec)
     yield from _names(spec)
     for index, volume in enumerate(spec.storage.volumes):
         here: Loc = ("storage", "volumes", index)
         yield from _teams((*here, "teams"), spec, volume)
-        yield from _of_its_kind(here, volume)
+        yield from _kind_settings(here, volume)
         yield from _lustre(here, volume, spec.target)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _names(spec: ClusterSpec) -> Iterator[Problem]:
     first: dict[str, int] = {}
     for index, name in known_values(spec.storage.volumes, lambda volume: volume.name):
         if name in first:
-            message = f"{name} is the name of storage.volumes[{first[name]}] already"
-            yield Problem(("storage", "volumes", index, "name"), message, "give each its own")
+            message = f"duplicate name {name}; it is also the name of storage.volumes[{first[name]}]"
+            yield Problem(("storage", "volumes", index, "name"), message, "Use a unique one")
         first.setdefault(name, index)
 
 
-def _elsewhere(spec: ClusterSpec) -> Iterator[Problem]:
+def _other_target(spec: ClusterSpec) -> Iterator[Problem]:
     for key in ("classes", "volumes"):
         yield from _not_on_this_target(spec, key)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _not_on_this_target(spec: ClusterSpec, key: str) -> Iterator[Problem]:
     if getattr(spec.storage, key):
         message = f"storage on target {spec.target.kind} is not supported yet"
-        yield Problem(("storage", key), message, "remove it; claims use the classes that are there", key=True)
+        yield Problem(("storage", key), message, "Remove it. PersistentVolumeClaims use the existing classes", key=True)
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _classes(spec: ClusterSpec) -> Iterator[Problem]:
     classes = spec.storage.classes
     first: dict[str, int] = {}
     default: int | None = None
     for index, one in enumerate(classes):
         here: Loc = ("storage", "classes", index)
-        if one.name == _OF_EKS:
-            yield Problem((*here, "name"), "EKS makes a class of this name itself", "e.g. gp3")
+        if one.name == _EKS_CLASS:
+            yield Problem(
+                (*here, "name"), "EKS creates a StorageClass with this name", "Choose another name, for example gp3"
+            )
         elif one.name in first:
-            message = f"{one.name} is the name of storage.classes[{first[one.name]}] already"
-            yield Problem((*here, "name"), message, "give each its own")
+            message = f"duplicate name {one.name}; it is also the name of storage.classes[{first[one.name]}]"
+            yield Problem((*here, "name"), message, "Use a unique one")
         first.setdefault(one.name, index)
         if one.default and default is not None:
-            message = f"storage.classes[{default}] is the default already"
-            yield Problem((*here, "default"), message, "one class at most can be the default")
+            message = f"expected a single default class; storage.classes[{default}] is also the default"
+            yield Problem((*here, "default"), message, "Remove `default: true` from one of the two")
         elif one.default:
             default = index
-        yield from _speed(here, one)
+        yield from _throughput(here, one)
 
 
-@as_far_as_known
-def _speed(here: Loc, one: StorageClass) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _throughput(here: Loc, one: StorageClass) -> Iterator[Problem]:
     iops = one.iops or FREE_IOPS
     if one.throughput_mib is not None and one.throughput_mib * IOPS_PER_MIB > iops:
-        message = f"{one.throughput_mib} MiB/s needs {one.throughput_mib * IOPS_PER_MIB} iops, and these are {iops}"
-        yield Problem((*here, "throughputMib"), message, f"at most {iops // IOPS_PER_MIB}, or raise iops")
+        needed = one.throughput_mib * IOPS_PER_MIB
+        message = f"a throughput of {one.throughput_mib} MiB/s needs {needed:,} IOPS, got {iops:,}"
+        yield Problem((*here, "throughputMib"), message, f"Set at most {iops // IOPS_PER_MIB}, or raise `iops`")
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _teams(here: Loc, spec: ClusterSpec, volume: SharedVolume) -> Iterator[Problem]:
     teams = [team.name for team in spec.teams]
     for index, name in enumerate(volume.teams or ()):
         if name not in teams:
-            hint = did_you_mean(name, teams, otherwise=f"teams: {listed(teams) or 'none'}")
-            yield Problem((*here, index), f"there is no team {name}", hint)
+            hint = did_you_mean(name, teams, otherwise=f"Teams: {listed(teams) or 'none'}")
+            yield Problem((*here, index), f"unknown team {name}", hint)
         elif name in (volume.teams or [])[:index]:
-            yield Problem((*here, index), f"{name} is in the list already", "remove one")
+            yield Problem((*here, index), f"duplicate team {name}", "Remove one of the two")
 
 
-@as_far_as_known
-def _of_its_kind(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
+@stop_at_unknown_value
+def _kind_settings(here: Loc, volume: SharedVolume) -> Iterator[Problem]:
     fields = type(volume).model_fields
     given = {fields[name].alias or name for name in volume.model_fields_set}
     for key, kind in _ONLY_FOR.items():
         if key in given and kind != volume.kind:
-            yield Problem((*here, key), f"{key} is for kind {kind}; this is {volume.kind}", "remove it", key=True)
+            yield Problem(
+                (*here, key), f"{key} is not supported by kind {volume.kind}, only by {kind}", "Remove it", key=True
+            )
 
 
-@as_far_as_known
+@stop_at_unknown_value
 def _lustre(here: Loc, volume: SharedVolume, target: EksTarget) -> Iterator[Problem]:
     if volume.kind != "fsxLustre":
         return
     size = volume.capacity_gib
     if size is not None and size != SMALLEST_GIB and size % STEP_GIB:
         next_size = (size // STEP_GIB + 1) * STEP_GIB if size > SMALLEST_GIB else SMALLEST_GIB
-        message = f"FSx for Lustre has 1200 GiB or a multiple of 2400, and this is {size}"
-        yield Problem((*here, "capacityGib"), message, f"the next size is {next_size}")
+        message = f"expected 1200 or a multiple of 2400, got {size}"
+        yield Problem((*here, "capacityGib"), message, f"For example {next_size}")
     zones = _zones(target)
     if volume.zone is not None and zones and volume.zone not in zones:
         message = f"the cluster has no subnet in {volume.zone}"
-        yield Problem((*here, "zone"), message, f"zones: {listed(zones)}")
+        yield Problem((*here, "zone"), message, f"Zones: {listed(zones)}")
 
 
 def _zones(target: EksTarget) -> tuple[str, ...]:
-    """Zones with a subnet of the nodes; () when the region is unknown, which is a problem of its own."""
+    """Return the zones with private subnets; () in an unknown region, which another check reports."""
     return tuple(target.zones or target.network.private_subnets or zones_of(target.region))

@@ -1,9 +1,10 @@
-"""Components that make GPUs usable."""
+"""GPU components."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mlcluster.spec.base import Doc
 from mlcluster.spec.components.base import ChartComponent
 
 Operand = Literal[
@@ -15,34 +16,36 @@ Operand = Literal[
     "migManager",
     "dcgmExporter",
 ]
-"""What the GPU operator can leave to others."""
+"""The operands of the GPU operator that can be disabled."""
 
 
 class GpuOperator(ChartComponent):
-    """NVIDIA GPU Operator: whatever the image of a node does not bring itself, from the driver to the metrics."""
+    """NVIDIA GPU Operator, which installs the GPU software that the node images do not contain."""
 
     mig_strategy: Literal["single", "mixed"] = "mixed"
-    """mixed: MIG instances are requested by size, nvidia.com/mig-1g.5gb; single: as nvidia.com/gpu."""
-    without: Annotated[list[Operand], Field(max_length=7)] = []
-    """What it leaves to somebody else, on every pool, e.g. [dcgmExporter]."""
+    """Resource names of MIG instances: by size, such as `nvidia.com/mig-1g.5gb` (`mixed`), or `nvidia.com/gpu` for all
+    (`single`)."""
+    without: Annotated[list[Operand], Field(max_length=7), Doc(example=["dcgmExporter"])] = []
+    """Operands to disable on every pool, because another component or tool provides them."""
     gds: bool = False
-    """GPUDirect Storage; only where the operator brings the driver."""
+    """Enable GPUDirect Storage. The GPU operator must install the driver."""
     gdrcopy: bool = False
-    """GDRCopy; only where the operator brings the driver, as EKS images have it."""
+    """Enable GDRCopy. The GPU operator must install the driver; EKS images already contain GDRCopy."""
 
 
 class DcgmExporter(ChartComponent):
-    """DCGM exporter by itself, where the GPU operator's is not used."""
+    """Standalone DCGM exporter, instead of the one of the GPU operator."""
 
 
 class NvidiaDevicePlugin(ChartComponent):
-    """NVIDIA device plugin by itself, where the GPU operator is not used."""
+    """Standalone NVIDIA device plugin, instead of the GPU operator."""
 
 
 class DraDriver(ChartComponent):
-    """NVIDIA DRA driver: compute domains, and GPUs by resource claims."""
+    """NVIDIA DRA driver for compute domains and GPUs. Needs Kubernetes 1.34 or later."""
 
     compute_domains: bool = True
-    """Channels of NVLink across nodes, for pods that claim them."""
+    """Provide compute domains: Multi-Node NVLink for pods with a resource claim."""
     gpus: bool = False
-    """GPUs too, in place of the device plugin; needs Kubernetes 1.36, which answers requests for nvidia.com/gpu so."""
+    """Allocate GPUs through DRA instead of the device plugin. Needs Kubernetes 1.36 or later, where a claim can
+    satisfy a request for `nvidia.com/gpu`."""

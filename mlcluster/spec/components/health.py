@@ -1,31 +1,34 @@
-"""Components that keep work off broken nodes."""
+"""Node health components."""
 
 from typing import Annotated
 
 from pydantic import Field
 
+from mlcluster.spec.base import Doc
 from mlcluster.spec.components.base import ChartComponent
 
 Xid = Annotated[int, Field(ge=1, le=999)]
 
 UNHEALTHY_XIDS = (48, 64, 74, 79, 95, 119, 120)
-"""Errors after which a GPU needs a reset or more (NVIDIA's XID catalogue, column "immediate action").
+"""XIDs after which a GPU needs at least a reset (NVIDIA's XID catalog, column "immediate action").
 
-Double-bit ECC, row remapping failed, NVLink, fell off the bus, uncontained ECC, GSP timeout and error. Not 63, which
-tells of a repair that worked, nor 94, which ends one application only: these two are told as events.
+Double-bit ECC error, row remapping failure, NVLink error, GPU fallen off the bus, uncontained ECC error, GSP timeout,
+GSP error. XID 63 reports a successful repair, and XID 94 affects one application only: both are reported as events.
 """
 
-TOLD_XIDS = (63, 94)
+EVENT_XIDS = (63, 94)
 APPLICATION_XIDS = frozenset({13, 31, 43, 45, 68, 109})
-"""What a program does wrong; NVIDIA's device plugin passes over the same (k8s-device-plugin, internal/rm/health.go)."""
+"""XIDs of application errors, which NVIDIA's device plugin ignores, too (k8s-device-plugin, internal/rm/health.go)."""
 
 
 class NodeProblemDetector(ChartComponent):
-    """Node problem detector: tells broken GPUs and nodes as conditions."""
+    """Node Problem Detector, which reports GPU and node failures as node conditions."""
 
-    gpu_xids: Annotated[list[Xid], Field(min_length=1, max_length=64)] = list(UNHEALTHY_XIDS)
-    """XIDs in the kernel log that make a GPU unhealthy until the node starts anew."""
+    gpu_xids: Annotated[list[Xid], Field(min_length=1, max_length=64), Doc(example=[48, 79, 119])] = list(
+        UNHEALTHY_XIDS
+    )
+    """XIDs in the kernel log after which a GPU counts as unhealthy until the node restarts."""
 
 
 class NodeReadiness(ChartComponent):
-    """Node readiness controller: taints nodes until, and unless, their conditions are good."""
+    """Node Readiness Controller, which taints nodes until their conditions are met."""

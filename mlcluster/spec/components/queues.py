@@ -1,10 +1,10 @@
-"""Components that queue work, and those whose work is queued."""
+"""Queueing components and job controllers."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import Duration, Name, SpecModel
+from mlcluster.spec.base import Doc, Duration, Name, SpecModel
 from mlcluster.spec.components.base import ChartComponent
 
 ServiceAccount = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
@@ -12,68 +12,86 @@ Image = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9._/:]*[a-z0-9])?(:[\w][
 
 
 class FairSharing(SpecModel):
-    """Whoever uses the least for its weight goes first, instead of priority within borrowed quota."""
+    """Fair sharing of borrowed quota: the team with the lowest weighted usage borrows first, regardless of priority."""
 
-    weights: dict[Name, Annotated[int, Field(ge=0, le=1_000_000)]] = Field(default_factory=dict)
-    """By team; default: 1. A team of weight 0 borrows only what nobody else wants."""
+    weights: Annotated[
+        dict[Name, Annotated[int, Field(ge=0, le=1_000_000)]],
+        Doc(example={"research": 2}, default="1 for each team", key="TEAM"),
+    ] = Field(default_factory=dict)
+    """Weight of each team. A team with weight 0 borrows only quota that no other team requests."""
 
 
 class Kueue(ChartComponent):
-    """Kueue: queues, quotas, admission."""
+    """Kueue, which queues workloads and admits them within the quotas of the teams."""
 
-    pods_ready_timeout: Duration = "30m"
-    """A gang whose pods are not all running after this time goes back to the queue."""
-    fair_sharing: FairSharing | None = None
-    """Default: none; guarantees are taken back by whoever owns them, and priority decides within a team."""
+    pods_ready_timeout: Annotated[Duration, Doc(example="10m")] = "30m"
+    """Time in which all pods of an admitted workload must be ready. Kueue then requeues the workload. At most a
+    year."""
+    fair_sharing: Annotated[FairSharing | None, Doc(default="no fair sharing; priority decides between workloads")] = (
+        None
+    )
+    """Fair sharing of borrowed quota. Not possible together with `teams[].displaces`."""
     visibility: bool = False
-    """Teams may ask for the position of their pending work (API group visibility.kueue.x-k8s.io)."""
-    keep_finished: Duration | None = None
-    """How long the workloads of finished jobs are kept; default: as long as the job."""
-    replicas: Annotated[int, Field(ge=1, le=3)] = 2
-    """Controllers; more than one elect a leader, and all of them answer webhooks. With one, no pod of a team starts
-    while its node drains."""
-    memory: Literal["512Mi", "1Gi", "2Gi", "4Gi", "8Gi"] = "512Mi"
-    """Memory of a controller; 512Mi are enough for a few thousand workloads."""
+    """Let teams query the queue positions of their pending workloads, in the API group
+    `visibility.kueue.x-k8s.io`."""
+    keep_finished: Annotated[Duration | None, Doc(example="24h", default="as long as the Job exists")] = None
+    """Time to keep the Workload objects of finished Jobs. At most a year."""
+    replicas: Annotated[int, Field(ge=1, le=3), Doc(example=3, unit="replicas")] = 2
+    """Number of controller replicas. All replicas serve the webhooks; with a single replica, no pod of a team starts
+    while its node is drained."""
+    memory: Annotated[Literal["512Mi", "1Gi", "2Gi", "4Gi", "8Gi"], Doc(unit="bytes")] = "512Mi"
+    """Memory of each controller replica. 512Mi is sufficient for a few thousand workloads."""
 
 
 class JobController(ChartComponent):
-    """A controller that makes Jobs and pods in teams' namespaces."""
+    """A controller that creates Jobs and pods in the namespaces of teams."""
 
-    service_account: ServiceAccount | None = None
-    """With `install: false`: as whom the controller that is there runs, as namespace/name."""
+    service_account: Annotated[
+        ServiceAccount | None,
+        Doc(example="jobset-system/jobset-controller", default="the service account of the chart"),
+    ] = None
+    """With `install: false`: the service account of the existing controller, as NAMESPACE/NAME."""
 
 
 class JobSet(JobController):
-    """JobSet: groups of Jobs with one life."""
+    """JobSet, which runs groups of Jobs that start, fail and finish together."""
 
 
 class Runtime(SpecModel):
-    """A ClusterTrainingRuntime: what a TrainJob starts from."""
+    """A ClusterTrainingRuntime, the template of TrainJobs."""
 
     framework: Literal["torch", "deepspeed", "mpi", "plain"]
-    """torch: torchrun on every node; deepspeed, mpi: mpirun from the first node; plain: the command, once a node."""
-    image: Image
-    """Image of its containers; a TrainJob may name another."""
+    """Launcher: `torch` runs torchrun on every node, `deepspeed` and `mpi` run mpirun on the first node, `plain` runs
+    the command on every node."""
+    image: Annotated[Image, Doc(example="registry.example.com/train:1.2")]
+    """Container image. A TrainJob can override it."""
 
 
 class Trainer(JobController):
-    """Kubeflow Trainer v2: TrainJob and its runtimes."""
+    """Kubeflow Trainer v2, which runs TrainJobs."""
 
-    runtimes: Annotated[dict[Name, Runtime], Field(max_length=50)] = Field(default_factory=dict)
-    """Runtimes beside the default ones, torch, deepspeed, mpi and plain; one of their names replaces it."""
+    runtimes: Annotated[
+        dict[Name, Runtime],
+        Field(max_length=50),
+        Doc(
+            example={"torch-research": {"framework": "torch", "image": "registry.example.com/train:1.2"}}, key="RUNTIME"
+        ),
+    ] = Field(default_factory=dict)
+    """Additional runtimes by name. The default runtimes are `torch`, `deepspeed`, `mpi` and `plain`; a runtime with
+    one of these names replaces the default."""
 
 
 class MpiOperator(JobController):
-    """MPI Operator: MPIJob."""
+    """MPI Operator, which runs MPIJobs."""
 
 
 class KubeRay(JobController):
-    """KubeRay: RayJob and RayCluster."""
+    """KubeRay, which runs RayJobs and RayClusters."""
 
 
 class LeaderWorkerSet(JobController):
-    """LeaderWorkerSet: groups of one leader and its workers, for models that need several nodes."""
+    """LeaderWorkerSet, which runs groups of a leader and its workers, such as multi-node inference."""
 
 
 class Volcano(ChartComponent):
-    """Volcano: the scheduler of the teams that choose it."""
+    """Volcano, the scheduler of teams with `scheduler: volcano`."""

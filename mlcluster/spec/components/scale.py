@@ -1,11 +1,11 @@
-"""Components that scale workloads."""
+"""Autoscaling components for workloads."""
 
 from mlcluster.spec.components.base import ChartComponent
 
 
 class Keda(ChartComponent):
-    """KEDA: scales on events and queues, to zero and back; owner of the API of external metrics."""
+    """KEDA, which scales workloads on events and queries, and serves the external metrics API."""
 
 
 class PrometheusAdapter(ChartComponent):
-    """Prometheus adapter: metrics of GPUs for HorizontalPodAutoscalers, by the API of custom metrics alone."""
+    """Prometheus adapter, which serves GPU metrics for HorizontalPodAutoscalers through the custom metrics API."""

@@ -106,7 +106,10 @@ class TestSpec:
     def test_a_spec_that_does_not_exist(self, spec: Callable[..., Path]) -> None:
         path = spec(LOCAL)
         (check,) = diagnose(path.with_name("clutser.yaml"), Silent(), _quiet, _quiet)
-        assert (check.state, check.found) == (State.PROBLEM, f"{path.with_name('clutser.yaml')}: there is no such file")
+        assert (check.state, check.found) == (
+            State.PROBLEM,
+            f"{path.with_name('clutser.yaml')}: the file does not exist",
+        )
         assert check.fix == f"Did you mean {path}?"
 
     def test_an_error_finding_is_named(self, spec: Callable[..., Path]) -> None:

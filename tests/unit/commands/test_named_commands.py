@@ -9,7 +9,7 @@ import typer
 from mlcluster.cli import app
 
 pytestmark = pytest.mark.unit
-_NAMED = re.compile(r"`mlcluster ([a-z]+(?: [a-z]+)?)")
+_NAMED = re.compile(r"`mlcluster ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)")
 
 
 def _verbs() -> dict[str, set[str]]:

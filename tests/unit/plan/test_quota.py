@@ -182,7 +182,7 @@ def test_many_small_shares_never_pass_the_capacity(slices: list[int]) -> None:
 
 
 def test_a_guarantee_beyond_the_pool_never_reaches_the_plan() -> None:
-    with pytest.raises(SpecInvalidError, match="greedy is guaranteed 3 nodes of own, which has 2"):
+    with pytest.raises(SpecInvalidError, match="greedy has a guarantee of 3 nodes of pool own, which has 2"):
         planned(SHAPE, teams=[{"name": "greedy", "guarantee": {"own": {"nodes": 3}}}])
 
 

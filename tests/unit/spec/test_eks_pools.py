@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from mlcluster.spec.checks.eks_autoscaling import autoscaling_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
-from mlcluster.spec.checks.eks_scaling import scaling_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
 from mlcluster.spec.eks_nodes import provisioned
@@ -25,7 +25,7 @@ FIXED: Data = {**SYSTEM, "name": "fixed", "minSize": 4}
 def problems(*pools: Data, **target: Any) -> dict[Loc, str]:
     """Where -> what and what to try; every problem has something to try."""
     spec = eks_spec(*pools, **target)
-    found = [*eks_pool_problems(spec), *scaling_problems(spec)]
+    found = [*eks_pool_problems(spec), *autoscaling_problems(spec)]
     assert all(problem.message and problem.hint for problem in found)
     assert len({problem.loc for problem in found}) == len(found)
     return {problem.loc: f"{problem.message}; {problem.hint}" for problem in found}
@@ -60,28 +60,36 @@ def test_good_pools_have_no_problem(pool: Data) -> None:
 
 BAD: list[tuple[Data, Loc, str]] = [
     # zones
-    ({**SYSTEM, "zones": ["us-west-2d"]}, ("zones", 0), "the cluster has no subnets in us-west-2d"),
-    ({**SYSTEM, "zones": ["us-west-2a", "us-west-2a"]}, ("zones", 1), "us-west-2a is in the list already"),
-    ({**TRAIN, "network": {"efa": True}, "zones": ["us-west-2a", "us-west-2b"]}, ("zones",), "EFA works inside one"),
+    ({**SYSTEM, "zones": ["us-west-2d"]}, ("zones", 0), "the cluster has no subnet in us-west-2d"),
+    ({**SYSTEM, "zones": ["us-west-2a", "us-west-2a"]}, ("zones", 1), "duplicate zone us-west-2a"),
+    ({**TRAIN, "network": {"efa": True}, "zones": ["us-west-2a", "us-west-2b"]}, ("zones",), "EFA needs a single zone"),
     (
         {**TRAIN, "network": {"placementGroup": "cluster"}, "zones": ["us-west-2a", "us-west-2b"]},
         ("zones",),
-        "a placement group is inside one zone; these are 2",
+        "a placement group needs a single zone, got 2",
     ),
     (
         {**TRAIN, "capacity": BLOCK, "zones": ["us-west-2a", "us-west-2b"]},
         ("zones",),
-        "reserved capacity is in one zone",
+        "reserved capacity needs a single zone",
     ),
     # labels and taints
-    ({**SYSTEM, "labels": {"eks.amazonaws.com/x": "y"}}, ("labels", "eks.amazonaws.com/x"), "are set by EKS"),
-    ({**TRAIN, "labels": {"k8s.amazonaws.com/accelerator": "y"}}, ("labels", "k8s.amazonaws.com/accelerator"), "set"),
+    ({**SYSTEM, "labels": {"eks.amazonaws.com/x": "y"}}, ("labels", "eks.amazonaws.com/x"), "reserved for EKS"),
+    (
+        {**TRAIN, "labels": {"k8s.amazonaws.com/accelerator": "y"}},
+        ("labels", "k8s.amazonaws.com/accelerator"),
+        "reserved",
+    ),
     (
         {**SYSTEM, "taints": [{"key": "karpenter.sh/x", "effect": "NoSchedule"}]},
         ("taints", 0, "key"),
-        "keys of karpenter.sh are set by",
+        "keys with the domain karpenter.sh are reserved",
     ),
-    ({**SYSTEM, "startupTaints": [{"key": "a b", "effect": "NoSchedule"}]}, ("startupTaints", 0, "key"), "is not lett"),
+    (
+        {**SYSTEM, "startupTaints": [{"key": "a b", "effect": "NoSchedule"}]},
+        ("startupTaints", 0, "key"),
+        "expected a name of",
+    ),
     (
         {**TRAIN, "startupTaints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
         ("startupTaints", 0, "key"),
@@ -94,50 +102,66 @@ BAD: list[tuple[Data, Loc, str]] = [
             "startupTaints": [{"key": "x", "effect": "NoSchedule"}],
         },
         ("startupTaints", 0),
-        "x:NoSchedule is taints[0] already",
+        "duplicate taint x:NoSchedule; it is also taints[0]",
     ),
     (
         {**SYSTEM, "startupTaints": [{"key": "x", "effect": "NoExecute"}] * 2},
         ("startupTaints", 1),
-        "x:NoExecute is startupTaints[0] already",
+        "duplicate taint x:NoExecute; it is also startupTaints[0]",
     ),
     # image and volume
-    ({**SYSTEM, "ami": {"family": "al2"}}, ("ami", "family"), "Amazon Linux 2 images on 2025-11-26"),
-    ({**SYSTEM, "ami": {"release": "1.33.1-20260818"}}, ("ami", "release"), "no release of the AL2023 image for"),
-    ({**SYSTEM, "instanceType": "g7.2xlarge"}, ("instanceType",), "needs the NVIDIA driver 595"),
-    ({**SYSTEM, "rootVolume": {"size": "10Gi"}}, ("rootVolume", "size"), "10Gi is 10 GiB; a root volume has 20 to"),
-    ({**SYSTEM, "rootVolume": {"size": "65Ti"}}, ("rootVolume", "size"), "65Ti is 66,560 GiB"),
+    ({**SYSTEM, "ami": {"family": "al2"}}, ("ami", "family"), "Amazon Linux 2 image on 2025-11-26"),
+    (
+        {**SYSTEM, "ami": {"release": "1.33.1-20260818"}},
+        ("ami", "release"),
+        "expected a release of the AL2023 image for",
+    ),
+    ({**SYSTEM, "instanceType": "g7.2xlarge"}, ("instanceType",), "needs NVIDIA driver 595"),
+    (
+        {**SYSTEM, "rootVolume": {"size": "10Gi"}},
+        ("rootVolume", "size"),
+        "expected 20 to 65,536 GiB, got 10 GiB (10Gi)",
+    ),
+    ({**SYSTEM, "rootVolume": {"size": "65Ti"}}, ("rootVolume", "size"), "got 66,560 GiB (65Ti)"),
     ({**SYSTEM, "rootVolume": {"size": "20Gi", "iops": 10_001}}, ("rootVolume", "iops"), "10,000 for 20 GiB"),
     ({**SYSTEM, "rootVolume": {"throughputMib": 751}}, ("rootVolume", "throughputMib"), "750 for 3,000 IOPS"),
-    ({**SYSTEM, "hugepages2Mi": 20_000}, ("hugepages2Mi",), "40,000 MiB of huge pages leave nothing"),
+    ({**SYSTEM, "hugepages2Mi": 20_000}, ("hugepages2Mi",), "40,000 MiB of huge pages exceed"),
     # EFA
     (
         {**SYSTEM, "instanceType": "c6in.32xlarge", "network": {"efa": True}},
         ("network", "efa"),
-        "EFA needs nodes with GPUs",
+        "EFA needs an instance type with GPUs",
     ),
     # sharing on Bottlerocket
-    ({**SHARED, **ROCKET, "gpu": {"mig": "all-4g.20gb"}}, ("gpu", "mig"), "cannot make all-4g.20gb of a100"),
+    (
+        {**SHARED, **ROCKET, "gpu": {"mig": "all-4g.20gb"}},
+        ("gpu", "mig"),
+        "does not support MIG layout all-4g.20gb on a100",
+    ),
     (
         {**SHARED, **ROCKET, "instanceType": "p6-b300.48xlarge", "gpu": {"mig": "all-1g.34gb"}},
         ("gpu", "mig"),
-        "cannot make all-1g.34gb of b300",
+        "does not support MIG layout all-1g.34gb on b300",
     ),
     # update
     (
         {**SYSTEM, "update": {"maxUnavailable": 1, "maxUnavailablePercent": 10}},
         ("update", "maxUnavailablePercent"),
-        "maxUnavailable is given too",
+        "mutually exclusive",
     ),
-    ({**SYSTEM, "update": {"maxUnavailable": 5}}, ("update", "maxUnavailable"), "5 is more than maxSize, which is 4"),
+    ({**SYSTEM, "update": {"maxUnavailable": 5}}, ("update", "maxUnavailable"), "expected at most 4 (maxSize), got 5"),
     # capacity
-    ({**TRAIN, "capacity": BLOCK}, (), "zones is missing; capacityBlock needs"),
-    ({**TRAIN, "capacity": {"type": "reservation", "reservationId": "cr-0a"}}, (), "zones is missing; reservation"),
-    ({**TRAIN, "capacity": BLOCK, "minSize": 1, **ONE_ZONE}, ("minSize",), "no nodes before it starts"),
+    ({**TRAIN, "capacity": BLOCK}, (), "zones is missing; capacity type capacityBlock"),
+    (
+        {**TRAIN, "capacity": {"type": "reservation", "reservationId": "cr-0a"}},
+        (),
+        "zones is missing; capacity type reservation",
+    ),
+    ({**TRAIN, "capacity": BLOCK, "minSize": 1, **ONE_ZONE}, ("minSize",), "no nodes before its start"),
     (
         {**TRAIN, "capacity": BLOCK, "network": {"placementGroup": "cluster"}, **ONE_ZONE},
         ("network", "placementGroup"),
-        "AWS places the nodes of a capacity block itself",
+        "not supported with Capacity Blocks",
     ),
     (
         {
@@ -146,53 +170,53 @@ BAD: list[tuple[Data, Loc, str]] = [
             **ONE_ZONE,
         },
         ("capacity", "endsAt"),
-        "ends before it starts",
+        "the end is not after the start",
     ),
     (
         {**TRAIN, "capacity": {**BLOCK, "startsAt": "2026-02-30T11:30Z"}, **ONE_ZONE},
         ("capacity", "startsAt"),
-        "2026-02-30T11:30Z is no day and time that there is",
+        "2026-02-30T11:30Z is not a valid date and time",
     ),
     (
         {**SYSTEM, "capacity": {"startsAt": "2026-12-01T11:30Z"}},
         ("capacity", "startsAt"),
-        "only a capacity block has startsAt; the type is onDemand",
+        "startsAt needs capacity type capacityBlock, got onDemand",
     ),
-    ({**SYSTEM, "capacity": {"also": ["m7a.2xlarge"]}}, ("capacity", "also"), "several types are for spot"),
+    ({**SYSTEM, "capacity": {"also": ["m7a.2xlarge"]}}, ("capacity", "also"), "need capacity type spot, got onDemand"),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.2xlarge"]}},
         ("capacity", "also", 0),
-        "m7i.2xlarge is there already",
+        "duplicate instance type m7i.2xlarge",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["m7a.2xlarge", "m7a.2xlarge"]}},
         ("capacity", "also", 1),
-        "m7a.2xlarge is there already",
+        "duplicate instance type m7a.2xlarge",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.3xlarge"]}},
         ("capacity", "also", 0),
-        "m7i has no size 3xlarge",
+        "unknown size 3xlarge of instance family m7i",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["m7g.2xlarge"]}},
         ("capacity", "also", 0),
-        "another architecture than m7i.2xlarge: arm64, not amd64",
+        "differs from m7i.2xlarge: expected amd64, got arm64",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["g6.2xlarge"]}},
         ("capacity", "also", 0),
-        "another GPU model than m7i.2xlarge: l4, not none",
+        "the GPU model of g6.2xlarge differs from m7i.2xlarge: expected none, got l4",
     ),
     (
         {**SYSTEM, "instanceType": "g6.8xlarge", "capacity": {"type": "spot", "also": ["g6.12xlarge"]}},
         ("capacity", "also", 0),
-        "another number of GPUs than g6.8xlarge: 4, not 1",
+        "differs from g6.8xlarge: expected 1, got 4",
     ),
     (
         {**SHARED, "gpu": {}, "capacity": {"type": "spot", "also": ["p4de.24xlarge"]}},
         ("capacity", "also", 0),
-        "another GPU memory than p4d.24xlarge",
+        "the GPU memory of p4de.24xlarge differs from p4d.24xlarge",
     ),
     (
         {
@@ -202,12 +226,12 @@ BAD: list[tuple[Data, Loc, str]] = [
             "capacity": {"type": "spot", "also": ["p5en.48xlarge"]},
         },
         ("capacity", "also", 0),
-        "another number of EFA interfaces than p5e.48xlarge: 16, not 32",
+        "differs from p5e.48xlarge: expected 32, got 16",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["m7i.xlarge"]}},
         ("capacity", "also", 0),
-        "m7i.xlarge offers less cpu than m7i.2xlarge: 3,920 milli-CPU, not 7,910",
+        "m7i.xlarge offers less cpu than m7i.2xlarge: expected at least 7,910 milli-CPU, got 3,920",
     ),
     (
         {**SYSTEM, "capacity": {"type": "spot", "also": ["c7i.2xlarge"]}},
@@ -220,40 +244,48 @@ BAD: list[tuple[Data, Loc, str]] = [
         "m7i.2xlarge offers less ephemeral-storage than m6id.2xlarge",
     ),
     # nodes that wait
-    ({**SYSTEM, "warm": {"nodes": 5}}, ("warm", "nodes"), "5 is more than maxSize, which is 4"),
-    ({**SYSTEM, "capacity": SPOT, "warmPool": {}}, ("warmPool",), "EC2 has no warm pools of spot capacity"),
+    ({**SYSTEM, "warm": {"nodes": 5}}, ("warm", "nodes"), "expected at most 4 (maxSize), got 5"),
+    (
+        {**SYSTEM, "capacity": SPOT, "warmPool": {}},
+        ("warmPool",),
+        "does not support warm pools with capacity type spot",
+    ),
     (
         {**TRAIN, "capacity": BLOCK, "warmPool": {}, **ONE_ZONE},
         ("warmPool",),
-        "EC2 has no warm pools of capacityBlock capacity",
+        "does not support warm pools with capacity type capacityBlock",
     ),
-    ({**SYSTEM, "warmPool": {"minSize": 5}}, ("warmPool", "minSize"), "5 is more than maxSize, which is 4"),
+    ({**SYSTEM, "warmPool": {"minSize": 5}}, ("warmPool", "minSize"), "expected at most 4 (maxSize), got 5"),
     (
         {**SYSTEM, "warmPool": {"minSize": 3, "maxPrepared": 2}},
         ("warmPool", "minSize"),
-        "3 is more than maxPrepared, which is 2",
+        "expected at most 2 (maxPrepared), got 3",
     ),
     (
         {**SYSTEM, "minSize": 3, "warmPool": {"maxPrepared": 2}},
         ("warmPool", "maxPrepared"),
-        "2 is less than minSize, which is 3",
+        "expected at least 3 (minSize), got 2",
     ),
     (
         {**SYSTEM, **ROCKET, "warmPool": {"reuseOnScaleIn": True}},
         ("warmPool", "reuseOnScaleIn"),
-        "Bottlerocket nodes cannot go back",
+        "Bottlerocket nodes cannot return",
     ),
-    ({**SYSTEM, "warmPool": {"state": "hibernated"}}, ("warmPool", "state"), "EKS takes no launch template that"),
+    (
+        {**SYSTEM, "warmPool": {"state": "hibernated"}},
+        ("warmPool", "state"),
+        "hibernation needs a launch template setting",
+    ),
     # fast networks
     (
         {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}},
         ("network", "rdma", "rdma/hca"),
-        "nothing on EKS offers rdma/hca",
+        "no component on EKS provides rdma/hca",
     ),
     (
         {**SYSTEM, "instanceType": "t3.2xlarge", "network": {"placementGroup": "cluster"}, **ONE_ZONE},
         ("network", "placementGroup"),
-        "EC2 takes no t3.2xlarge in a cluster placement group",
+        "cluster placement groups do not support t3.2xlarge",
     ),
 ]
 
@@ -272,8 +304,8 @@ def test_a_node_groups_name_is_not_cut() -> None:
     assert list(eks_pool_problems(fits)) == []
     (found,) = eks_pool_problems(too_long)
     assert found.loc == ("nodePools", 0, "name")
-    assert "has a name of 64 characters; EKS takes 63" in found.message
-    assert "at most 39" in found.hint
+    assert "has 64 characters; EKS allows at most 63" in found.message
+    assert "to 39 characters" in found.hint
 
 
 def test_without_an_autoscaler_a_block_needs_its_start() -> None:
@@ -285,7 +317,7 @@ def test_without_an_autoscaler_a_block_needs_its_start() -> None:
 
 def test_without_an_autoscaler_nothing_is_held_free() -> None:
     found = problems({**SYSTEM, "warm": {"nodes": 1}}, autoscaler="none")
-    assert "nobody adds a node" in found["nodePools", 0, "warm"]
+    assert "warm needs an autoscaler" in found["nodePools", 0, "warm"]
 
 
 @pytest.mark.parametrize("autoscaler", ["karpenter", "clusterAutoscaler", "none"])
@@ -319,15 +351,15 @@ def test_karpenter_runs_on_nodes_that_it_does_not_make() -> None:
     assert problems(FIXED, SYSTEM, TRAIN, autoscaler="karpenter") == {}
     found = problems(SYSTEM, {**TRAIN, "minSize": 8}, autoscaler="karpenter")
     assert list(found) == [("target", "autoscaler")]
-    assert "add a pool without GPUs" in found["target", "autoscaler"]
+    assert "Add a pool of fixed size without GPUs" in found["target", "autoscaler"]
 
 
 @pytest.mark.parametrize(
     ("fields", "place", "text"),
     [
-        ({"minSize": 2}, ("minSize",), "minSize: 0 with warm: {nodes: 2}, or minSize: 4 for a fixed size"),
-        ({"update": {"maxUnavailable": 1}}, ("update",), "by its own rules"),
-        ({"warmPool": {}}, ("warmPool",), "knows no warm pools"),
+        ({"minSize": 2}, ("minSize",), "`minSize: 0` and `warm: {nodes: 2}`, or `minSize: 4` for a fixed size"),
+        ({"update": {"maxUnavailable": 1}}, ("update",), "Karpenter manages the nodes"),
+        ({"warmPool": {}}, ("warmPool",), "does not support warm pools"),
     ],
 )
 def test_what_karpenter_does_not_do(fields: Data, place: Loc, text: str) -> None:
@@ -357,7 +389,7 @@ def test_what_only_eks_has(key: str, value: Any, target: Data) -> None:
     spec = ClusterSpec.model_validate(cluster({**SYSTEM, key: value}, target=target))
     (found,) = eks_pool_problems(spec)
     assert (found.loc, found.key) == ((*POOL, key), True)
-    assert found.message == f"{key} is for target eks, and this is {target['kind']}"
+    assert found.message == f"{key} is not supported on target {target['kind']}, only on eks"
 
 
 def test_every_pool_is_looked_at() -> None:
@@ -379,7 +411,7 @@ def test_what_karpenter_does_not_know_before_a_node_is_there(fields: Data, where
     fixed: Data = {**SYSTEM, "minSize": 4}
     found = problems({**TRAIN, **fields}, fixed, autoscaler="karpenter")
     assert list(found) == [(*POOL, *where)]
-    assert "minSize: 8 for a fixed size" in found[(*POOL, *where)]
+    assert "`minSize: 8` for a fixed size" in found[(*POOL, *where)]
     assert problems({**TRAIN, **fields, "minSize": 8}, fixed, autoscaler="karpenter") == {}
 
 
@@ -400,6 +432,6 @@ def test_what_does_not_fit_the_tags_of_a_group() -> None:
 def test_without_an_autoscaler_every_node_is_there_from_the_start() -> None:
     found = problems({**SYSTEM, "minSize": 2}, autoscaler="none")
     assert list(found) == [(*POOL, "maxSize")]
-    assert "quotas count 4 nodes" in found[(*POOL, "maxSize")]
+    assert "quotas assume 4 nodes" in found[(*POOL, "maxSize")]
     block = {"capacity": {**BLOCK, "startsAt": "2026-12-01T11:30Z"}, **ONE_ZONE}
     assert problems({**TRAIN, **block}, autoscaler="none") == {}

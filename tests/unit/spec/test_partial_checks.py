@@ -43,40 +43,40 @@ TEAMS: list[Data] = [
 ]
 TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
 TEAM_FAULTS: dict[str, tuple[Data, str]] = {
-    "pool": ({"guarantee": {"nowhere": {"nodes": 1}}}, "there is no pool nowhere"),
-    "borrowed pool": ({"borrow": {"nowhere": "all"}}, "there is no pool nowhere"),
-    "tier": ({"tiers": ["nothing"]}, "there is no priority tier nothing"),
-    "displaced tier": ({"displaces": "nothing"}, "there is no priority tier nothing"),
-    "cohort": ({"cohort": "nothing"}, "there is no cohort nothing"),
+    "pool": ({"guarantee": {"nowhere": {"nodes": 1}}}, "unknown pool nowhere"),
+    "borrowed pool": ({"borrow": {"nowhere": "all"}}, "unknown pool nowhere"),
+    "tier": ({"tiers": ["nothing"]}, "unknown priority tier nothing"),
+    "displaced tier": ({"displaces": "nothing"}, "unknown priority tier nothing"),
+    "cohort": ({"cohort": "nothing"}, "unknown cohort nothing"),
     "units": ({"guarantee": {"train": {"nodes": 1, "gpus": 1}}}, "an amount has one unit"),
     "size": ({"guarantee": {"train": {"nodes": 9}}}, "which has 8"),
-    "sum": ({"guarantee": {"train": {"nodes": 8}}}, "train, which has 8"),
-    "lend": ({"lend": {"train": "all"}, "guarantee": {}}, "it has nothing to lend"),
+    "sum": ({"guarantee": {"train": {"nodes": 8}}}, "guarantees exceed pool train"),
+    "lend": ({"lend": {"train": "all"}, "guarantee": {}}, "has no guarantee of pool train to lend"),
     "range": ({"network": {"egress": ["10.0.0.1/8"]}}, "an address inside a range"),
-    "name": ({"name": "kube-system"}, "belongs to the system"),
-    "name twice": ({"name": "two"}, "two is the name of teams"),
-    "role": ({"members": {"edit": {"awsRoles": ["arn:aws:iam::111122223333:role/x"]}}}, "IAM roles mean nothing"),
+    "name": ({"name": "kube-system"}, "kube-system is a reserved namespace"),
+    "name twice": ({"name": "two"}, "duplicate name two"),
+    "role": ({"members": {"edit": {"awsRoles": ["arn:aws:iam::111122223333:role/x"]}}}, "IAM roles are not supported"),
     "scheduler": ({"scheduler": "volcano"}, "Volcano is not installed"),
 }
 POOL_FAULTS: dict[str, tuple[Data, str]] = {
-    "sizes": ({"minSize": 9}, "9 is more than maxSize"),
-    "type": ({"instanceType": "m7i.13xlarge"}, "m7i has no size 13xlarge"),
-    "taints": ({"taints": [TAINT, TAINT]}, "dedicated:NoSchedule is taints[0] already"),
-    "labels": ({"labels": {"kubernetes.io/x": "y"}}, "keys of kubernetes.io are not for users"),
-    "reserved": ({"reserved": {"pods": 500}}, "leaves nothing"),
-    "sharing": ({"gpu": {"mig": "all-1g.5gb"}}, "has no GPUs to share"),
-    "selector": ({"selector": {"a": "b"}}, "a selector is for target existing"),
+    "sizes": ({"minSize": 9}, "expected at most 2 (maxSize), got 9"),
+    "type": ({"instanceType": "m7i.13xlarge"}, "unknown size 13xlarge"),
+    "taints": ({"taints": [TAINT, TAINT]}, "duplicate taint dedicated:NoSchedule"),
+    "labels": ({"labels": {"kubernetes.io/x": "y"}}, "keys with the domain kubernetes.io are reserved"),
+    "reserved": ({"reserved": {"pods": 500}}, "expected less than the"),
+    "sharing": ({"gpu": {"mig": "all-1g.5gb"}}, "has no GPUs"),
+    "selector": ({"selector": {"a": "b"}}, "selector is not supported on target local"),
     "capacity": ({"capacity": {"type": "spot"}}, "capacity type spot on target local"),
-    "eks": ({"warm": {"nodes": 1}}, "warm is for target eks"),
-    "topology": ({"topology": ["a", "a"]}, "a is in the list already"),
-    "name twice": ({"name": "train"}, "train is the name of nodePools"),
+    "eks": ({"warm": {"nodes": 1}}, "warm is not supported on target local"),
+    "topology": ({"topology": ["a", "a"]}, "duplicate label a"),
+    "name twice": ({"name": "train"}, "duplicate name train"),
 }
 REST_FAULTS: dict[str, tuple[Data, str]] = {
-    "finding": ({"allow": [{"id": "XYZ999", "reason": "there is no such finding"}]}, "there is no finding XYZ999"),
-    "component": ({"components": {"efaDevicePlugin": {}}}, "EFA is a network of EC2"),
-    "weights": ({"components": {"kueue": {"fairSharing": {"weights": {"nobody": 1}}}}}, "there is no team nobody"),
-    "times": ({"components": {"kueue": {"podsReadyTimeout": "0s"}}}, "no time at all"),
-    "tier": ({"priorityTiers": [{"name": "system-x", "value": 1}]}, "begin with system-"),
+    "finding": ({"allow": [{"id": "XYZ999", "reason": "there is no such finding"}]}, "unknown finding XYZ999"),
+    "component": ({"components": {"efaDevicePlugin": {}}}, "does not install the EFA device plugin"),
+    "weights": ({"components": {"kueue": {"fairSharing": {"weights": {"nobody": 1}}}}}, "unknown team nobody"),
+    "times": ({"components": {"kueue": {"podsReadyTimeout": "0s"}}}, "is zero"),
+    "tier": ({"priorityTiers": [{"name": "system-x", "value": 1}]}, "reserves the prefix system-"),
     "storage": ({"storage": {"classes": [{"name": "x"}]}}, "storage on target local is not supported"),
 }
 CROSS: list[Any] = [
@@ -176,12 +176,12 @@ def test_values_that_cannot_be_read_are_unknown() -> None:
     pools = b"nodePools: [{name: a, instanceType: m7i.large, minSize: 3, %s}, {name: b, instanceType: m7i, maxSize: 1}]"
     for unread in (b"maxSize: 1, maxSize: 4", b"maxSize: !x 1", b"maxSize: .inf"):
         problems = problems_of(head + pools % unread)
-        assert not mentions(problems, "3 is more than maxSize"), unread
+        assert not mentions(problems, "(maxSize), got 3"), unread
     known = problems_of(head + pools % b"maxSize: 1, labels: {a: b, a: c}")
-    assert mentions(known, "3 is more than maxSize")
+    assert mentions(known, "(maxSize), got 3")
 
 
 def test_a_value_that_was_read_by_an_alias_is_unknown_where_it_ends_up() -> None:
     head = b"apiVersion: mlcluster/v1alpha1\nkind: Cluster\nmetadata: {name: atlas}\ntarget: {kind: local}\nbudget: {"
     content = head + b"maxHourlyUsd: &m .inf}\nnodePools: [{name: a, instanceType: m7i.large, minSize: 3, maxSize: *m}]"
-    assert not mentions(problems_of(content), "3 is more than maxSize")
+    assert not mentions(problems_of(content), "(maxSize), got 3")

@@ -58,8 +58,8 @@ def test_data_has_the_same() -> None:
         "line": 2,
         "column": 18,
         "path": "metadata.name",
-        "message": "must be a string, and is a number (1)",
-        "hint": 'quote it: "1"',
+        "message": "expected a string, got the number 1",
+        "hint": 'Quote it: "1"',
         "source": "metadata: {name: 1}",
         "caret": 18,
     }
@@ -69,8 +69,8 @@ def test_data_has_the_same() -> None:
     ("content", "ran", "closing"),
     [
         (b"", False, "1 problem"),
-        (b"a: [", False, "1 problem; checks across fields that depend on it wait until it is right"),
-        (b"a: 1\n", False, "6 problems; checks across fields that depend on these wait until they are right"),
+        (b"a: [", False, "1 problem; skipped the cross-field checks that need this value"),
+        (b"a: 1\n", False, "6 problems; skipped the cross-field checks that need these values"),
     ],
 )
 def test_checks_that_did_not_run_are_told(content: bytes, ran: bool, closing: str) -> None:

@@ -76,7 +76,7 @@ def test_questions_to_the_schema() -> None:
     assert list(known_keys(("teams", 0, "borrow", "train"), data)) == ["nodes", "gpus", "slices"]
     assert allowed_words(("teams", 0, "borrow"), data) == ["all", "none"]
     assert allowed_shapes(("teams", 0, "network", "egress"), data) == ["a list"]
-    assert described(("nodePools", 0, "maxSize"), data) == "Most nodes; quotas count at this size"
+    assert described(("nodePools", 0, "maxSize"), data) == "Maximum number of nodes"
     assert known_keys(("nothing", 0, "here"), data) == {}
 
 

@@ -33,15 +33,15 @@ def problem_of(read: Callable[[], object]) -> LocatedProblem:
 @pytest.mark.parametrize(
     ("content", "place", "message"),
     [
-        (VALID.encode("utf-16"), "x.yaml", "the file is UTF-16"),
-        (VALID.encode("utf-32"), "x.yaml", "the file is UTF-32"),
-        (b"\xfe\xff" + VALID.encode("utf-16-be"), "x.yaml", "the file is UTF-16"),
-        ("a: b\nc: gr\xfcn\n".encode("latin-1"), "x.yaml", "not UTF-8: byte 0xfc at offset 10, on line 2"),
-        (b"a: b\nc: \x00\n", "x.yaml:2:4", "a NUL byte (U+0000) is in the text"),
-        (b"a: b\r\nc: d\x1b[1m\r\n", "x.yaml:2:5", "an escape character (U+001B) is in the text"),
-        (b"a\x07: b\n", "x.yaml:1:2", "a control character (U+0007) is in the text"),
-        ("a: b\u2028c: d\n".encode(), "x.yaml:1:5", "a line separator (U+2028) is in the text"),
-        ("a: b\n\ufeffc: d\n".encode(), "x.yaml:2:1", "a byte order mark (U+FEFF) is in the text"),
+        (VALID.encode("utf-16"), "x.yaml", "expected UTF-8, got UTF-16"),
+        (VALID.encode("utf-32"), "x.yaml", "expected UTF-8, got UTF-32"),
+        (b"\xfe\xff" + VALID.encode("utf-16-be"), "x.yaml", "expected UTF-8, got UTF-16"),
+        ("a: b\nc: gr\xfcn\n".encode("latin-1"), "x.yaml", "expected UTF-8, got the byte 0xfc at offset 10, on line 2"),
+        (b"a: b\nc: \x00\n", "x.yaml:2:4", "the text contains a NUL byte (U+0000)"),
+        (b"a: b\r\nc: d\x1b[1m\r\n", "x.yaml:2:5", "the text contains an escape character (U+001B)"),
+        (b"a\x07: b\n", "x.yaml:1:2", "the text contains a control character (U+0007)"),
+        ("a: b\u2028c: d\n".encode(), "x.yaml:1:5", "the text contains a line separator (U+2028)"),
+        ("a: b\n\ufeffc: d\n".encode(), "x.yaml:2:1", "the text contains a byte order mark (U+FEFF)"),
         (b"", "x.yaml", "the file is empty"),
         (b" \n\n", "x.yaml", "the file is empty"),
         (b"\xef\xbb\xbf", "x.yaml", "the file is empty"),
@@ -92,13 +92,13 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(3 * MAX_BYTES)
     problem = problem_of(lambda: load(path))
-    assert problem.message == "the file is 3.0 MiB; a spec is at most 1 MiB"
+    assert problem.message == "the file is 3.0 MiB; the limit is 1 MiB"
     assert problem.line is None
 
 
 def test_an_endless_pipe_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#" * (MAX_BYTES + 2))))
-    assert problem_of(lambda: load("-")).message == "the file is more than 1 MiB; a spec is at most 1 MiB"
+    assert problem_of(lambda: load("-")).message == "the file is more than 1 MiB; the limit is 1 MiB"
 
 
 def test_the_largest_file_is_read() -> None:
@@ -108,39 +108,41 @@ def test_the_largest_file_is_read() -> None:
 
 def test_a_directory(tmp_path: Path) -> None:
     problem = problem_of(lambda: load(tmp_path))
-    assert (problem.message, problem.hint) == ("this is a directory, not a file", "give the spec's file")
+    assert (problem.message, problem.hint) == ("expected a file, got a directory", "Give the path of the spec file")
     (tmp_path / "cluster.yaml").write_text(VALID)
-    assert problem_of(lambda: load(tmp_path)).hint == f"did you mean {tmp_path / 'cluster.yaml'}?"
+    assert problem_of(lambda: load(tmp_path)).hint == f"Did you mean {tmp_path / 'cluster.yaml'}?"
 
 
 @pytest.mark.parametrize(
     ("present", "hint"),
     [
-        ([], "`mlcluster init` writes a spec to start from"),
-        (["clusters.yml", "other.yaml"], "did you mean {}/clusters.yml?"),
-        (["atlas.yaml"], "did you mean {}/atlas.yaml?"),
-        (["one.yaml", "two.yaml"], "`mlcluster init` writes a spec to start from"),
+        ([], "Run `mlcluster init` to create a spec"),
+        (["clusters.yml", "other.yaml"], "Did you mean {}/clusters.yml?"),
+        (["atlas.yaml"], "Did you mean {}/atlas.yaml?"),
+        (["one.yaml", "two.yaml"], "Run `mlcluster init` to create a spec"),
     ],
 )
 def test_a_missing_file(tmp_path: Path, present: list[str], hint: str) -> None:
     for name in present:
         (tmp_path / name).write_text(VALID)
     problem = problem_of(lambda: load(tmp_path / "cluster.yaml"))
-    assert (problem.message, problem.hint) == ("there is no such file", hint.format(tmp_path))
+    assert (problem.message, problem.hint) == ("the file does not exist", hint.format(tmp_path))
 
 
 def test_a_missing_directory(tmp_path: Path) -> None:
     problem = problem_of(lambda: load(tmp_path / "no" / "cluster.yaml"))
-    assert problem.hint == f"the directory {tmp_path / 'no'} does not exist either"
+    assert problem.hint == f"The directory {tmp_path / 'no'} does not exist either"
 
 
 def test_a_file_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert problem_of(lambda: load(tmp_path / "file" / "cluster.yaml")).message == "cannot be read: Not a directory"
+    assert (
+        problem_of(lambda: load(tmp_path / "file" / "cluster.yaml")).message == "cannot read the file: Not a directory"
+    )
 
 
 def test_a_name_that_no_file_can_have() -> None:
-    assert problem_of(lambda: load("a\x00b")).message == "cannot be read: not a usable file name"
+    assert problem_of(lambda: load("a\x00b")).message == "cannot read the file: invalid file name"
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,4 +152,4 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise PermissionError(13, os.strerror(13), str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
-    assert problem_of(lambda: load(tmp_path / "cluster.yaml")).message == "not allowed to read this file"
+    assert problem_of(lambda: load(tmp_path / "cluster.yaml")).message == "no permission to read the file"

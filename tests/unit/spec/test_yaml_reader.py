@@ -122,7 +122,7 @@ def test_the_first_of_two_equal_keys_stays_and_both_lines_are_told() -> None:
     document = read_yaml("a: 1\nb: 2\na: 3\n", "x")
     assert document.data == {"a": 1, "b": 2}
     (problem,) = document.problems
-    assert problem.message == 'the key "a" is on line 1 already'
+    assert problem.message == 'duplicate key "a"; it first appears on line 1'
     assert problem.at == Position(3, 1)
 
 
@@ -137,7 +137,7 @@ def test_the_parser_without_libyaml_ends_in_sentences_too(name: str, monkeypatch
 def test_nesting_ends_in_a_sentence(opening: str) -> None:
     with pytest.raises(UnreadableError) as caught:
         read_yaml(f"v:\n  {opening * 5000}", "x")
-    assert caught.value.problem.message == f"more than {MAX_DEPTH} levels of nesting"
+    assert caught.value.problem.message == f"the nesting exceeds {MAX_DEPTH} levels"
 
 
 def test_values_are_counted_through_aliases() -> None:

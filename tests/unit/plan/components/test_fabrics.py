@@ -231,7 +231,7 @@ _IB: Data = {"name": "ib", "type": "ib-sriov", "resource": "nvidia.com/vf"}
         ({"multus": {"networks": [{**RAIL, "pKey": "0x8001"}]}}, "pKey"),
         ({"multus": {"networks": [{**RAIL, "linkState": "auto"}]}}, "linkState"),
         ({"multus": {"networks": [{**_IB, "pKey": "8001"}]}}, "pKey"),
-        ({"multus": {"networks": [{**_IB, "ipam": {"type": "dhcp"}}]}}, "dhcp"),
+        ({"multus": {"networks": [{**_IB, "ipam": {"type": "dhcp"}}]}}, "do not support DHCP"),
         ({"multus": {"networks": [{**_IB, "resource": "rdma/hca"}]}}, "virtual function"),
         ({"multus": {"networks": [_IB, {**_IB, "name": "vf", "type": "sriov"}]}}, "InfiniBand"),
         (
@@ -239,7 +239,7 @@ _IB: Data = {"name": "ib", "type": "ib-sriov", "resource": "nvidia.com/vf"}
                 "multus": {"networks": [_IB]},
                 "sriovDevicePlugin": {"resources": {"nvidia.com/vf": {"linkTypes": ["ether"]}}},
             },
-            "is on InfiniBand",
+            "needs InfiniBand devices",
         ),
         (
             {"multus": {"networks": [_IB]}, "sriovDevicePlugin": {"resources": {"nvidia.com/vf": {"rdma": False}}}},

@@ -11,9 +11,9 @@ What is installed beside the teams: why, what mlcluster sets and why, what is ch
 is made from the catalogue (`mlcluster/catalog/components.json` and `guide.json`) by
 `pytest tests/golden/test_components_page.py --update-golden`.
 
-A component is asked for by its key under `components:`; `{}` takes what follows from the pools, the target and the
-images of the nodes. `install: false` says that it is there already. `values:` adds Helm values; those in the tables
-below are ours (finding [CMP001](findings.md#cmp001)). Where the spec has
+A component is asked for by its key under `components:` ([fields](spec.md#components)); `{}` takes what follows from
+the pools, the target and the images of the nodes. `install: false` says that it is there already. `values:` adds Helm
+values; those in the tables below are ours (finding [CMP001](findings.md#cmp001)). Where the spec has
 `systemOnly` pools, a `nodeSelector` stands beside every `tolerations` of a controller. `registry:` takes every chart
 and image from one mirror ([air-gapped.md](air-gapped.md)).
 

@@ -14,9 +14,10 @@ components:
   registry: {MIRROR}
 ```
 
-Every chart is then taken from `oci://{MIRROR}/charts/NAME`, and every image from the same registry, under its own path
-without its host: `nvcr.io/nvidia/driver` becomes `{MIRROR}/nvidia/driver`. `mlcluster plan` shows the result; nothing
-else of the plan changes. Node images, the Kubernetes control plane and what AWS installs as an add-on are not
+With this field ([reference](spec.md#componentsregistry)), every chart is taken from `oci://{MIRROR}/charts/NAME`,
+and every image from the same registry, under its own path without its host: `nvcr.io/nvidia/driver` becomes
+`{MIRROR}/nvidia/driver`. `mlcluster plan` shows the result; nothing else of the plan changes. Node images, the
+Kubernetes control plane and what AWS installs as an add-on are not
 mlcluster's to fetch and are not listed here. An entry of `values:` that names an image is taken as it is written.
 
 The cluster's container runtime must trust the registry, and the machine that runs `mlcluster up` must be logged in to

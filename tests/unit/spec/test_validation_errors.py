@@ -11,7 +11,7 @@ from mlcluster.spec.masking import masked
 from mlcluster.spec.patterns import PATTERNS
 from mlcluster.spec.schema import cluster_schema
 from mlcluster.spec.suggestions import did_you_mean, listed, nearest
-from mlcluster.spec.wording import shape_problems
+from mlcluster.spec.validation_errors import validation_problems
 from mlcluster.spec.yaml_reader import read_yaml
 
 pytestmark = pytest.mark.unit
@@ -38,7 +38,7 @@ def test_a_key_named_like_a_shape_does_not_lead_astray() -> None:
     document = read_yaml(text, "x")
     with pytest.raises(ValidationError) as caught:
         ClusterSpec.model_validate(document.data)
-    found = {document.spell(problem.loc) for problem in shape_problems(document, caught.value.errors())}
+    found = {document.spell(problem.loc) for problem in validation_problems(document, caught.value.errors())}
     assert {"teams[0] (a).borrow.word.nodes", "teams[0] (a).borrow.list.nodez"} <= found
 
 
@@ -46,9 +46,9 @@ def test_a_misspelt_key_is_not_missing_too() -> None:
     document = read_yaml("nodePools:\n  - {name: a, instanceType: p5.48xlarge, max_size: 1}\n", "x")
     with pytest.raises(ValidationError) as caught:
         ClusterSpec.model_validate(document.data)
-    messages = [problem.message for problem in shape_problems(document, caught.value.errors())]
+    messages = [problem.message for problem in validation_problems(document, caught.value.errors())]
     assert "maxSize is missing" not in messages
-    assert "unknown key" in messages
+    assert "unknown field" in messages
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_nearest_word(word: str, found: str) -> None:
 
 
 def test_hints() -> None:
-    assert did_you_mean("trian", ["train"]) == "did you mean train?"
+    assert did_you_mean("trian", ["train"]) == "Did you mean train?"
     assert did_you_mean("x", ["train"], otherwise="pools: train") == "pools: train"
     assert listed("abc") == "a, b, c"
     assert listed("abc", 2) == "a, b and 1 more"

@@ -1,4 +1,4 @@
-"""Ranges of IP addresses, as people write them."""
+"""Check IP address ranges."""
 
 import ipaddress
 from collections.abc import Generator
@@ -9,13 +9,13 @@ Range = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def address_range(loc: Loc, text: str, example: str) -> Generator[Problem, None, Range | None]:
-    """Yield what is wrong with a range; return it, None where something is."""
+    """Yield the problem of an IP address range; return the range, or None with a problem."""
     try:
         meant = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        yield Problem(loc, f'"{text}" is not an address range', f"for example {example}")
+        yield Problem(loc, f'expected an IP address range, got "{text}"', f"For example {example}")
         return None
     if "/" in text and ipaddress.ip_interface(text).ip == meant.network_address:
         return meant
-    yield Problem(loc, f"{text} is an address inside a range, not a range", f"did you mean {meant}?")
+    yield Problem(loc, f"expected an IP address range, got {text}, an address inside a range", f"Did you mean {meant}?")
     return None

@@ -1,4 +1,4 @@
-"""What the catalogue or the spec says about the nodes of a pool, in the units that checks count in."""
+"""Facts about the nodes of a pool from the catalog or the spec, in the units of the checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +18,16 @@ _FACTORS = {
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """One node of a pool.
+    """Facts about a node of a pool.
 
     Attributes:
-        gpu_model: "" without GPUs.
-        mig_layouts: layout -> profile -> instances on one GPU; empty when it cannot be partitioned.
-        slices_per_gpu: what pods can request of one GPU; 1 for whole GPUs.
-        efa: EFA interfaces.
-        allocatable: cpu in milli-CPU, memory and ephemeralStorage in MiB, pods; by the spec's keys.
+        gpu_model: the GPU model; "" without GPUs.
+        gpus: the number of GPUs.
+        gpu_memory_mib: the memory of one GPU; None if it is unknown.
+        mig_layouts: layout -> profile -> instances on one GPU; empty if the GPU does not support MIG.
+        slices_per_gpu: the number of slices that pods can request of one GPU; 1 for whole GPUs.
+        efa: the number of EFA interfaces.
+        allocatable: cpu in milli-CPU, memory and ephemeralStorage in MiB, pods; by the fields of the spec.
     """
 
     gpu_model: str
@@ -38,7 +40,7 @@ class NodeFacts:
 
 
 def known_instance(name: str) -> InstanceType | None:
-    """The catalogue's entry, or None."""
+    """Return the instance type of the catalog; None if it is unknown."""
     try:
         return instance_type(name)
     except KeyError:
@@ -46,11 +48,12 @@ def known_instance(name: str) -> InstanceType | None:
 
 
 def node_facts(pool: NodePool, *, target: str = "") -> NodeFacts | None:
-    """The facts of one node, or None where the pool names neither a known instance type nor a shape.
+    """Return the facts of a node; None if the pool has neither a known instance type nor a shape.
 
     Args:
-        target: on `eks` the pods, volumes and huge pages of a node are as the pool says, on `local` its disk is that
-            of an EKS node of the type; nodes that exist already have what the catalogue says.
+        pool: the pool.
+        target: the kind of the target. On `eks`, the pool sets the pods, volumes and huge pages of a node; on `local`,
+            a node has the disk of an EKS node of its type; existing nodes have the resources of the catalog.
     """
     if pool.node_shape is not None:
         return _of_shape(pool, pool.node_shape)
@@ -72,7 +75,7 @@ def node_facts(pool: NodePool, *, target: str = "") -> NodeFacts | None:
 
 
 def units(key: str, quantity: str) -> int:
-    """A quantity in milli-CPU for `cpu`, else in MiB, rounded down."""
+    """Return a quantity in milli-CPU for `cpu`, otherwise in MiB, rounded down."""
     suffix = quantity.lstrip("0123456789.")
     value = Decimal(quantity.removesuffix(suffix)) * _FACTORS[suffix]
     return int(value * 1000) if key == "cpu" else int(value / _FACTORS["Mi"])

@@ -1,4 +1,4 @@
-"""pydantic's errors as problems in our words, by one table of error types."""
+"""Turn the validation errors of pydantic into problems with messages and hints for users."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -6,12 +6,13 @@ from typing import Any
 from mlcluster.spec.document import Document, Loc, Problem
 from mlcluster.spec.masking import is_secret
 from mlcluster.spec.patterns import PATTERNS
-from mlcluster.spec.scalars import kind_of
+from mlcluster.spec.scalars import described_value
 from mlcluster.spec.schema import allowed_shapes, allowed_words, described, known_keys
-from mlcluster.spec.suggestions import did_you_mean, listed, rewritten
+from mlcluster.spec.suggestions import alternatives, did_you_mean, listed, nearest, rewritten
 
 PydanticError = Mapping[str, Any]
 KINDS = ("eks", "existing", "local")
+_HIDDEN = "a hidden value"
 _EXAMPLES = {
     "nodePools": "- {name: train, instanceType: p5.48xlarge, maxSize: 8}",
     "guarantee": "{train: {nodes: 4}}",
@@ -27,34 +28,30 @@ _TARGETS = {
 }  # fmt: skip
 
 
-def shape_problems(document: Document, errors: Iterable[PydanticError]) -> list[Problem]:
-    """One problem for every error of pydantic, without those about values that could not be read anyway.
+def validation_problems(document: Document, errors: Iterable[PydanticError]) -> list[Problem]:
+    """Return a problem for each validation error.
+
+    Errors at values that the YAML reader could not read are left out.
 
     Args:
-        document: what was validated.
+        document: the validated document.
         errors: `ValidationError.errors()`.
     """
     unread = {problem.loc for problem in document.problems if problem.loc and not problem.key}
+    found = [_Error(document, error) for error in errors]
+    misspelled = {error.meant() for error in found if error.type == "extra_forbidden"}
     problems: dict[tuple[Loc, str], Problem] = {}
-    for error in errors:
-        problem = _Error(document, error).problem()
+    for error in found:
+        if error.type == "missing" and error.loc in misspelled:
+            continue  # the problem at the misspelled field says it
+        problem = error.problem()
         if problem.loc not in unread:
             problems.setdefault((problem.loc, problem.message), problem)
-    return _without_misspelt(list(problems.values()))
-
-
-def _without_misspelt(problems: list[Problem]) -> list[Problem]:
-    """Without the key that is missing only because it is misspelt: that is said at the misspelt one."""
-    said = {(problem.loc[:-1], problem.hint) for problem in problems}
-    return [
-        problem
-        for problem in problems
-        if (problem.loc, f"did you mean {problem.message.removesuffix(' is missing')}?") not in said
-    ]
+    return list(problems.values())
 
 
 class _Error:
-    """One error of pydantic with the place that it is about."""
+    """A validation error of pydantic and its place in the document."""
 
     def __init__(self, document: Document, error: PydanticError) -> None:
         self.document = document
@@ -62,26 +59,32 @@ class _Error:
         self.ctx: Mapping[str, Any] = error.get("ctx", {})
         self.text = str(error["msg"])
         self.about_key = error["loc"][-1:] == ("[key]",)
-        self.loc = _written(error["loc"])
+        self.loc = _document_loc(error["loc"])
         self.value = error["input"]
 
+    def meant(self) -> Loc:
+        """Return the path of the known field that an unknown field most likely means; () without such a field."""
+        guess = nearest(str(self.loc[-1]), known_keys(self.loc[:-1], self.document.data))
+        return (*self.loc[:-1], guess) if guess else ()
+
     def problem(self) -> Problem:
+        """Return the problem to report."""
         word = _WORDING.get(self.type)
         if word is None and self.type.endswith(("_type", "_parsing", "_from_float")):
             word = _wrong_type
         return word(self) if word else Problem(self.loc, self.text[:1].lower() + self.text[1:], key=self.about_key)
 
     def shown(self) -> str:
-        """The value for a message: as written, shortened, never a secret."""
+        """Return the value for a message: as in the file, shortened, without secrets."""
         raw = str(self.loc[-1]) if self.about_key else self.document.raw(self.loc)
         if is_secret(self.loc, raw):
-            return "this value"
+            return _HIDDEN
         cut = raw if len(raw) <= 60 else f"{raw[:57]}..."
         return f'"{cut}"' if isinstance(self.value, str) else cut
 
 
-def _written(loc: Loc) -> Loc:
-    """Pydantic's path without union tags and its mark for keys."""
+def _document_loc(loc: Loc) -> Loc:
+    """Return the path of an error without the union tags and the key marks of pydantic."""
     tagged = 1 if loc[0:1] == ("target",) and len(loc) > 1 else None
     return tuple(
         part
@@ -93,8 +96,8 @@ def _written(loc: Loc) -> Loc:
 def _missing(error: _Error) -> Problem:
     data, name = error.document.data, error.loc[-1]
     words = allowed_words(error.loc, data)
-    what = " or ".join(words) if words else _starting_small(described(error.loc, data))
-    return Problem(error.loc[:-1], f"{name} is missing", f"add {name}: {what}" if what else "", key=True)
+    what = alternatives(words) if words else _starting_small(described(error.loc, data))
+    return Problem(error.loc[:-1], f"{name} is missing", f"Add `{name}`: {what}" if what else "", key=True)
 
 
 def _starting_small(text: str) -> str:
@@ -110,56 +113,56 @@ def _unknown_key(error: _Error) -> Problem:
         kind for kind in KINDS if holder == ("target",) and key in known_keys(holder, {"target": {"kind": kind}})
     ]
     if of_other:
-        noun = "target has" if len(of_other) == 1 else "targets have"
-        hint = f"remove it; only the {' and '.join(of_other)} {noun} this key"
-        return Problem(error.loc, f"unknown key on target {data['target']['kind']}", hint, key=True)
+        verb = "supports" if len(of_other) == 1 else "support"
+        hint = f"Remove it. Only {' and '.join(of_other)} {verb} this field"
+        return Problem(error.loc, f"unknown field on target {data['target']['kind']}", hint, key=True)
     if inside:
-        return Problem(error.loc, "unknown key", f"it belongs under {inside}", key=True)
-    hint = did_you_mean(key, known, otherwise=f"known here: {listed(known, 20)}")
-    return Problem(error.loc, "unknown key", hint, key=True)
+        return Problem(error.loc, "unknown field", f"Move it under `{inside}`", key=True)
+    hint = did_you_mean(key, known, otherwise=f"Known fields: {listed(known, 20)}")
+    return Problem(error.loc, "unknown field", hint, key=True)
 
 
 def _not_a_choice(error: _Error) -> Problem:
     words = allowed_words(error.loc, error.document.data)
     if isinstance(error.value, int) and not isinstance(error.value, bool) and all(map(str.isdecimal, words)):
         larger = min((number for number in map(int, words) if number > error.value), default=int(words[-1]))
-        return Problem(error.loc, f"{error.shown()} is not one of {listed(words, 20)}", f"for example {larger}")
+        message = f"expected one of {listed(words, 20)}, got {error.shown()}"
+        return Problem(error.loc, message, f"For example {larger}")
     if not isinstance(error.value, str):
         return _wrong_type(error)
     if len(words) == 1 and not error.about_key:
-        return Problem(error.loc, f"{error.shown()} is not {words[0]}", f"write {words[0]}")
-    known = listed(words)
+        return Problem(error.loc, f"expected {words[0]}, got {error.shown()}", f"Write {words[0]}")
     shapes = "".join(f" or {shape}" for shape in allowed_shapes(error.loc, error.document.data))
-    hint = did_you_mean(error.value, words)
-    return Problem(error.loc, f"{error.shown()} is not one of {known}{shapes}", hint)
+    message = f"expected one of {listed(words)}{shapes}, got {error.shown()}"
+    return Problem(error.loc, message, did_you_mean(error.value, words))
 
 
-def _wrong_kind(error: _Error) -> Problem:
-    """The target's kind is not one of ours; the other unions are by shape, and every shape has its branch or none."""
+def _unknown_kind(error: _Error) -> Problem:
+    """Return the problem of an unknown `target.kind`; of other unions, whose branches differ by type, a type error."""
     if error.loc != ("target",):
         return _wrong_type(error)
     loc, kinds = ("target", "kind"), [word.strip("'") for word in str(error.ctx["expected_tags"]).split(", ")]
     kind = error.document.value(loc)
     if not isinstance(kind, str):
-        return Problem(loc, f"must be one of {listed(kinds)}, and is {kind_of(kind)}")
-    hint = f"use {_TARGETS[kind.lower()]}" if kind.lower() in _TARGETS else did_you_mean(kind, kinds)
-    return Problem(loc, f'"{kind[:60]}" is not one of {listed(kinds)}', hint)
+        return Problem(loc, f"expected one of {listed(kinds)}, got {described_value(kind)}")
+    hint = f"Use `kind: {_TARGETS[kind.lower()]}`" if kind.lower() in _TARGETS else did_you_mean(kind, kinds)
+    return Problem(loc, f'expected one of {listed(kinds)}, got "{kind[:60]}"', hint)
 
 
-def _no_kind(error: _Error) -> Problem:
+def _missing_kind(error: _Error) -> Problem:
     if not isinstance(error.value, dict):
         return _wrong_type(error)
-    return Problem(error.loc, "kind is missing", f"add kind: {' or '.join(KINDS)}", key=True)
+    return Problem(error.loc, "kind is missing", f"Add `kind`: {alternatives(KINDS)}", key=True)
 
 
 def _wrong_type(error: _Error) -> Problem:
     expected = _expected(error)
     if error.value is None:
-        return Problem(error.loc, f"is empty; it must be {expected}", "give a value or remove the key", key=True)
+        message = f"expected {expected}, got an empty value"
+        return Problem(error.loc, message, "Set a value or remove the field", key=True)
     raw = error.document.raw(error.loc)
-    shown = f" ({error.shown()})" if raw and not isinstance(error.value, bool) and not is_secret(error.loc, raw) else ""
-    is_what = raw if isinstance(error.value, bool) else kind_of(error.value)
-    return Problem(error.loc, f"must be {expected}, and is {is_what}{shown}", _type_hint(error, raw))
+    shown = error.shown() if raw and not is_secret(error.loc, raw) else ""
+    return Problem(error.loc, f"expected {expected}, got {described_value(error.value, shown)}", _type_hint(error, raw))
 
 
 def _expected(error: _Error) -> str:
@@ -167,61 +170,57 @@ def _expected(error: _Error) -> str:
     if words:
         return " or ".join([listed(words), *allowed_shapes(error.loc, error.document.data)])
     names = {
-        "string_type": "a string", "int_type": "a whole number", "int_from_float": "a whole number",
-        "float_type": "a number", "float_parsing": "a number", "int_parsing": "a whole number",
+        "string_type": "a string", "int_type": "an integer", "int_from_float": "an integer",
+        "float_type": "a number", "float_parsing": "a number", "int_parsing": "an integer",
         "bool_type": "true or false", "list_type": "a list", "dict_type": "a mapping", "model_type": "a mapping",
     }  # fmt: skip
-    return names.get(error.type, "") or " or ".join(allowed_shapes(error.loc, error.document.data)) or "something else"
+    return names.get(error.type, "") or " or ".join(allowed_shapes(error.loc, error.document.data)) or "another type"
 
 
 def _type_hint(error: _Error, raw: str) -> str:
     if is_secret(error.loc, raw):
         return ""
     if error.loc == ("target",):
-        return f"write {{kind: {raw}}}" if raw in KINDS else f"a mapping with kind: {listed(KINDS)}"
+        return f"Write `{{kind: {raw}}}`" if raw in KINDS else f"Write a mapping with `kind`: {alternatives(KINDS)}"
     if error.loc[-1:] and error.loc[-1] in _EXAMPLES:
-        return f"for example {_EXAMPLES[str(error.loc[-1])]}"
+        return f"For example `{_EXAMPLES[str(error.loc[-1])]}`"
     keys = known_keys(error.loc, error.document.data)
     if keys:
-        return f"write {{nodes: {raw[:10]}}}" if "nodes" in keys and raw.isdecimal() else f"keys: {listed(keys)}"
+        return f"Write `{{nodes: {raw[:10]}}}`" if "nodes" in keys and raw.isdecimal() else f"Fields: {listed(keys)}"
     return rewritten(error.type, raw) if raw else ""
 
 
 def _pattern(error: _Error) -> Problem:
-    meaning, example = PATTERNS.get(str(error.ctx.get("pattern")), ("of the form that is asked for", ""))
-    hint = f"for example {example}" if example else ""
-    if error.value == "" and not error.about_key:
-        return Problem(error.loc, f"is empty; it must be {meaning}", hint)
-    return Problem(error.loc, f"{error.shown()} is not {meaning}", hint, key=error.about_key)
+    meaning, example = PATTERNS.get(str(error.ctx.get("pattern")), ("another format", ""))
+    hint = f"For example {example}" if example else ""
+    got = "an empty string" if error.value == "" and not error.about_key else error.shown()
+    message = f"expected {meaning}" if got == _HIDDEN else f"expected {meaning}, got {got}"
+    return Problem(error.loc, message, hint, key=error.about_key)
 
 
 def _too_long(error: _Error) -> Problem:
     most = error.ctx["max_length"]
-    if isinstance(error.value, str):
-        message = f"has {len(error.value)} characters; at most {most} are allowed"
-    else:
-        message = f"has {len(error.value)} entries; at most {most} are allowed"
+    message = f"expected at most {_counted(most, error.value)}, got {len(error.value):,}"
     return Problem(error.loc, message, key=error.about_key)
 
 
 def _too_short(error: _Error) -> Problem:
-    least = error.ctx["min_length"]
-    if not error.value:
-        return Problem(error.loc, "is empty", _at_least(least, error.value), key=error.about_key)
-    message = f"is too short: {len(error.value)} of at least {least}"
-    return Problem(error.loc, message, _at_least(least, error.value), key=error.about_key)
+    kind = "string" if isinstance(error.value, str) else "list" if isinstance(error.value, list) else "mapping"
+    got = f"{len(error.value):,}" if error.value else f"an empty {kind}"
+    message = f"expected at least {_counted(error.ctx['min_length'], error.value)}, got {got}"
+    return Problem(error.loc, message, key=error.about_key)
 
 
-def _at_least(least: int, value: object) -> str:
-    unit = "character" if isinstance(value, str) else "entry"
-    return f"give at least {least} {unit if least == 1 else unit.replace('entry', 'entrie') + 's'}"
+def _counted(number: int, value: object) -> str:
+    one, several = ("character", "characters") if isinstance(value, str) else ("entry", "entries")
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def _bound(words: str, key: str) -> "Callable[[_Error], Problem]":
     def problem(error: _Error) -> Problem:
         limit = error.ctx[key]
         shown = f"{int(limit):,}" if limit == int(limit) else str(limit)
-        return Problem(error.loc, f"{error.shown()} is out of range; it must be {words} {shown}")
+        return Problem(error.loc, f"expected a value {words} {shown}, got {error.shown()}")
 
     return problem
 
@@ -230,15 +229,15 @@ _WORDING: dict[str, Callable[[_Error], Problem]] = {
     "missing": _missing,
     "extra_forbidden": _unknown_key,
     "literal_error": _not_a_choice,
-    "union_tag_invalid": _wrong_kind,
-    "union_tag_not_found": _no_kind,
+    "union_tag_invalid": _unknown_kind,
+    "union_tag_not_found": _missing_kind,
     "string_pattern_mismatch": _pattern,
     "string_too_long": _too_long,
     "too_long": _too_long,
     "string_too_short": _too_short,
     "too_short": _too_short,
-    "greater_than": _bound("more than", "gt"),
-    "greater_than_equal": _bound("at least", "ge"),
+    "greater_than": _bound("greater than", "gt"),
+    "greater_than_equal": _bound("of at least", "ge"),
     "less_than": _bound("less than", "lt"),
-    "less_than_equal": _bound("at most", "le"),
+    "less_than_equal": _bound("of at most", "le"),
 }

@@ -1,4 +1,4 @@
-"""Checks of a spec that is known in part."""
+"""Run checks on a partial spec."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -12,10 +12,10 @@ P = ParamSpec("P")
 Item = TypeVar("Item")
 
 
-def as_far_as_known(check: Callable[P, Iterable[Problem]]) -> Callable[P, Iterator[Problem]]:
-    """Return `check`, which ends where it reads an unknown value; its problems until then stay.
+def stop_at_unknown_value(check: Callable[P, Iterable[Problem]]) -> Callable[P, Iterator[Problem]]:
+    """Return a check that ends at the first unknown value and keeps the problems that it found before.
 
-    Only for checks whose caller concludes nothing from a problem that is not there.
+    Use it only where the absence of a problem has no meaning for the caller.
     """
 
     @wraps(check)
@@ -27,7 +27,7 @@ def as_far_as_known(check: Callable[P, Iterable[Problem]]) -> Callable[P, Iterat
 
 
 def known_values(items: Iterable[Item], read: Callable[[Item], Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the index and the value of each item whose value is known."""
+    """Yield the index and the value of each item with a known value."""
     for index, item in enumerate(items):
         with suppress(UnknownValueError):
             yield index, read(item)
