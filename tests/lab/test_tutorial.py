@@ -34,7 +34,7 @@ def test_the_whole_tutorial_runs(project_root: Path, tmp_path: Path) -> None:
                 env=surroundings, stdin=subprocess.DEVNULL,
             )  # fmt: skip
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        assert not list((tmp_path / "state" / "labs").iterdir())
+        assert not (tmp_path / "state" / "labs" / "lab").exists()
     finally:
         subprocess.run(
             ["sh", "-euc", found[-1]], check=False, cwd=tmp_path, env=surroundings, stdin=subprocess.DEVNULL,
