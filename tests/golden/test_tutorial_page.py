@@ -41,7 +41,8 @@ def missing(shown: str, printed: str) -> str:
 
 
 def run(command: str, directory: Path) -> str:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "132"}
     done = subprocess.run(
         ["sh", "-euc", command], check=False, capture_output=True, text=True, cwd=directory, env=environment,
         stdin=subprocess.DEVNULL,

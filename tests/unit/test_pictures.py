@@ -89,19 +89,11 @@ def test_picture_loads_nothing(project_root: Path, name: str) -> None:
     assert re.findall(r"https?:|href=|@import|@font-face|url\((?!#)", text) == []
 
 
-def in_new_layout(root: Path) -> bool:
-    return (root / "mlcluster" / "deploy").is_dir()
-
-
 def test_packages_of_the_picture_are_those_of_the_code(project_root: Path) -> None:
-    if not in_new_layout(project_root):
-        pytest.skip("the picture shows commands/ and deploy/, which are not on this branch yet")
     assert {one.name for one in drawn(project_root)} == packages(project_root)
 
 
 def test_order_of_the_picture_is_that_of_the_layers(project_root: Path) -> None:
-    if not in_new_layout(project_root):
-        pytest.skip("the picture shows commands/ and deploy/, which are not on this branch yet")
     names = [one.name for one in drawn(project_root)]
     assert in_order(names, layers(project_root, LAYERS))
     inner = [name.removeprefix("deploy/") for name in names if name.startswith("deploy/")]
