@@ -10,6 +10,7 @@ from mlcluster.report.plan_text import plan_text
 from mlcluster.spec.load import parse
 from tests.golden.test_eks_documentation import PAGES as WITHOUT_A_LAB
 from tests.lab.test_documentation import PAGES as IN_A_LAB
+from tests.lab.test_documentation import TUTORIAL
 
 pytestmark = pytest.mark.golden
 
@@ -27,5 +28,5 @@ def test_first_screen_is_true(project_root: Path) -> None:
 def test_every_page_with_commands_is_run_by_a_test(project_root: Path) -> None:
     pages = [project_root / "README.md", *(project_root / "docs").rglob("*.md")]
     with_commands = {str(page.relative_to(project_root)) for page in pages if "```sh\n" in page.read_text("utf-8")}
-    assert with_commands <= {*IN_A_LAB, *WITHOUT_A_LAB}
-    assert {*WITHOUT_A_LAB, "README.md", "docs/lab.md"} <= with_commands
+    assert with_commands <= {*IN_A_LAB, *WITHOUT_A_LAB, TUTORIAL}
+    assert {*WITHOUT_A_LAB, TUTORIAL, "README.md", "docs/lab.md"} <= with_commands

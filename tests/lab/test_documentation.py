@@ -15,6 +15,8 @@ from tests.lab.example import EXAMPLES, Cluster
 pytestmark = pytest.mark.lab
 PAGES = ("docs/submit.md", "docs/operating.md", "docs/lab.md", "docs/existing.md", "README.md")
 """Those of eks need no lab: tests/golden/test_eks_documentation.py runs them."""
+TUTORIAL = "docs/tutorial.md"
+"""Runs as a whole in tests/lab/test_tutorial.py; here, on the example's lab, the parts that create no cluster."""
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SET_UP = ("make ", ". .venv/")
 """What this very test run has done already."""
@@ -58,6 +60,15 @@ def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[st
         check=False, input=manifest[1], capture_output=True, text=True, env=shell,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_tutorial_looks_around_and_submits_a_job(project_root: Path, shell: dict[str, str]) -> None:
+    page = (project_root / TUTORIAL).read_text("utf-8")
+    part = page[page.index("\n## 5. ") : page.index("\n## 7. ")]
+    found = [command for command in commands(part) if command.startswith("mlcluster lab kubectl -- ")]
+    assert len(found) >= 5
+    for command in found:
+        _run(["sh", "-euc", command], shell)
 
 
 @pytest.mark.parametrize("page", PAGES)
