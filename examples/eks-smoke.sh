@@ -1,14 +1,14 @@
 #!/bin/sh
-# The whole life of an EKS cluster on a real account, from preflight to "nothing left". It makes real things that cost
-# money: read docs/eks-first-run.md first. It stops at the first failure and says how to go down.
+# The whole life cycle of an EKS cluster on a real account, from preflight to "nothing left". It creates real resources
+# that cost money: read docs/eks-first-run.md first. It stops at the first failure and prints how to run `down`.
 #
 #   sh examples/eks-smoke.sh my-cluster.yaml
 #
-# EKS_SMOKE_YES=1          do not ask before making anything
-# EKS_SMOKE_IMAGE=IMAGE    for the GPU job; the node's runtime brings nvidia-smi into it
-# EKS_SMOKE_MINUTES=30     patience for the first GPU node, and again for the job
-# EKS_SMOKE_PAUSE=15       seconds between two looks
-# EKS_SMOKE_DELETE_KEPT=1  in the end also delete what `down` keeps: the key of the secrets, file systems
+# EKS_SMOKE_YES=1          do not ask before creating resources
+# EKS_SMOKE_IMAGE=IMAGE    for the GPU job; the node's runtime adds nvidia-smi to it
+# EKS_SMOKE_MINUTES=30     time limit for the first GPU node, and again for the job
+# EKS_SMOKE_PAUSE=15       seconds between two checks
+# EKS_SMOKE_DELETE_KEPT=1  at the end also delete the resources that `down` keeps: the key of the secrets, file systems
 set -eu
 
 say() { printf '\n--- %s ---\n' "$*"; }
@@ -16,9 +16,9 @@ show() { printf '$ %s\n' "$*"; "$@"; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 for program in mlcluster kubectl aws python3; do
-    command -v "$program" >/dev/null || fail "$program is not on PATH; docs/eks-first-run.md says what is needed"
+    command -v "$program" >/dev/null || fail "$program is not on PATH; docs/eks-first-run.md lists the requirements"
 done
-python3 -c 'import yaml' 2>/dev/null || fail "python3 has no yaml; activate the environment that mlcluster is in"
+python3 -c 'import yaml' 2>/dev/null || fail "python3 has no module yaml; activate the environment of mlcluster"
 
 spec=${1:-}
 if [ -z "$spec" ] && [ -t 0 ]; then
@@ -26,7 +26,7 @@ if [ -z "$spec" ] && [ -t 0 ]; then
     read -r spec
 fi
 [ -n "$spec" ] || fail "name the spec file: sh examples/eks-smoke.sh FILE, or make eks-smoke SPEC=FILE"
-[ -f "$spec" ] || fail "there is no file $spec"
+[ -f "$spec" ] || fail "the file $spec does not exist"
 
 work=$(mktemp -d)
 stage="before anything was made"
@@ -37,7 +37,7 @@ finish() {
     [ "$code" -eq 0 ] && return
     printf '\nStopped %s.\n' "$stage" >&2
     [ "$made" = no ] && return
-    printf 'The cluster may be there and costs money. Run `mlcluster up %s` to go on, or go down:\n' "$spec" >&2
+    printf 'The cluster may exist and cost money. Run `mlcluster up %s` to continue, or delete it:\n' "$spec" >&2
     printf '  mlcluster down %s --plan\n  mlcluster down %s\n' "$spec" "$spec" >&2
 }
 trap finish EXIT
@@ -55,7 +55,7 @@ wait_for() {
     printf '%s\n' "$what"
 }
 
-say "What the spec says"
+say "Check the spec"
 show mlcluster validate "$spec"
 show mlcluster plan "$spec"
 mlcluster plan "$spec" --output json >"$work/plan.json"
@@ -86,22 +86,22 @@ PYTHON
 } <"$work/facts"
 
 mlcluster status "$spec" --output json >"$work/status.json"
-python3 - "$work/status.json" <<'PYTHON' || fail "$name is there already; this script begins and ends with nothing"
+python3 - "$work/status.json" <<'PYTHON' || fail "$name is there already; this script needs a cluster that does not exist yet"
 import json
 import sys
 
 sys.exit(json.load(open(sys.argv[1], encoding="utf-8"))["state"] != "absent")
 PYTHON
 
-say "What the account says"
+say "Check the account"
 show mlcluster preflight "$spec"
 show mlcluster preview "$spec"
 
 if [ "${EKS_SMOKE_YES:-}" != 1 ]; then
-    [ -t 0 ] || fail "there is nobody to ask; EKS_SMOKE_YES=1 stands for the answer"
-    printf '\nThis makes all of that in AWS, and it costs money until it is down. Type %s to go on: ' "$name"
+    [ -t 0 ] || fail "no terminal for the confirmation; set EKS_SMOKE_YES=1 to confirm"
+    printf '\nThis creates all of these resources in AWS, which cost money until you delete them. Type %s to continue: ' "$name"
     read -r answer
-    [ "$answer" = "$name" ] || fail "nothing was made"
+    [ "$answer" = "$name" ] || fail "no resource was created"
 fi
 
 say "Up"
@@ -109,7 +109,7 @@ stage="while the cluster was made"
 made=yes
 show mlcluster up "$spec" --yes
 
-say "Up again: nothing may change"
+say "Up again: expect no changes"
 stage="at the second up"
 mlcluster up "$spec" --yes --output jsonl >"$work/up.jsonl"
 python3 - "$work/up.jsonl" >"$work/kubeconfig" <<'PYTHON'
@@ -144,7 +144,7 @@ wait_for "$patience" "the job is complete" \
 show kubectl logs job/gpu-check --namespace "$team"
 show kubectl delete job gpu-check --namespace "$team"
 
-say "A change: one more label on pool $pool"
+say "A change: an additional label on pool $pool"
 stage="at the change"
 python3 - "$spec" "$pool" >"$work/changed.yaml" <<'PYTHON'
 import sys
@@ -161,12 +161,12 @@ show mlcluster up "$work/changed.yaml" --yes
 show mlcluster status "$work/changed.yaml"
 
 say "Down"
-stage="while the cluster was taken down"
+stage="while the cluster was being deleted"
 show mlcluster down "$spec" --plan
 [ "${EKS_SMOKE_DELETE_KEPT:-}" = 1 ] || kept=""
 # shellcheck disable=SC2086 # several options, none with a space
 mlcluster down "$spec" --yes $kept >"$work/down.txt" || { cat "$work/down.txt"; fail "something is left, see above"; }
 cat "$work/down.txt"
 stage="after down, which did not say that nothing is left"
-grep -q "nothing left" "$work/down.txt" || fail "the account may hold something yet: run down again with credentials"
+grep -q "nothing left" "$work/down.txt" || fail "the account may still have resources: run down again with credentials"
 made=no

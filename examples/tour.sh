@@ -1,5 +1,5 @@
 #!/bin/sh
-# A walk through the cluster that `make lab` has brought up. Every command is one that you can type yourself.
+# A tour of the cluster that `make lab` has created. You can also type every command yourself.
 set -eu
 kubectl() { mlcluster lab kubectl -- "$@"; }
 show() { printf '\n$ %s\n' "$*"; "$@"; }
@@ -17,11 +17,11 @@ until_admitted research
 kubectl wait --for=condition=Ready pod --all --namespace research --timeout=60s >/dev/null
 show kubectl get workloads,pods --namespace research -o wide
 
-printf '\n--- More than team products may use: it waits, and the reason is told ---\n'
+printf '\n--- More than team products may use: the Job is pending, with a reason ---\n'
 show kubectl apply -f examples/jobs/too-big.yaml
 kubectl wait --for=condition=QuotaReserved=false workload --all --namespace products --timeout=60s >/dev/null
 show kubectl get workloads --namespace products \
     -o 'jsonpath={.items[0].status.conditions[?(@.type=="QuotaReserved")].message}{"\n"}'
 
-printf '\nThe lab keeps running. Look around with `mlcluster lab kubectl -- get all -A`;\n'
-printf 'take it down with `make down`.\n'
+printf '\nThe lab keeps running. Inspect it with `mlcluster lab kubectl -- get all -A`;\n'
+printf 'delete it with `make down`.\n'

@@ -119,7 +119,7 @@ def test_nothing_is_made_after_a_failed_check(project_root: Path, tmp_path: Path
         ({"BROKEN": "condition=Ready node"}, "a node of pool gpu is ready: not within 0 minutes"),
         ({"BROKEN": "condition=Complete"}, "the job is complete: not within 0 minutes"),
         ({"BROKEN": "changed.yaml"}, "at the change"),
-        ({"BROKEN": "mlcluster down"}, "while the cluster was taken down"),
+        ({"BROKEN": "mlcluster down"}, "while the cluster was being deleted"),
         ({"LEFT": "The account was not searched"}, "which did not say that nothing is left"),
     ],
 )
@@ -146,7 +146,7 @@ def test_nobody_to_ask_means_no(project_root: Path, tmp_path: Path, minimal: str
     assert "up" not in walk.verbs
 
 
-@pytest.mark.parametrize(("spec", "told"), [("", "name the spec file"), ("nowhere.yaml", "there is no file")])
+@pytest.mark.parametrize(("spec", "told"), [("", "name the spec file"), ("nowhere.yaml", "does not exist")])
 def test_no_spec(project_root: Path, tmp_path: Path, spec: str, told: str) -> None:
     walk = Walk(project_root, tmp_path, spec)
     assert walk.code != 0
