@@ -9,7 +9,7 @@ from mlcluster.catalog.components import pin
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import APP, image, service_account
+from mlcluster.plan.components.daemon_sets import APP, image, service_account
 from mlcluster.plan.components.member_roles import MemberKinds, member_roles
 from mlcluster.plan.components.mpi_definition import definition
 from mlcluster.plan.components.releases import chart_release, realisation

@@ -8,7 +8,7 @@ deleted by force, stay allocated until the reconciler compares all allocations w
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import (
+from mlcluster.plan.components.daemon_sets import (
     APP,
     CNI_BINARIES,
     CNI_CONFIG,
