@@ -10,7 +10,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED
 from mlcluster.plan.components.daemon_sets import pool_affinity
 from mlcluster.plan.components.gpu_owners import OPERATOR, served
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanPod
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests

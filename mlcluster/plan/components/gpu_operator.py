@@ -24,7 +24,7 @@ from mlcluster.plan.components.gpu_sharing import (
     plugin_key,
 )
 from mlcluster.plan.components.releases import chart_release, realisation
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv

@@ -14,7 +14,7 @@ from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.daemon_sets import pool_affinity
 from mlcluster.plan.components.ip_pools import ip_pools
 from mlcluster.plan.components.releases import chart_release, release_id
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make, object_id

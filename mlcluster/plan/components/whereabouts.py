@@ -23,7 +23,7 @@ from mlcluster.plan.components.daemon_sets import (
     node_name,
     service_account,
 )
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import make
