@@ -4,7 +4,8 @@ The plan is the centre of the program: frozen data that holds every pool, releas
 The Pulumi programs in `stacks/` register what it holds, `report` prints it, `rules` prove it; none of them decides
 anything. `build` is the one way to make a plan, and it is pure: the same spec gives the same plan, byte for byte.
 
-    pools            instance facts, labels, taints, allocatable and usable amounts, prices
+    pools            instance facts, labels, allocatable and usable amounts, prices
+    taints           taints of nodes, tolerations of pods, and how both are written
     quota            guarantees, limits and the remainder, as amounts per pool
     queues, tiers    Kueue's objects made of them
     namespaces       what each team's namespace holds

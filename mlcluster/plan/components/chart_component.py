@@ -1,8 +1,8 @@
 """Declarative components: a chart, its values, its workloads, and what comes with them.
 
-A component that is nothing but a chart is one instance of `ChartComponent`, in a module that is called like its field
-in the spec. A field that depends on the cluster is a function of the context; logic beyond that belongs into a module
-with a `contribute` of its own.
+A component that is only a chart is one instance of `ChartComponent`, in a module named after its field in the spec.
+Fields that depend on the cluster are functions of the context. A component with more logic has a `contribute` function
+of its own instead.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED
-from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class, service_monitor, sharing_environment
+from mlcluster.plan.components.daemon_sets import pool_affinity
+from mlcluster.plan.components.gpu_daemons import runtime_class, service_monitor, sharing_environment
 from mlcluster.plan.components.gpu_owners import served
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, Pool
@@ -34,7 +35,7 @@ def _values(context: ComponentContext) -> Manifest:
     pools = _pools(context)
     env = sharing_environment(pools)
     return {
-        "affinity": on_pools(pools),
+        "affinity": pool_affinity(pools),
         "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         "resources": {"requests": REQUESTS},
         "customMetrics": dcgm_counters_csv(),

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED
-from mlcluster.plan.components.gpu_daemons import on_pools
+from mlcluster.plan.components.daemon_sets import pool_affinity
 from mlcluster.plan.components.gpu_owners import OPERATOR, served
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanPod
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
@@ -35,7 +35,7 @@ def _values(context: ComponentContext) -> Manifest:
         "nvidiaDriverRoot": "/run/nvidia/driver" if served(context, OPERATOR, "driver") else "/",
         "controller": {"tolerations": toleration_manifests(controller_tolerations(context))},
         "kubeletPlugin": {
-            "affinity": on_pools(context.gpu_pools),
+            "affinity": pool_affinity(context.gpu_pools),
             "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, context.gpu_pools)),
         },
     }

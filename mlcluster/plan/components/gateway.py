@@ -12,7 +12,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.mirror import mirrored
 from mlcluster.plan.components.releases import realisation, release_id
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, spread
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make, object_id

@@ -2,18 +2,12 @@
 
 from collections.abc import Iterable
 
-from mlcluster.plan.components import daemons
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_owners import OPERATOR, ownership
 from mlcluster.plan.model import Manifest, Pool
 from mlcluster.plan.observe.scrape import NODE_RELABELING, STACK, monitor_labels
 
 _SHARED = frozenset({"timeSlicing", "mps"})
-
-
-def on_pools(pools: Iterable[Pool]) -> Manifest:
-    """Return the affinity of a daemon set that runs only on the nodes of these pools."""
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": daemons.on_pools(pools)}}
 
 
 def runtime_class(context: ComponentContext, pools: Iterable[Pool]) -> Manifest:

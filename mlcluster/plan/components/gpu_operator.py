@@ -24,7 +24,7 @@ from mlcluster.plan.components.gpu_sharing import (
     plugin_key,
 )
 from mlcluster.plan.components.releases import chart_release, realisation
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv
@@ -94,9 +94,9 @@ def _homeless(context: ComponentContext) -> Iterator[Finding]:
     yield found(
         "GPU005",
         place(context.spec_path(OPERATOR)),
-        "no pool without GPUs takes the GPU operator's controller, nor the job that runs when it is uninstalled: "
-        "with only GPU nodes, which may all be gone, `down` waits for that job until it gives up",
-        "add a pool without GPUs, e.g. {name: system, instanceType: m7i.xlarge, minSize: 2, maxSize: 4}",
+        "no pool without GPUs can run the GPU operator's controller or its uninstall job: "
+        "if all GPU nodes are scaled down, `down` waits for that job until it times out",
+        "Add a pool without GPUs, e.g. {name: system, instanceType: m7i.xlarge, minSize: 2, maxSize: 4}",
     )
 
 
@@ -109,8 +109,8 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
             yield found(
                 "GPU009",
                 place(pool.spec_path),
-                f"the nodes of {pool.name} must have {listed}, and mlcluster does not put it there",
-                "applyToNodes: {labels: true}",
+                f"the nodes of {pool.name} must have the labels {listed}, and mlcluster may not set them",
+                "Set `applyToNodes: {labels: true}`",
             )
 
 
@@ -122,8 +122,8 @@ def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str
         yield found(
             "GPU006",
             place(context.spec_path(OPERATOR)),
-            f"the GPU operator is there already, and mlcluster does not configure it: for {', '.join(shared)} it needs "
-            f"mig.strategy {settings(context).mig_strategy} and configurations with the names that nodes ask for by "
-            f"{', '.join(wanted) or 'their labels'}",
-            "docs/gpus.md shows both ConfigMaps",
+            f"mlcluster does not configure an existing GPU operator: for {', '.join(shared)} it needs "
+            f"mig.strategy {settings(context).mig_strategy} and configurations with the names in the node labels "
+            f"{', '.join(wanted) or 'of the pools'}",
+            "Create both ConfigMaps as docs/gpus.md shows",
         )

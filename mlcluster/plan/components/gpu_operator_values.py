@@ -7,7 +7,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import service_monitor, sharing_environment
 from mlcluster.plan.components.gpu_owners import OPERATOR, served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 from mlcluster.spec.components.gpu import GpuOperator

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.daemons import on_pools
+from mlcluster.plan.components.daemon_sets import pool_node_selector
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.network import NetworkIpam
@@ -30,7 +30,7 @@ def ip_pools(context: ComponentContext, namespace: str, needs: tuple[str, ...]) 
             "perNodeBlockSize": given.per_node_block_size,
             **({"gateway": given.gateway} if given.gateway else {}),
             **_exclusions(given),
-            "nodeSelector": on_pools(pools),
+            "nodeSelector": pool_node_selector(pools),
         }
         path = f"components.multus.networks[{index}].ipam"
         yield make(

@@ -4,7 +4,7 @@ from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds
 from mlcluster.plan.components.replicas import BUDGET, REPLICAS, prefer_apart
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import Workload
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import toleration_manifests

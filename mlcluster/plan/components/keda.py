@@ -5,7 +5,7 @@ KEDA serves the external metrics API, which a cluster has once; the Prometheus a
 
 from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.scrape import STACK, monitor_labels

@@ -15,7 +15,7 @@ from mlcluster.plan.components.ingress import ingress_objects
 from mlcluster.plan.components.member_roles import MemberKinds, member_roles
 from mlcluster.plan.components.releases import chart_release, is_installed
 from mlcluster.plan.components.replicas import REPLICAS, disruption_budget, prefer_apart
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.network import Caller

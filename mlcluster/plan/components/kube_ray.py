@@ -6,7 +6,7 @@ from mlcluster.plan import job_kinds
 from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.network import Caller

@@ -150,8 +150,8 @@ def _unpriced(context: ComponentContext) -> list[Finding]:
         found(
             "OBS001",
             place(pool.spec_path),
-            f"GPU-hours of pool {pool.name} have no USD: the price of its nodes is unknown",
-            "give nodeShape.hourlyUsd, or leave it: nothing is charged for it",
+            f"GPU-hours of pool {pool.name} have no cost in USD: the price of its nodes is unknown",
+            "Set `nodeShape.hourlyUsd`; without it nothing is charged for the pool",
         )
         for pool in unknown
     ]
@@ -166,7 +166,7 @@ def _unlabelled(context: ComponentContext, *, managed: bool) -> list[Finding]:
         found(
             "OBS002",
             place(context.spec_path(STACK)),
-            f"nodes are found in their pools by labels that kube-state-metrics leaves out by default: {keys}",
-            f"start it with --metric-labels-allowlist=nodes=[{keys}]",
+            f"pools are matched by node labels that kube-state-metrics does not export by default: {keys}",
+            f"Start it with --metric-labels-allowlist=nodes=[{keys}]",
         )
     ]

@@ -2,7 +2,7 @@
 
 from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.facts import node_label_keys

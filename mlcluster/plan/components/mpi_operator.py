@@ -7,10 +7,10 @@ from mlcluster.catalog.components import pin
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import APP, image, service_account
+from mlcluster.plan.components.daemon_sets import APP, image, service_account
 from mlcluster.plan.components.member_roles import MemberKinds, member_roles
 from mlcluster.plan.components.releases import chart_release, realisation
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import from_manifest, make

@@ -8,7 +8,7 @@ import json
 from mlcluster.findings import Finding, found
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import (
+from mlcluster.plan.components.daemon_sets import (
     CNI_BINARIES,
     CNI_CONFIG,
     PRIVILEGED,
@@ -92,8 +92,8 @@ def daemon_configuration(context: ComponentContext) -> str:
 def _without_networks(context: ComponentContext) -> list[Finding]:
     if networks(context.spec):
         return []
-    message = "Multus is on every node, and there is no network that a pod could join"
-    return [found("NET007", place(context.spec_path(NAME)), message, "give it networks, or leave it out")]
+    message = "Multus runs on every node, and the spec has no network that a pod can join"
+    return [found("NET007", place(context.spec_path(NAME)), message, "Add `networks`, or remove `multus`")]
 
 
 def _pod(context: ComponentContext) -> Manifest:

@@ -11,10 +11,10 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan.components import rdma_device_plugin, sriov_device_plugin
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
-from mlcluster.plan.components.daemons import on_pools
+from mlcluster.plan.components.daemon_sets import pool_affinity
 from mlcluster.plan.components.ip_pools import ip_pools
 from mlcluster.plan.components.releases import chart_release, release_id
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make, object_id
@@ -160,7 +160,7 @@ def _policy(context: ComponentContext, pools: Sequence[Pool]) -> PlanObject:
             "repository": image_repository(context),
             "version": f"network-operator-{context.image_tag(NAME)}",
         },
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)},
+        **pool_affinity(pools),
         "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         "deploymentTolerations": toleration_manifests(controller_tolerations(context)),
         **_parts(context, pools),

@@ -14,7 +14,7 @@ from mlcluster.findings import Finding, found
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED as PRIVILEGED_NAMESPACE
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import (
+from mlcluster.plan.components.daemon_sets import (
     PRIVILEGED,
     Made,
     bound,
@@ -218,12 +218,14 @@ def _findings(context: ComponentContext) -> list[Finding]:
     settings = context.spec.components.node_problem_detector
     findings = []
     if _any_gpu(context.pools) and not context.has("node-readiness-controller"):
-        message = f"nodes with the condition {GPU_CONDITION} take work all the same: nothing taints them"
-        findings.append(found("HEA001", place(context.spec_path(NAME)), message, "components: {nodeReadiness: {}}"))
+        message = f"nodes with the condition {GPU_CONDITION} still receive pods, because no controller taints them"
+        findings.append(
+            found("HEA001", place(context.spec_path(NAME)), message, "Set `components: {nodeReadiness: {}}`")
+        )
     careless = sorted(APPLICATION_XIDS & set(settings.gpu_xids)) if settings is not None else []
     if careless:
         codes = ", ".join(str(code) for code in careless)
-        message = f"XID {codes} tells of an error in a program: any job with a bug takes its node out of service"
+        message = f"XID {codes} reports an error in a program: any job with a bug would take its node out of service"
         where = ("components", "nodeProblemDetector", "gpuXids")
-        findings.append(found("HEA002", where, message, "remove it"))
+        findings.append(found("HEA002", where, message, f"Remove {codes}"))
     return findings

@@ -10,7 +10,7 @@ from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.node_problem_detector import GPU_CONDITION, NETWORK_CONDITION
 from mlcluster.plan.components.releases import release_id
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make

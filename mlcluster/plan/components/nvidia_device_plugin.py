@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.gpu_daemons import on_pools, runtime_class
+from mlcluster.plan.components.daemon_sets import pool_affinity
+from mlcluster.plan.components.gpu_daemons import runtime_class
 from mlcluster.plan.components.gpu_owners import served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
 from mlcluster.plan.components.releases import chart_release, realisation, release_id
@@ -58,7 +59,7 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
     cut = any(pool.accelerator is not None and pool.accelerator.sharing == "mig" for pool in pools)
     strategy = "mixed" if cut else "none"
     values: Manifest = {
-        "affinity": on_pools(pools),
+        "affinity": pool_affinity(pools),
         "tolerations": toleration_manifests(daemon_set_tolerations(context.spec, pools)),
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,

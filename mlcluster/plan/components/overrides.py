@@ -36,7 +36,7 @@ def with_overrides(
             what = "it" if owner == dotted(path) else owner
             message = f"{dotted(path)} of the chart {release.name} follows from the spec: mlcluster sets {what}"
             findings.append(
-                found("CMP001", where, message, "remove it; docs/components.md says what follows from what")
+                found("CMP001", where, message, "Remove it; docs/components.md lists the values that mlcluster sets")
             )
     made = replace(release, values=values, overrides=tuple(sorted(taken, key=dotted)))
     return made, [*findings, *_secrets(made, spec_path)]
@@ -44,8 +44,10 @@ def with_overrides(
 
 def _secrets(release: PlanRelease, spec_path: str) -> Iterator[Finding]:
     for path in secret_overrides(release):
-        message = f"{dotted(path)} of the chart {release.name} holds a secret, and whoever reads the spec reads it"
-        hint = "make a Secret in the cluster and name it: most charts take existingSecret, or a reference to a key"
+        message = f"{dotted(path)} of the chart {release.name} is a secret, which every reader of the spec can see"
+        hint = (
+            "Create a Secret in the cluster and name it here: most charts accept existingSecret or a reference to a key"
+        )
         yield found("CMP002", (*place(spec_path), *path), message, hint)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.scrape import prometheus_url

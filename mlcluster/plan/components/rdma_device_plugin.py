@@ -9,7 +9,7 @@ from typing import Any
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import (
+from mlcluster.plan.components.daemon_sets import (
     PRIVILEGED,
     Made,
     config_map,

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
-from mlcluster.plan.components.daemons import (
+from mlcluster.plan.components.daemon_sets import (
     CNI_BINARIES,
     PRIVILEGED,
     Made,

@@ -1,4 +1,4 @@
-"""Where controllers run: on the system pool, and where the spec has `systemOnly` pools, on the nodes of these alone.
+"""Where controllers run if the spec keeps pools for them (`systemOnly`): on the nodes of these pools alone.
 
 The toleration `CriticalAddonsOnly` for every effect marks a controller: every controller of mlcluster has it, in the
 values of its chart or in its manifest, and no daemon set has it. The node selector is written beside such tolerations.
@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlcluster.plan import names, taints
-from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Pool, Toleration
-from mlcluster.plan.taints import CRITICAL, HARD_EFFECTS, toleration_manifest
+from mlcluster.plan import names
+from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Pool
+from mlcluster.plan.taints import CRITICAL, toleration_manifest
 
 Selector = Mapping[str, str]
 
@@ -23,31 +22,6 @@ NODE_SELECTORS = frozenset(_BESIDE.values())
 
 _AFFINITY_BESIDE = ("deploymentTolerations", "deploymentNodeAffinity")
 """The same in a NicClusterPolicy, which has node affinity for its controllers and no selector."""
-
-
-def system_pool(context: ComponentContext) -> Pool:
-    """Return the pool whose nodes controllers must be able to run on: without accelerators, never empty, few taints.
-
-    On `eks` it is a managed node group. Where no pool is like that, it is the closest one.
-    """
-    if context.target == "eks":
-        from mlcluster.plan.eks.addon_settings import system_pool as eks_system_pool
-
-        return eks_system_pool(context.eks())
-    return min(
-        context.pools,
-        key=lambda pool: (
-            not pool.system_only,
-            pool.accelerator is not None,
-            sum(taint.effect in HARD_EFFECTS for taint in pool.taints),
-            pool.min_size == 0,
-        ),
-    )
-
-
-def controller_tolerations(context: ComponentContext) -> tuple[Toleration, ...]:
-    """Return the tolerations of the controllers of this cluster."""
-    return taints.controller_tolerations(system_pool(context))
 
 
 def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, str]:

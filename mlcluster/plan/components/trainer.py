@@ -8,7 +8,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds
 from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.replicas import REPLICAS, prefer_apart
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.training_runtimes import API, runtime_body, runtimes
 from mlcluster.plan.components.workloads import Workload
 from mlcluster.plan.model import Manifest, PlanObject

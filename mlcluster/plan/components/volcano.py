@@ -13,7 +13,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds
 from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.replicas import REPLICAS, prefer_apart
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import Workload
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
 from mlcluster.plan.objects import make
@@ -121,15 +121,15 @@ def _borrower(team: TeamPlan) -> list[Finding]:
     if all(quota.borrowing is not None and not any(quota.borrowing.values()) for quota in team.quotas):
         return []
     message = (
-        f"team {team.name} borrows through Volcano what Kueue may have given to another team: the two do not see each "
-        "other, and pods of one of them wait without a place"
+        f"team {team.name} may borrow through Volcano what Kueue has given to another team: the two schedulers do not "
+        "coordinate, so pods of one of them may stay pending"
     )
-    hint = "guarantee it what it needs, and remove borrow"
+    hint = "Guarantee the team what it needs, and remove `borrow`"
     return [found("KUE003", (*place(team.spec_path), "borrow"), message, hint)]
 
 
 def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Finding]:
-    """Return what Volcano does not do for pods of tiers whose PriorityClass has the preemption policy Never.
+    """Return a finding for tiers whose PriorityClass has the preemption policy Never, for which Volcano never preempts.
 
     Source: actions/preempt/preempt.go (`taskEligibleToPreempt`) and actions/reclaim/reclaim.go of v1.15.1.
     """
@@ -137,10 +137,10 @@ def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Findi
     if not never:
         return []
     message = (
-        f"Volcano displaces nothing for pods of team {team.name} with the {'tiers' if len(never) > 1 else 'tier'} "
+        f"Volcano preempts nothing for pods of team {team.name} with the {'tiers' if len(never) > 1 else 'tier'} "
         f"{', '.join(never)}: they neither preempt lower tiers nor take the guarantee of the team back"
     )
-    hint = "set preemptsPods: true for the tiers of this team, which no team of Kueue then should have"
+    hint = "Set `preemptsPods: true` for the tiers of this team, and give them to no team of Kueue"
     return [found("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.releases import release_id
-from mlcluster.plan.components.system_nodes import controller_tolerations
+from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import PlanPod, Pool, Toleration
 from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import daemon_set_tolerations

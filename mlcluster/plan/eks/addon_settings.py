@@ -1,7 +1,7 @@
-"""How add-ons are configured, and what pods they make.
+"""Configuration of EKS add-ons, and the pods that they make.
 
-Requests are the add-ons' own, except where they are set here. They are less what quota is made of, so a figure that is
-not known for certain is taken high.
+Requests are the add-ons' own, except where they are set here. They reduce what quota is made of, so a figure that is
+not certain is an upper estimate.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class _Shape:
 
     @property
     def replicas(self) -> int:
-        """Pods of a Deployment."""
+        """The number of pods of a Deployment."""
         return 1 if self.kind == "DaemonSet" else _REPLICAS
 
 
@@ -83,15 +83,15 @@ def configuration(context: EksContext, addon: str) -> Manifest | None:
 
 
 def addon_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """The shape of every pod that the add-ons make."""
+    """Return the pods of all add-ons."""
     used = {"vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns", *storage_addons(context)}
     return tuple(_pod(context, shape) for shape in _SHAPES if shape.addon in used)
 
 
 def system_pool(context: EksContext) -> Pool:
-    """The pool whose nodes take what belongs to the cluster itself: managed, without accelerators, never empty.
+    """Return the pool whose nodes controllers must be able to run on: managed, without accelerators, never empty.
 
-    Where there is none such, the one that comes nearest.
+    Where no pool is like that, it is the closest one.
     """
     managed = {pool.name for pool in context.managed}
     return min(

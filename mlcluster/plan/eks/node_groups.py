@@ -35,7 +35,7 @@ def node_group_resources(context: EksContext) -> list[PlanResource]:
 
 
 def auto_scaling_group(pool: Pool) -> Ref:
-    """The name of the Auto Scaling group that EKS makes for a pool's node group."""
+    """Return the name of the Auto Scaling group that EKS makes for a pool's node group."""
     return Ref(resource_id(NODE_GROUP, pool.name), "resources[0].autoscalingGroups[0].name")
 
 

@@ -54,7 +54,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
     tolerated = daemon_set_tolerations(context.spec, pools) if tolerations is None else tuple(tolerations)
     spec: Manifest = {
         "priorityClassName": "system-node-critical",
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": on_pools(pools)}},
+        "affinity": pool_affinity(pools),
         "tolerations": toleration_manifests(tolerated),
         **pod,
     }
@@ -99,7 +99,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
     return Made(entry, pods)
 
 
-def on_pools(pools: Iterable[Pool]) -> Manifest:
+def pool_node_selector(pools: Iterable[Pool]) -> Manifest:
     """Return a node selector that only the nodes of these pools match.
 
     Pools that are selected by the same single label share a term.
@@ -116,6 +116,11 @@ def on_pools(pools: Iterable[Pool]) -> Manifest:
                 {"matchExpressions": [_in(key, [value]) for key, value in pool.selector.items()]} for pool in alike
             ]
     return {"nodeSelectorTerms": terms}
+
+
+def pool_affinity(pools: Iterable[Pool]) -> Manifest:
+    """Return the affinity of pods that run only on the nodes of these pools."""
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": pool_node_selector(pools)}}
 
 
 def service_account(context: ComponentContext, component: str, name: str, rules: list[Manifest]) -> list[PlanObject]:
