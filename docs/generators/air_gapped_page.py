@@ -7,56 +7,56 @@ from mlcluster.plan.components.mirror import CHARTS, is_value, mirrored
 
 MIRROR = "registry.example.com/mirror"
 
-_HEAD = f"""# Sites without a way out
+_HEAD = f"""# Air-gapped sites
 
 ```yaml
 components:
   registry: {MIRROR}
 ```
 
-With this field ([reference](spec.md#componentsregistry)), every chart is taken from `oci://{MIRROR}/charts/NAME`,
-and every image from the same registry, under its own path without its host: `nvcr.io/nvidia/driver` becomes
-`{MIRROR}/nvidia/driver`. `mlcluster plan` shows the result; nothing else of the plan changes. Node images, the
-Kubernetes control plane and what AWS installs as an add-on are not
-mlcluster's to fetch and are not listed here. An entry of `values:` that names an image is taken as it is written.
+With this field ([reference](spec.md#componentsregistry)), mlcluster takes every chart from
+`oci://{MIRROR}/charts/NAME`, and every image from the same registry. An image keeps its path without its host:
+`nvcr.io/nvidia/driver` becomes `{MIRROR}/nvidia/driver`. `mlcluster plan` shows the result; the rest of the plan does
+not change. mlcluster does not download node images, the Kubernetes control plane and AWS add-ons, so this page does not
+list them. It does not change an entry of `values:` that names an image.
 
 The cluster's container runtime must trust the registry, and the machine that runs `mlcluster up` must be logged in to
-it (`helm registry login`). The built-in Kubernetes provider comes with mlcluster. With `kubernetesProvider: official`
-bring the plugin along: it is in no package registry.
+it (`helm registry login`). mlcluster includes the built-in Kubernetes provider. With `kubernetesProvider: official`,
+transfer the plugin to the site, because no package registry has it.
 
-When a chart cannot be had, `preview` and `up` say which one, in which version, from where, what Helm's cache on this
-machine has of it, and what Helm said. Helm uses packages of its cache for nothing: they save the download when you fill
-the mirror.
+If a chart is not available, `preview` and `up` report its name, version and source, the copies in Helm's cache on this
+machine, and Helm's message. Helm does not install from its cache, but you can use cached packages to fill the mirror
+without a download.
 
 ## Plugins of the engine
 
-`local`, and `existing` with the default provider, need none. `mlcluster plugins list cluster.yaml` says which
-ones another cluster needs, in which versions. They are not in a package registry: fetch the archives of their releases
+`local`, and `existing` with the default provider, need no plugins. For other clusters, `mlcluster plugins list
+cluster.yaml` lists the required plugins and versions. No package registry has them: download the release archives
 (`pulumi-resource-NAME-vVERSION-OS-ARCH.tar.gz`, under the releases of
 [pulumi-aws](https://github.com/pulumi/pulumi-aws/releases), [pulumi-eks](https://github.com/pulumi/pulumi-eks/releases)
-and [pulumi-kubernetes](https://github.com/pulumi/pulumi-kubernetes/releases)), carry them to the machine that runs
-mlcluster, keep their names, and install them with the engine that mlcluster runs:
+and [pulumi-kubernetes](https://github.com/pulumi/pulumi-kubernetes/releases)), copy them to the machine that runs
+mlcluster without renaming them, and install them with the same engine that mlcluster runs:
 
 ```bash
 mlcluster plugins install cluster.yaml --from archives/
 ```
 
-Each archive is read to its end before anything is unpacked. With a mirror instead of archives, set Pulumi's
-`PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES`, which is passed on to the engine.
+mlcluster reads each archive completely before it unpacks files. To use a mirror instead of archives, set Pulumi's
+`PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES`, which mlcluster passes on to the engine.
 
-## What your cluster needs
+## Charts and images of your cluster
 
-On a machine with a way out, with the spec as it is without `registry`:
+Run these commands on a machine with internet access, with your spec without `registry`:
 
 ```bash
 mlcluster plan cluster.yaml -o json > plan.json
 # charts
 jq -r '.releases[] | select(.realisation == "helm") | [.name, .chart, .version, .repository] | @tsv' plan.json
-# images of objects that are ours
+# images of objects that mlcluster manages
 jq -r '.objects | .. | .image? | strings' plan.json | sort -u
 ```
 
-The images of a chart in exactly this version and with exactly these values:
+These commands list the images of a chart in exactly this version and with exactly these values:
 
 ```bash
 jq '.releases[] | select(.name == "gpu-operator") | .values' plan.json > values.json
@@ -64,8 +64,8 @@ helm template gpu-operator gpu-operator --repo https://helm.ngc.nvidia.com/nvidi
   grep -E 'image:|repository:'
 ```
 
-An operator starts images that its chart only names in parts (`repository:`, `image:`, `version:`), and Trainer's and
-KServe's runtimes bring their own: look at these two lines together.
+An operator starts images whose names its chart contains only in parts (`repository:`, `image:`, `version:`). The
+runtimes of Trainer and KServe use further images. Check both sources.
 
 ## Fill the mirror
 
@@ -75,8 +75,8 @@ helm push gpu-operator-v26.7.0.tgz oci://{MIRROR}/{CHARTS}
 crane copy nvcr.io/nvidia/gpu-operator:v26.7.0 {MIRROR}/nvidia/gpu-operator:v26.7.0     # or skopeo, oras, docker
 ```
 
-This was run up to the registry's door: what is rewritten is tested (`tests/unit/plan`), and so is what is said when a
-chart cannot be had; no registry was filled where mlcluster was built.
+Tests cover the rewritten names (`tests/unit/plan`) and the messages for an unavailable chart. Filling a registry is
+untested.
 """
 
 
@@ -96,8 +96,8 @@ def _charts(known: Mapping[str, ComponentPin]) -> Iterator[str]:
 
 
 def _images(known: Mapping[str, ComponentPin]) -> Iterator[str]:
-    yield "What each value of a chart, or image of ours, names; a host or a folder stands for all that the chart takes"
-    yield "from there.\n"
+    yield "The table lists the chart values and the images of mlcluster's own manifests. A host or a folder stands for"
+    yield "all images that the chart uses from it.\n"
     yield from _head("component", "value", "from", "in the mirror")
     for pin in known.values():
         for path, image in pin.images.items():
@@ -105,8 +105,8 @@ def _images(known: Mapping[str, ComponentPin]) -> Iterator[str]:
             yield _row((pin.title, what, f"`{image}`", f"`{mirrored(image, MIRROR)}`"))
     none = [f"{pin.title}" for pin in known.values() if pin.chart and not pin.images]
     if none:
-        yield f"\nOf these the catalogue names no images, so `registry` moves only the chart: {', '.join(none)}."
-        yield "Set the images that they take under `values:`."
+        yield f"\nThe catalog lists no images of these, so `registry` changes only the chart: {', '.join(none)}."
+        yield "Set their images under `values:`."
 
 
 def _head(*columns: str) -> Iterator[str]:

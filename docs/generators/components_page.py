@@ -7,26 +7,26 @@ from mlcluster.catalog.guide import Topic, topics
 
 _HEAD = """# Components
 
-What is installed beside the teams: why, what mlcluster sets and why, what is checked, and how it goes away. This page
-is made from the catalogue (`mlcluster/catalog/components.json` and `guide.json`) by
+This page describes the purpose of each component, the values that mlcluster sets and the reasons, the checks, and the
+removal. It is generated from the catalog (`mlcluster/catalog/components.json` and `guide.json`) by
 `pytest tests/golden/test_components_page.py --update-golden`.
 
-A component is asked for by its key under `components:` ([fields](spec.md#components)); `{}` takes what follows from
-the pools, the target and the images of the nodes. `install: false` says that it is there already. `values:` adds Helm
-values; those in the tables below are ours (finding [CMP001](findings.md#cmp001)). Where the spec has
-`systemOnly` pools, a `nodeSelector` stands beside every `tolerations` of a controller. `registry:` takes every chart
-and image from one mirror ([air-gapped.md](air-gapped.md)).
+To add a component, add its key under `components:` ([fields](spec.md#components)); with `{}`, mlcluster configures it
+from the pools, the target and the node images. `install: false` declares an existing installation. `values:` adds Helm
+values; mlcluster manages those in the tables below (finding [CMP001](findings.md#cmp001)). If the spec has
+`systemOnly` pools, every controller with `tolerations` also gets a `nodeSelector`. With `registry:`, every chart
+and image comes from one mirror ([Air-gapped sites](air-gapped.md)).
 
-On by default: Kueue everywhere; on `eks` also the GPU operator where a pool has NVIDIA GPUs, the EFA plugin where a
-pool has EFA, and the autoscaler of the target. What another component needs comes with it. On `local`, the lab,
-controllers that are real programs there run for real; of all others the pods are simulated, and what they would do to
-nodes is simulated too ([lab.md](lab.md)).
+Some components are on by default: Kueue on every target; on `eks` also the GPU operator if a pool has NVIDIA GPUs, the
+EFA plugin if a pool has EFA, and the autoscaler of the target. mlcluster also adds the dependencies of a component. On
+`local`, some controllers run as real programs. The pods of all other components are simulated, and so are their effects
+on nodes ([The lab](lab.md)).
 
 ## Pods
 
-A plan holds the shape of every pod that a component makes: what it requests, what it tolerates, how many replicas it
-has and whether they may share a node. Tests render every chart below with the values of the examples and compare
-(`tests/lab/test_charts.py`). If your `values:` change the pods of a chart, have the plan render it:
+A plan has the shape of every pod that a component creates: its requests, its tolerations, the number of replicas, and
+whether replicas may share a node. Tests render every chart below with the values of the examples and compare the result
+(`tests/lab/test_charts.py`). If your `values:` change the pods of a chart, let the plan render the chart:
 
 ```bash
 mkdir charts
@@ -34,10 +34,10 @@ helm pull gpu-operator --version v26.7.0 --repo https://helm.ngc.nvidia.com/nvid
 mlcluster plan --chart-dir charts
 ```
 
-`charts` must hold the archive of every chart of the plan in its version; the error names the missing ones with the
-commands that pull them. Then `Their pods` counts rendered shapes, and the overhead of daemon sets is theirs. Pods
-that an operator makes when it runs, such as the daemon sets of the GPU operator, stay declared. `mlcluster up` counts
-the declared shapes: it needs no archives.
+`charts` must have the archive of every chart of the plan in the planned version; the error names missing archives with
+the commands that pull them. `Their pods` and the overhead of daemon sets then use the rendered shapes. Pods that an
+operator creates at run time, such as the daemon sets of the GPU operator, keep the declared shapes. `mlcluster up` uses
+the declared shapes and needs no archives.
 """
 
 
@@ -58,8 +58,8 @@ def _guide(known: Iterable[Topic]) -> str:
         )
         for topic in known
     )
-    table = _table(("what guides name", "ask for it", "component", "shown by", "tried by"), rows)
-    return f"## What guides name, and where it is\n\n{table}\n"
+    table = _table(("feature", "spec entry", "component", "example", "tests"), rows)
+    return f"## Features\n\n{table}\n"
 
 
 def _versions(known: Iterable[ComponentPin]) -> str:
@@ -74,7 +74,7 @@ def _versions(known: Iterable[ComponentPin]) -> str:
         )
         for pin in known
     )
-    return f"## Versions\n\n{_table(('component', 'version', 'Kubernetes', 'chart', 'read in', 'as of'), rows)}\n"
+    return f"## Versions\n\n{_table(('component', 'version', 'Kubernetes', 'chart', 'source', 'date'), rows)}\n"
 
 
 def _chart(pin: ComponentPin) -> str:
@@ -86,10 +86,10 @@ def _chart(pin: ComponentPin) -> str:
 def _component(pin: ComponentPin) -> str:
     blocks = [f"## {pin.title}", pin.why]
     if pin.sets:
-        blocks.append(_table(("what is set", "why"), ((f"`{path}`", why) for path, why in pin.sets.items())))
+        blocks.append(_table(("value", "reason"), ((f"`{path}`", why) for path, why in pin.sets.items())))
     if pin.checks:
         blocks.append("Checked:\n\n" + "\n".join(f"- {check}" for check in pin.checks))
-    blocks.append(f"How it goes away: {pin.removal}")
+    blocks.append(f"Removal: {pin.removal}")
     return "\n\n".join(blocks) + "\n"
 
 
