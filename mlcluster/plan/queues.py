@@ -109,6 +109,7 @@ def _cluster_queue(
             "cohortName": team.cohort,
             "namespaceSelector": {"matchLabels": {names.TEAM: team.name}},
             "queueingStrategy": "BestEffortFIFO",
+            "stopPolicy": "None",  # a `down` that was interrupted may have stopped it
             "flavorFungibility": {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"},
             "preemption": preemption,
             "resourceGroups": _resource_groups(team.quotas, called),

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from mlcluster.deploy.removal.queues import hold_queues
 from mlcluster.plan import names
+from mlcluster.progress import Silent
 from tests.lab.promise.conftest import Cluster
 from tests.lab.workloads import Tenant, job, pod_spec, wait_for
 
@@ -95,10 +97,11 @@ def test_status_tells_drift_and_up_mends_it(cluster: Cluster) -> None:
     assert {team["name"]: team["there"] for team in ready["teams"]} == {"research": 10, "products": 10, "students": 9}
     changes = {"spec": {"hard": {"pods": "1"}}}
     cluster.kube.patch("v1", "ResourceQuota", "team", changes, "research", field_manager="somebody")
+    hold_queues(cluster.kube, ["students"], Silent())  # a `down` that ends here leaves the queue stopped
     drifted = cluster.run("status", str(cluster.spec), "-o", "json", "--fail-on-drift", ok=False)
     assert drifted.returncode == 4
     found = json.loads(drifted.stdout)
-    assert [entry["id"] for entry in found["drifted"]] == ["ResourceQuota/research/team"]
+    assert {entry["id"] for entry in found["drifted"]} == {"ClusterQueue/students", "ResourceQuota/research/team"}
     cluster.run("up", str(cluster.spec), "--yes")
     quota = cluster.kube.get_object("v1", "ResourceQuota", "team", "research") or {}
     assert quota["spec"]["hard"]["pods"] != "1"
