@@ -17,6 +17,7 @@ from mlcluster.lab.failures import NotReady, PortTaken, StartFailed
 from mlcluster.lab.ports import LOOPBACK, Ports, free_ports
 from mlcluster.lab.process import Process
 from mlcluster.lab.running import wait_until
+from mlcluster.waiting import wait_while
 
 pytestmark = pytest.mark.unit
 
@@ -127,9 +128,13 @@ def test_strays_are_found_by_name_and_directory(spawn: Callable[..., Process], t
     link = tmp_path / "kwok"
     link.symlink_to("/bin/sh")
     child = spawn(str(link), "-c", "sleep 600 & wait", f"--config={tmp_path}/lab/kwok.yaml")
-    while not process.strays(tmp_path / "lab", ["kwok"]):
-        time.sleep(0.01)
-    assert [stray.pid for stray in process.strays(tmp_path / "lab", ["kwok"])] == [child.pid]
+
+    def pids() -> list[int]:
+        return [stray.pid for stray in process.strays(tmp_path / "lab", ["kwok"])]
+
+    # The shell's own child has the command line of the shell until it executes `sleep`.
+    wait_while(lambda: pids() != [child.pid], 30, pause=0.01)
+    assert pids() == [child.pid]
     assert process.strays(tmp_path / "la", ["kwok"]) == []
     assert process.strays(tmp_path / "lab", ["etcd"]) == []
     os.killpg(child.pid, signal.SIGKILL)
