@@ -1,4 +1,4 @@
-"""Waiting for what other programs do: the one loop with a deadline."""
+"""Wait for another program: a loop with a deadline."""
 
 import time
 from collections.abc import Callable

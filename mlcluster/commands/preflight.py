@@ -44,7 +44,7 @@ def preflight_of(
     """Check the account and this machine for a workspace.
 
     Args:
-        reading: the spec and its plan.
+        workspace: the spec and its plan.
         output: text or json.
         progress: shows what is asked.
         opened: finds the account.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from mlcluster.deploy.session.stack import Stack
@@ -34,6 +35,7 @@ class RememberingEngine:
     told: dict[str, Any] = field(default_factory=dict)
     there: bool = True
     fails: MlclusterError | None = None
+    home: Any = field(default_factory=lambda: SimpleNamespace(name="atlas"))
 
     def exists(self) -> bool:
         return self.there

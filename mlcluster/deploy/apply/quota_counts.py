@@ -33,12 +33,12 @@ def wait_until_counted(plan: Plan, kube: Kube, progress: Progress) -> None:
             lambda waiting: task.update(waiting[0]),
             pause=_PAUSE_SECONDS,
         )
-    if uncounted:
-        raise MlclusterError(
-            "waiting for quotas to count the kinds of jobs",
-            f"{uncounted[0]}; until then the API server rejects them",
-            "Check that kube-controller-manager runs its resourcequota controller, then run up again",
-        )
+        if uncounted:
+            raise MlclusterError(
+                "waiting for quotas to count the kinds of jobs",
+                f"{uncounted[0]}; until then the API server rejects them",
+                "Check that kube-controller-manager runs its resourcequota controller, then run up again",
+            )
 
 
 def uncounted_kinds(plan: Plan, kube: Kube) -> list[str]:

@@ -26,9 +26,9 @@ def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
     patience = CLOUD_PATIENCE_SECONDS if plan.cluster.target == "eks" else PATIENCE_SECONDS
     with progress.task("waiting for nodes and queues") as task:
         left = wait_while(lambda: unsettled(plan, kube), patience, lambda waiting: task.update(waiting[0]))
-    if left:
-        happened = "; ".join(left[:3])
-        raise MlclusterError("waiting for nodes and queues", happened, "run up again, or see mlcluster status")
+        if left:
+            happened = "; ".join(left[:3])
+            raise MlclusterError("waiting for nodes and queues", happened, "run up again, or see mlcluster status")
 
 
 def unsettled(plan: Plan, kube: Kube) -> list[str]:

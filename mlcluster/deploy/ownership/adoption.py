@@ -34,7 +34,7 @@ def take_over(plan: Plan, live: LiveCluster, stacks: list[Stack], progress: Prog
     Args:
         plan: what is planned.
         live: the cluster.
-        stages: its stacks; the last one is the platform.
+        stacks: its stacks; the last one is the platform.
         progress: told what joins the state.
         write: False for a preview, which must not change the state.
 

@@ -99,14 +99,12 @@ def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Ins
     with progress.task(f"deleting {', '.join(spaces)}") as task:
         for name in spaces:
             kube.delete("v1", "Namespace", name)
-
-        def held() -> list[Object]:
-            return [item for release in releases for item in _finalized(kube, release, spaces)]
+        held: list[Object] = []
 
         def on_wait(left: list[Object]) -> None:
-            waiting = held()
-            _strip(kube, waiting, releases, progress)
-            _show(task, left, waiting)
+            held[:] = [item for release in releases for item in _finalized(kube, release, spaces)]
+            _strip(kube, held, releases, progress)
+            _show(task, left, held)
 
         left = wait_while(
             lambda: [found for name in spaces if (found := kube.get_object("v1", "Namespace", name))],
@@ -114,8 +112,8 @@ def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Ins
             on_wait,
             pause=_PAUSE,
         )
-    if left:
-        raise _stuck(left[0], held())
+        if left:
+            raise _stuck(left[0], held)
 
 
 def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress: Progress) -> None:

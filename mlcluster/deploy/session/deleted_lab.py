@@ -51,7 +51,7 @@ def refuse_lost(lab: "Lab", workspace: Workspace, uid: str) -> None:
 
     Args:
         lab: the lab of the spec, which runs.
-        reading: the spec.
+        workspace: the spec.
         uid: UID of the lab's kube-system namespace.
 
     Raises:

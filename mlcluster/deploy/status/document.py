@@ -59,7 +59,7 @@ def look(
     Args:
         plan: what should be.
         live: the cluster; None where none runs.
-        stages: its stacks.
+        stacks: its stacks.
         progress: told that the state is read.
         runs: what is in progress or unfinished.
     """

@@ -64,10 +64,10 @@ def _wait(
             pause=1,
             clock=clock,
         )
-    if left:
-        hint = "See its events: a pod may still use it, or its controller is gone. Then run down again."
-        happened = f"{len(left)} are still there: {_named(left)}"
-        raise MlclusterError(f"waiting for the deletion of {what}", happened, hint)
+        if left:
+            hint = "See its events: a pod may still use it, or its controller is gone. Then run down again."
+            happened = f"{len(left)} are still there: {_named(left)}"
+            raise MlclusterError(f"waiting for the deletion of {what}", happened, hint)
 
 
 def _named(objects: list[dict[str, Any]]) -> str:

@@ -1,5 +1,6 @@
 """After the engine is done: what is not ready, and why."""
 
+import io
 from typing import Self
 
 import pytest
@@ -10,6 +11,7 @@ from mlcluster.errors import MlclusterError
 from mlcluster.kube.conditions import condition, message
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Silent
+from mlcluster.report.progress import JsonlProgress
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.kueue import put_node, put_queue, server_with_kueue
 from tests.specs import EXISTING, SYSTEM, planned
@@ -80,8 +82,10 @@ def test_a_plan_without_teams_does_not_ask_for_queues() -> None:
 
 def test_patience_ends_with_what_and_why(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "PATIENCE_SECONDS", -1.0)
+    events = io.StringIO()
     with server_with_kueue().kube() as kube, pytest.raises(MlclusterError) as caught:
-        wait_until_settled(plan, kube, Silent())
+        wait_until_settled(plan, kube, JsonlProgress(events))
+    assert "TaskFinished" not in events.getvalue()
     assert caught.value.happened.startswith("node system-0 is not ready; node system-1 is not ready; queue research")
     assert "mlcluster status" in caught.value.hint
 
