@@ -11,9 +11,16 @@ from types import MappingProxyType
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import from_manifest
 from mlcluster.plan.policy_values import SHARED, policy_values
-from mlcluster.plan.templates import Values, applies, files, fill, filled, read
+from mlcluster.plan.templates import CONDITIONS, Values, applies, fill, filled, read
 
 POLICIES = "policies"
+NAMES = (
+    "adoption", "as-submitted", "copied-finalizers", "counted-as-used", "device-access", "disruption-budgets",
+    "events", "finalizers", "finished-work", "fixed-replicas", "gate-removal", "gpu-nodes", "grace-periods",
+    "held-work", "job-templates", "kueue-marks", "owner-references", "pod-affinity", "pod-networks", "pod-size",
+    "queue-gate", "role-bindings", "services", "stays-together", "team-boundaries", "tiers", "volcano",
+)  # fmt: skip
+"""Files of `templates/policies`: a list, so that a missing file is an error and not a cluster without a policy."""
 
 
 def policy_objects(
@@ -31,7 +38,7 @@ def policy_objects(
         volcano: there are teams that Volcano queues.
     """
     values = policy_values(pools, users, volcano=volcano)
-    templates = [read(path) for path in files(POLICIES)]
+    templates = [read(f"{POLICIES}/{name}.yaml") for name in NAMES]
     return [
         made
         for template in templates
@@ -41,7 +48,7 @@ def policy_objects(
 
 
 def _policy_and_binding(cluster: str, template: Manifest, values: Values) -> tuple[PlanObject, PlanObject]:
-    policy = fill({key: value for key, value in template.items() if key != "when"}, values)
+    policy = fill({key: value for key, value in template.items() if key not in CONDITIONS}, values)
     made = from_manifest(cluster, policy, spec_path="teams")
     named = replace(values, texts={"name": policy["metadata"]["name"]})
     binding = filled(f"{SHARED}/binding.yaml", named)

@@ -27,7 +27,7 @@ from mlcluster.directories import packaged
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NAME = re.compile(r"\$\{(\w+)(?:\(([^{}]*)\))?\}")
 _ARGUMENT = "${it}"
-_CONDITIONS = ("when", "unless")
+CONDITIONS = ("when", "unless")
 
 
 class TemplateError(Exception):
@@ -55,12 +55,6 @@ class Values:
 def read(path: str) -> Any:
     """Return the content of a file below `templates/`. Each file is read once, so callers must not change it."""
     return yaml.load((packaged("templates") / path).read_text("utf-8"), Loader=_LOADER)  # noqa: S506 -- a safe loader
-
-
-@cache
-def files(directory: str) -> tuple[str, ...]:
-    """Return the paths of the YAML files in a directory below `templates/`, sorted."""
-    return tuple(sorted(f"{directory}/{path.name}" for path in (packaged("templates") / directory).glob("*.yaml")))
 
 
 def filled(path: str, values: Values | None = None) -> Any:
@@ -105,7 +99,7 @@ def _kept(items: list[Any], values: Values) -> Iterator[Any]:
         if not isinstance(item, Mapping):
             yield item
         elif applies(item, values):
-            bare = {key: value for key, value in item.items() if key not in _CONDITIONS}
+            bare = {key: value for key, value in item.items() if key not in CONDITIONS}
             if "include" in bare:
                 included = _found(values.lists, bare.pop("include"), "list")
                 yield from ({**entry, **bare} for entry in _kept(included, values))

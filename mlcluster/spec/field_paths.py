@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.spec.field_reference import FieldReference, all_fields, spelled, top_fields
+from mlcluster.spec.problems import printable
 from mlcluster.spec.suggestions import listed, nearest
 
 _TOKEN = re.compile(
@@ -16,6 +17,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _MOST_ELSEWHERE = 3
+_LONGEST = 60
+"""Characters of a path that an error shows."""
 
 
 class UnknownFieldError(MlclusterError):
@@ -81,8 +84,15 @@ def _keys(path: str) -> Iterator[str]:
             raise _malformed(path)
 
 
+def _shown(text: str) -> str:
+    """Return a part of a path for an error: printable, and not longer than a line."""
+    return printable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+
+
 def _malformed(path: str) -> UnknownFieldError:
-    return UnknownFieldError(f'"{path}" is not the path of a field', "Write a path such as nodePools[].minSize.")
+    return UnknownFieldError(
+        f'"{_shown(path)}" is not the path of a field', "Write a path such as nodePools[].minSize."
+    )
 
 
 def _unknown(key: str, found: tuple[FieldReference, ...], inside: tuple[FieldReference, ...]) -> UnknownFieldError:
@@ -90,8 +100,10 @@ def _unknown(key: str, found: tuple[FieldReference, ...], inside: tuple[FieldRef
     keys = list(dict.fromkeys(field.key for field in inside))
     holder = spelled((*found[0].path, *found[0].type.steps)) if found else "the spec"
     if not keys:
-        return UnknownFieldError(f"{holder} is of type {found[0].type.name} and has no fields", f"Remove .{key}.")
-    happened = f"{holder} has no field {key}"
+        return UnknownFieldError(
+            f"{holder} is of type {found[0].type.name} and has no fields", f"Remove .{_shown(key)}."
+        )
+    happened = f"{holder} has no field {_shown(key)}"
     guess = nearest(key, keys)
     if guess:
         field = next(field for field in inside if field.key == guess)

@@ -240,7 +240,7 @@ class NodePool(SpecModel):
     """A group of identical nodes that scale together."""
 
     name: Annotated[Name, Doc(example="train")]
-    """Name of the pool and of its Kueue ResourceFlavor. Teams refer to the pool by this name."""
+    """Name of the pool and, unless it is `systemOnly`, of its Kueue ResourceFlavor. Teams refer to the pool by it."""
     instance_type: Annotated[InstanceTypeName | None, Doc(example="p5.48xlarge")] = None
     """EC2 instance type of the nodes. Choose this or `nodeShape`; `eks` requires this."""
     node_shape: Annotated[NodeShape | None, Doc(targets=("existing", "local"))] = None

@@ -72,10 +72,10 @@ def located(document: Document, problem: Problem) -> LocatedProblem:
         file=document.path,
         line=place.line,
         column=place.column,
-        path=_printable(document.spell(problem.loc)),
+        path=printable(document.spell(problem.loc)),
         source=source,
-        message=_printable(problem.message),
-        hint=_printable(problem.hint),
+        message=printable(problem.message),
+        hint=printable(problem.hint),
         caret=caret,
     )
 
@@ -86,12 +86,12 @@ def unreadable(file: str, problem: Problem, text: str) -> SpecInvalidError:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     known = line is not None and line <= len(lines) and text
     source, caret = _excerpt(lines[(line or 1) - 1], column or 1) if known else ("", 1)
-    message, hint = _printable(problem.message), _printable(problem.hint)
+    message, hint = printable(problem.message), printable(problem.hint)
     found = LocatedProblem(file, line, column, "", source, message, hint, caret)
     return SpecInvalidError(file, [found], waiting=True)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return the text with escapes for unprintable characters, so that a spec cannot control the terminal."""
     if text.isprintable():
         return text

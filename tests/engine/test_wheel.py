@@ -20,14 +20,16 @@ def wheel(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_wheel_holds_programs_templates_data_and_nothing_else(wheel: Path) -> None:
+def test_wheel_holds_programs_templates_data_and_nothing_else(wheel: Path, project_root: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
+    templates = [path for path in (project_root / "templates").rglob("*") if path.is_file()]
+    assert len(templates) > 40
+    for path in templates:
+        assert f"mlcluster/_data/{path.relative_to(project_root)}" in names
     for expected in (
         "mlcluster/_data/stacks/platform/Pulumi.yaml",
         "mlcluster/_data/stacks/platform/__main__.py",
         "mlcluster/_data/stacks/local/program.py",
-        "mlcluster/_data/templates/init/local.yaml.j2",
-        "mlcluster/_data/templates/policies/shared/expressions.yaml",
         "mlcluster/catalog/ec2_instances.csv",
         "mlcluster/lab/toolchain/go.mod",
         "mlcluster/lab/toolchain/go.sum",

@@ -25,7 +25,7 @@ RESERVED = (
 )
 """Names of metrics that rules and dashboards read, also those of kube-prometheus-stack: a team could forge them.
 
-A name with a colon is that of a recording rule, which no exporter uses.
+A name with a colon is that of a recording rule. vLLM uses such names too: it needs a PodMonitor of an administrator.
 """
 
 _SERVICE = re.compile(r"[a-z0-9-]+\.(?P<namespace>[a-z0-9-]+)\.svc(\..*)?")

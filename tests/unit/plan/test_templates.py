@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from mlcluster.plan import build, job_kinds, names
+from mlcluster.plan.admission import NAMES
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.policy_values import cel, policy_values
 from mlcluster.plan.templates import TemplateError, Values, fill
@@ -236,3 +237,8 @@ def test_values_that_cel_writes_differently_are_refused(value: Any) -> None:
 def test_no_value_brings_a_placeholder_of_its_own() -> None:
     with pytest.raises(ValueError, match="placeholder"):
         cel([{"label": "${controllers}"}])
+
+
+def test_every_file_of_a_policy_is_listed() -> None:
+    """A list in the code makes a file that is missing from an installation an error."""
+    assert [path.stem for path in POLICIES] == list(NAMES)

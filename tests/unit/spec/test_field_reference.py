@@ -242,3 +242,12 @@ def test_explain_spec_of_an_unknown_field() -> None:
     result = CliRunner().invoke(app, ["explain-spec", "nodePools[].minSise"])
     assert result.exit_code == 2
     assert "Did you mean nodePools[].minSize?" in result.stderr
+
+
+@pytest.mark.parametrize("path", ['nodePools["\x1b[31mred"]', "\x1b[31m..", 'kind["\x1b"]', "a" * 10_000])
+def test_errors_are_printable_and_short(path: str) -> None:
+    with pytest.raises(UnknownFieldError) as caught:
+        find_fields(path)
+    told = f"{caught.value.happened} {caught.value.hint}"
+    assert told.isprintable()
+    assert len(told) < 1000
