@@ -19,6 +19,7 @@ from mlcluster.aws.cli import OLDEST, OLDEST_V1
 from mlcluster.aws.leftovers import prices
 from mlcluster.aws.preflight import PERMISSIONS
 from mlcluster.cli import app
+from mlcluster.deploy.session.workspace import load_workspace
 from mlcluster.engine.plugin_pins import all_plugins
 from mlcluster.kubernetes_provider import VERSION as KUBERNETES_VERSION
 from mlcluster.lab.toolchain.fit import PULUMI_RANGE
@@ -187,9 +188,9 @@ def test_looking_is_what_preflight_and_the_search_ask(project_root: Path) -> Non
 
 def test_policies_cover_every_type_of_every_example(project_root: Path) -> None:
     allowed = actions(project_root, *POLICIES)
-    plans = sorted((project_root / "tests" / "golden").glob("eks-*.plan.json"))
-    assert len(plans) >= 5
-    types = {entry["type"] for plan in plans for entry in json.loads(plan.read_text("utf-8"))["resources"]}
+    specs = sorted((project_root / "examples").glob("eks-*.yaml"))
+    assert len(specs) >= 5
+    types = {entry.type for path in specs for entry in load_workspace(path).plan.resources}
     assert types <= set(ASKED)
     for token, asked in ASKED.items():
         assert [action for action in asked.split() if not allows(allowed, action)] == [], token

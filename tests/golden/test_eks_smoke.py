@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mlcluster.deploy.session.workspace import load_workspace
+from mlcluster.plan.document import to_document
+
 pytestmark = pytest.mark.golden
 
 STAND_IN = """#!/bin/sh
@@ -84,7 +87,7 @@ def test_from_preflight_to_nothing_left(project_root: Path, tmp_path: Path, mini
 
 
 def test_team_pool_and_resource_come_from_the_plan(project_root: Path, tmp_path: Path) -> None:
-    plan = json.loads((project_root / "tests" / "golden" / "eks-serving.plan.json").read_text("utf-8"))
+    plan = to_document(load_workspace(project_root / "examples" / "eks-serving.yaml").plan)
     plan["pools"] = [pool for pool in plan["pools"] if pool["name"] in {"system", "slices"}]
     for part in (plan["pools"][1]["usable"], *(quota["nominal"] for team in plan["teams"] for quota in team["quotas"])):
         part["nvidia.com/mig-1g.5gb"] = part.pop("nvidia.com/gpu", 0)
