@@ -5,7 +5,6 @@ import signal
 import stat
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -14,6 +13,21 @@ import typer
 
 from mlcluster import __version__, failures
 from mlcluster.commands import lab
+from mlcluster.commands.options import (
+    DEFAULT_SPEC,
+    AnySpec,
+    EventFormat,
+    Events,
+    FailOn,
+    Format,
+    OutputFormat,
+    PlanFormat,
+    PluginSpec,
+    Refresh,
+    SpecFile,
+    TargetKind,
+    Yes,
+)
 from mlcluster.errors import ExitCode
 
 app = typer.Typer(
@@ -32,62 +46,6 @@ plugins_app = typer.Typer(
 )
 app.add_typer(lab.app, name="lab")
 app.add_typer(plugins_app, name="plugins")
-
-
-class OutputFormat(StrEnum):
-    """Output formats of commands that read."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class PlanFormat(StrEnum):
-    """Formats of the plan."""
-
-    TEXT = "text"
-    JSON = "json"
-    YAML = "yaml"
-
-
-class EventFormat(StrEnum):
-    """Output formats of commands that change something."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
-
-
-class FailOn(StrEnum):
-    """The least severe finding that sets exit code 4."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-    NEVER = "never"
-
-
-class TargetKind(StrEnum):
-    """Targets for which `init` writes a spec."""
-
-    LOCAL = "local"
-    EXISTING = "existing"
-    EKS = "eks"
-
-
-SpecFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="path of the spec; - reads standard input", show_default=True)
-]
-DEFAULT_SPEC = Path("cluster.yaml")
-AnySpec = Annotated[
-    Path | None, typer.Argument(metavar="FILE", help="path of a spec; default: check this machine only")
-]
-PluginSpec = Annotated[
-    Path | None,
-    typer.Argument(metavar="FILE", help="path of a spec; default: the plugins of an eks spec with default settings"),
-]
-Format = Annotated[OutputFormat, typer.Option("--output", "-o", help="format of the result")]
-Events = Annotated[EventFormat, typer.Option("--output", "-o", help="format of progress and of the result")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="answer every question with yes")]
-Refresh = Annotated[bool, typer.Option(help="read the cluster first, to find changes by other clients")]
 
 
 def _run(command: Callable[[], ExitCode], output: str = "text") -> None:
@@ -259,9 +217,10 @@ def down(
 ) -> None:
     """Delete everything that `up` created, and check that nothing is left."""
     from mlcluster.commands import down as command
+    from mlcluster.deploy.teardown.teardown import TeardownOptions
 
-    options = command.DownOptions(file, output.value, yes, plan, tuple(delete_retained or ()))
-    _run(lambda: command.down(options), output.value)
+    options = TeardownOptions(yes, plan, tuple(delete_retained or ()))
+    _run(lambda: command.down(file, output.value, options), output.value)
 
 
 @app.command()

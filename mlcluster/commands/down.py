@@ -1,6 +1,5 @@
 """`mlcluster down`: show, ask, delete, and check that nothing is left."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlcluster.deploy.session.cluster import is_eks, lab_of
@@ -10,38 +9,21 @@ from mlcluster.deploy.session.run_lock import exclusive, tell_run_in_progress
 from mlcluster.deploy.session.workspace import Workspace, load_workspace
 from mlcluster.deploy.teardown.cluster import down_cluster
 from mlcluster.deploy.teardown.eks import down_eks
-from mlcluster.deploy.teardown.options import TeardownOptions
+from mlcluster.deploy.teardown.teardown import TeardownOptions
 from mlcluster.errors import ExitCode
 from mlcluster.report.screen import Screen
 from mlcluster.report.standard_output import use_color
 
 
-@dataclass(frozen=True, slots=True)
-class DownOptions:
-    """The arguments of `mlcluster down`.
-
-    Attributes:
-        plan: only show what would be deleted.
-        delete_retained: plan ids of what is kept unless it is named here.
-    """
-
-    path: Path
-    output: str
-    yes: bool
-    plan: bool = False
-    delete_retained: tuple[str, ...] = ()
-
-
-def down(options: DownOptions) -> ExitCode:
+def down(path: Path, output: str, options: TeardownOptions) -> ExitCode:
     """Delete everything that `up` made, and nothing else."""
-    screen = Screen(options.output, color=use_color())
-    workspace = load_workspace(options.path)
-    teardown = TeardownOptions(options.yes, options.plan, options.delete_retained)
-    if teardown.plan:
+    screen = Screen(output, color=use_color())
+    workspace = load_workspace(path)
+    if options.plan:
         tell_run_in_progress(workspace, screen)
-        return _down(workspace, teardown, screen)
+        return _down(workspace, options, screen)
     with exclusive(workspace, "down", screen):
-        return _down(workspace, teardown, screen)
+        return _down(workspace, options, screen)
 
 
 def _down(workspace: Workspace, options: TeardownOptions, screen: Screen) -> ExitCode:

@@ -1,16 +1,15 @@
-"""`mlcluster lab ...`: the local control plane by hand. `up` and `down` of a local cluster do this by themselves."""
+"""`mlcluster lab ...`: manage a local control plane by hand; for a `local` spec, `up` and `down` manage it."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from dataclasses import asdict
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlcluster.commands.options import Format, OutputFormat
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.standard_output import print_result, write
 
@@ -18,22 +17,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mlcluster.lab.lab import Lab
-    from mlcluster.lab.status import LabStatus
     from mlcluster.progress import Progress
 
 app = typer.Typer(
     help="The local control plane: real servers as host processes, simulated nodes.", no_args_is_help=True
 )
-Name = Annotated[str, typer.Option("--name", help="Which lab; several run side by side.")]
-Known = Annotated[str | None, typer.Option("--name", help="Which lab; not needed where there is only one.")]
-_API_VERSION = "mlcluster/v1alpha1"
-
-
-class Output(StrEnum):
-    """Formats of `lab status`."""
-
-    TEXT = "text"
-    JSON = "json"
+Name = Annotated[str, typer.Option("--name", help="name of the lab; several labs can run at the same time")]
+Known = Annotated[
+    str | None, typer.Option("--name", help='name of the lab; default: the only lab, or the lab "default"')
+]
 
 
 @app.command()
@@ -43,11 +35,11 @@ def start(
     extended_resource_toleration: Annotated[
         bool,
         typer.Option(
-            help="Pods tolerate the taint of a GPU they ask for, as on EKS.",
+            help="add a toleration for the GPU taint to every pod that requests a GPU, as EKS does",
         ),
     ] = True,
 ) -> None:
-    """Start a bare control plane, or what has stopped of it; a running one is left alone."""
+    """Start a control plane without nodes. Processes that already run are not restarted."""
     from mlcluster.lab.toolchain import ensure
 
     lab, progress = _lab(name), _progress()
@@ -57,7 +49,7 @@ def start(
 
 @app.command()
 def stop(name: Known = None) -> None:
-    """End all processes of a lab; its data is kept for the next start."""
+    """Stop all processes of a lab and keep its data for the next start."""
     name = _chosen(name)
     _refuse_during_a_run(name, "lab stop")
     _lab(name).stop(_progress())
@@ -67,41 +59,51 @@ def stop(name: Known = None) -> None:
 def status(
     name: Known = None,
     *,
-    every: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="Format.")] = Output.TEXT,
+    every: Annotated[bool, typer.Option("--all", help="show all labs of this user")] = False,
+    output: Format = OutputFormat.TEXT,
 ) -> None:
-    """Show the processes of a lab and what they answer."""
+    """Show the processes of a lab and whether they are ready."""
     from mlcluster.lab.lab import list_labs
+    from mlcluster.report.lab_status import API_VERSION, status_document, status_text
 
     try:
         found = list_labs() if every else [_lab(_chosen(name)).status()]
     except MlclusterError as error:
-        if output is Output.JSON:
+        if output is OutputFormat.JSON:
             print_result(json.dumps(error.as_document(), indent=2))
         raise
-    if output is Output.TEXT:
+    if output is OutputFormat.TEXT:
         print_result("\n\n".join(status_text(one) for one in found) if found else "no labs")
     elif every:
         items = [status_document(one) for one in found]
-        print_result(json.dumps({"apiVersion": _API_VERSION, "kind": "LabList", "items": items}, indent=2))
+        print_result(json.dumps({"apiVersion": API_VERSION, "kind": "LabList", "items": items}, indent=2))
     else:
         print_result(json.dumps(status_document(found[0]), indent=2))
 
 
 @app.command()
 def logs(
-    component: Annotated[str | None, typer.Argument(help="For example etcd or kueue; default: all.")] = None,
+    component: Annotated[
+        str | None, typer.Argument(help="name of a component, such as etcd or kueue; default: all")
+    ] = None,
     name: Known = None,
-    lines: Annotated[int, typer.Option("--lines", min=1, help="How many of the last lines.")] = 20,
+    lines: Annotated[int, typer.Option("--lines", min=1, help="number of lines from the end of each log")] = 20,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes; needs a component.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="print new lines until Ctrl-C; requires a component")
+    ] = False,
 ) -> None:
     """Print the last lines of the components' logs."""
     from mlcluster.lab.process import last_lines
 
     found = _logs(_lab(_chosen(name)), component)
     if follow and component is None:
-        raise MlclusterError("following a log", "which one?", "mlcluster lab logs kueue -f", exit_code=ExitCode.USAGE)
+        raise MlclusterError(
+            "following a log",
+            "--follow requires a component",
+            "Run `mlcluster lab logs kueue -f`.",
+            exit_code=ExitCode.USAGE,
+        )
     for log in found:
         if component is None:
             print_result(f"==> {log.stem} <==")
@@ -130,7 +132,7 @@ def kubectl(context: typer.Context, name: Known = None) -> None:
 def reset(
     name: Known = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
 ) -> None:
     """Stop a lab and delete all of its data."""
     from mlcluster.deploy.session.prompts import require_answers
@@ -139,8 +141,10 @@ def reset(
     lab = _lab(name)
     _refuse_during_a_run(name, "lab reset")
     require_answers(yes=yes)
-    if not yes and not typer.confirm(f"delete lab {name} and everything in it?", err=True):
-        raise MlclusterError(f"deleting lab {name}", "not confirmed", "--yes answers for you", exit_code=ExitCode.USAGE)
+    if not yes and not typer.confirm(f"Delete lab {name} and everything in it?", err=True):
+        raise MlclusterError(
+            f"deleting lab {name}", "not confirmed", "Confirm, or add --yes.", exit_code=ExitCode.USAGE
+        )
     lab.reset(_progress())
 
 
@@ -148,14 +152,12 @@ def reset(
 def build(
     also: Annotated[
         list[str] | None,
-        typer.Option(
-            "--also", help="A controller that runs in labs where a spec asks for it, e.g. jobset; or promtool."
-        ),
+        typer.Option("--also", help="build this optional program too, such as jobset or promtool; may be repeated"),
     ] = None,
     *,
-    keep_caches: Annotated[bool, typer.Option(help="Keep Go's module and build caches, about 12 GB.")] = False,
+    keep_caches: Annotated[bool, typer.Option(help="keep Go's module and build caches, about 12 GB")] = False,
 ) -> None:
-    """Build the lab's programs once, from pinned Go modules; says nothing when they are there."""
+    """Build the programs of the lab from pinned Go modules, unless they are built already."""
     from mlcluster.lab.toolchain import ensure, ensure_optional, optional
 
     wanted = also or []
@@ -163,7 +165,7 @@ def build(
         raise MlclusterError(
             "building the toolchain",
             f"there is no program {', '.join(sorted(unknown))}",
-            f"one of {', '.join(optional.NAMES)}",
+            f"Choose one of {', '.join(optional.NAMES)}.",
             exit_code=ExitCode.USAGE,
         )
     progress = _progress()
@@ -171,8 +173,8 @@ def build(
     ensure_optional(wanted, progress, keep_caches=keep_caches)
 
 
-def _refuse_during_a_run(name: str, verb: str) -> None:
-    """Stop before a lab is taken from under an `up` or `down`.
+def _refuse_during_a_run(name: str, command: str) -> None:
+    """Refuse a command that would stop a lab during an `up` or `down`.
 
     Raises:
         RunInProgressError: a run on this machine holds a stack on this lab; names it.
@@ -184,11 +186,11 @@ def _refuse_during_a_run(name: str, verb: str) -> None:
     for holder in runs_in_progress(state_directory() / "stacks"):
         recorded = StackHome(holder.stack).settings()  # before the first record the lab has the name of the stack
         if name == (recorded.lab if recorded is not None and recorded.lab else holder.stack):
-            raise RunInProgressError(f"mlcluster {verb}", f"lab {name}", holder)
+            raise RunInProgressError(f"mlcluster {command}", f"lab {name}", holder)
 
 
 def _chosen(name: str | None) -> str:
-    """The lab that is meant: the named one, else the only one there is, else the one called default.
+    """Return the name of the lab: the given name, else the only lab, else "default".
 
     Raises:
         MlclusterError: there are several, and none was named.
@@ -199,47 +201,9 @@ def _chosen(name: str | None) -> str:
 
     known = [found.name for found in list_labs() if found.state != "absent"]
     if len(known) > 1 and "default" not in known:
-        hint = f"add --name, one of {', '.join(sorted(known))}"
+        hint = f"Add --name, one of {', '.join(sorted(known))}"
         raise MlclusterError("choosing a lab", f"there are {len(known)} labs", hint, exit_code=ExitCode.USAGE)
     return known[0] if len(known) == 1 else "default"
-
-
-def status_document(found: LabStatus) -> dict[str, Any]:
-    """A lab's status for programs."""
-    processes = [_camel(asdict(process)) for process in found.processes]
-    whole = {"apiVersion": _API_VERSION, "kind": "LabStatus", **_camel(asdict(found)), "processes": processes}
-    return {**whole, "memoryMib": found.memory_mib}
-
-
-def status_text(found: LabStatus) -> str:
-    """A lab's status for people."""
-    head = [f"lab {found.name}: {found.state}" + (f" ({found.note})" if found.note else "")]
-    if found.server:
-        head += [f"server      {found.server}", f"kubeconfig  {found.kubeconfig}", f"started by  {found.started_by}"]
-    if found.state != "absent":
-        head.append(f"directory   {found.directory}")
-    rows = [
-        f"  {process.name:<24} {_word(alive=process.alive, ready=process.ready):<10} {process.pid or '-':>8}"
-        f" {process.port or '-':>6} {process.memory_mib:>6} MiB"
-        for process in (found.processes if found.state != "stopped" else ())
-    ]
-    heading = [f"  {'component':<24} {'state':<10} {'process':>8} {'port':>6} {'memory':>10}"] if rows else []
-    return "\n".join([*head, *heading, *rows])
-
-
-def _word(*, alive: bool, ready: bool) -> str:
-    if ready:
-        return "ready"
-    return "not ready" if alive else "dead"
-
-
-def _camel(fields: dict[str, Any]) -> dict[str, Any]:
-    def one(name: str) -> str:
-        first, *rest = name.split("_")
-        return first + "".join(part.capitalize() for part in rest)
-
-    plain = (str, int, bool, list, tuple, type(None))
-    return {one(name): value if isinstance(value, plain) else str(value) for name, value in fields.items()}
 
 
 def _logs(lab: Lab, component: str | None) -> list[Path]:
@@ -251,7 +215,7 @@ def _logs(lab: Lab, component: str | None) -> list[Path]:
         raise MlclusterError(
             "reading logs",
             f"lab {lab.name} has no log of {component}",
-            f"logs there: {known}",
+            f"Choose one of: {known}.",
             exit_code=ExitCode.USAGE,
         )
     return [existing[component]]

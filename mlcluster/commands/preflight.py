@@ -29,7 +29,7 @@ def preflight(path: Path, output: str) -> ExitCode:
 
     Raises:
         SpecInvalidError: the spec is unreadable or invalid.
-        CredentialsError: AWS has no credentials of ours, or does not take them.
+        CredentialsError: there are no AWS credentials, or AWS rejects them.
     """
     return preflight_of(load_workspace(path), output, for_terminal())
 

@@ -1,11 +1,11 @@
 """Labels and taints of the spec on the nodes of an `existing` cluster, where the spec says `applyToNodes`.
 
-Nodes are nobody's resource in a stack. What is ours is read from the nodes themselves each time, so an interrupted run
+No stack holds nodes. Each run reads the managed labels and taints from the nodes themselves, so an interrupted run
 is simply run again, and the next `up` marks nodes that have joined.
 
-New labels go on before the platform, so that the GPU operator finds the nodes as they are meant when it comes. After it
-goes whatever needs it: names of configurations that it brings; taints, which its daemon sets tolerate by then
-(`NoExecute` would evict those that run); and what comes off, as an operator that is on its way out would still act.
+New labels are added before the platform, so that the GPU operator finds them when it starts. Changes that need the
+platform follow it: names of configurations that the operator creates; taints, which its daemon sets tolerate by then
+(`NoExecute` would evict running ones); and removals, because an operator that is being deleted would still act on them.
 """
 
 from collections import Counter
@@ -66,7 +66,7 @@ def node_steps(kube: Kube, marks: Sequence[Mark], *, early: bool = False) -> lis
         early: only what goes on before the platform.
 
     Raises:
-        MlclusterError: we may not write nodes, or somebody else has put another value where ours would go.
+        MlclusterError: mlcluster may not write nodes, or another client set another value of a label or taint.
     """
     nodes = kube.list("v1", "Node")
     if not marks and not any(map(is_marked, nodes)):

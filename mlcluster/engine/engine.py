@@ -173,8 +173,12 @@ class Engine:
         return found
 
     def resources(self) -> list[Resource]:
-        """What the state holds, without the stack itself and its providers, sorted by plan id."""
-        return resources_in(self._console.deployment())
+        """Return the resources of the state without the stack itself and its providers, sorted by plan id.
+
+        Returns:
+            [] for a stack that does not exist.
+        """
+        return resources_in(self._console.deployment()) if self.exists() else []
 
     def outputs_of(self, type_: str) -> dict[str, dict[str, Any]]:
         """Return what the state records of every resource of a type, by plan id; {} for a stack never made."""

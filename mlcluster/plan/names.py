@@ -35,3 +35,8 @@ EFA_RESOURCE = "vpc.amazonaws.com/efa"
 def owned(cluster: str, **labels: str) -> dict[str, str]:
     """The labels of every object of ours; by them a later run knows what it may touch."""
     return {MANAGED_BY: MANAGER, CLUSTER: cluster, **labels}
+
+
+def managed_selector(cluster: str) -> str:
+    """Return the label selector of every managed object of a cluster."""
+    return ",".join(f"{key}={value}" for key, value in owned(cluster).items())

@@ -41,7 +41,7 @@ class RememberingEngine:
         return self.there
 
     def resources(self) -> list[Resource]:
-        return list(self.held)
+        return list(self.held) if self.there else []
 
     def held_objects(self) -> list[Held]:
         return []

@@ -76,7 +76,7 @@ def stop_started_lab(session: Session) -> None:
 
 def _held(stacks: Iterable[Stack]) -> set[str]:
     """Return the plan ids that the stacks hold already."""
-    return {resource.plan_id for stack in stacks if stack.engine.exists() for resource in stack.engine.resources()}
+    return {resource.plan_id for stack in stacks for resource in stack.engine.resources()}
 
 
 def _apply_stack(stack: Stack, changes: Changes, session: Session, screen: Screen, *, refresh: bool) -> int:

@@ -11,7 +11,7 @@ from mlcluster.checks.stacks import BACKEND, file_backend_check, lock_checks, re
 from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import PERMISSIONS, is_eks, kubeconfig_of, lab_of
 from mlcluster.deploy.session.deleted_lab import refuse_lost
-from mlcluster.deploy.session.stack import PROJECTS, home_of
+from mlcluster.deploy.session.stack import PROGRAMS, home_of, project_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.locks import read_locks
 from mlcluster.kube.client import Kube
@@ -57,7 +57,8 @@ def _backend(workspace: Workspace) -> list[Check]:
 
 def _locks(workspace: Workspace) -> list[Check]:
     home = home_of(workspace)
-    held = [(project, read_locks(home, project)) for project in PROJECTS[workspace.plan.cluster.target]]
+    projects = [project_of(name) for name in PROGRAMS[workspace.plan.cluster.target]]
+    held = [(project, read_locks(home, project)) for project in projects]
     checks = lock_checks(held, str(workspace.path)) if home.state_files else []
     lab = lab_of(workspace)
     if lab is not None and lock.is_held(lab.layout):

@@ -89,7 +89,7 @@ def restart_releases(plan: Plan, live: LiveCluster, stacks: list[Stack], progres
     if not _concerns(plan):
         return False
     engine, restarted = stacks[-1].engine, False
-    held = {one.plan_id: one.urn for one in engine.resources()} if engine.exists() else {}
+    held = {one.plan_id: one.urn for one in engine.resources()}
     for release in plan.releases:
         if release.realisation != "helm" or release.id not in held:
             continue
@@ -108,7 +108,7 @@ def _concerns(plan: Plan) -> bool:
 
 
 def _missing(plan: Plan, kube: Kube, engine: Engine) -> tuple[list[Adopted], list[Foreign]]:
-    held = {one.plan_id for one in engine.resources()} if engine.exists() else set()
+    held = {one.plan_id for one in engine.resources()}
     absent = [Planned(one.id, one.manifest, one.needs) for one in plan.objects if one.id not in held]
     return sort_missing(_live(kube, absent, _planned_object), plan.cluster.name)
 
@@ -143,7 +143,7 @@ def _releases(plan: Plan, kube: Kube, engine: Engine) -> list[Adopted]:
     A release carries no label. It is managed if mlcluster noted it before its first installation (baseline.py): the
     check for existing installations has refused any other release of that name by then.
     """
-    held = {one.plan_id for one in engine.resources()} if engine.exists() else set()
+    held = {one.plan_id for one in engine.resources()}
     noted = baseline.noted_releases(kube)
     found = []
     for release in plan.releases:

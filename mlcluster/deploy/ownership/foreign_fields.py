@@ -69,7 +69,7 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
 
 def _managed(plan: Plan, kube: Kube) -> dict[tuple[str, str, str, str], Object]:
     """The live objects of the plan's kinds that carry the labels of the cluster."""
-    selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
+    selector = names.managed_selector(plan.cluster.name)
     kinds = sorted({(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects})
     return {_key(item): item for kind in kinds for item in listed(kube, *kind, label_selector=selector)}
 

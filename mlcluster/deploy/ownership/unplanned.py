@@ -90,7 +90,7 @@ def _unknown(plan: Plan, kube: Kube, platform: Stack) -> list[Object]:
     kinds = {(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects}
     kinds |= {(one.api_version, one.kind) for one in held}
     known = {_place(one.manifest) for one in plan.objects} | {(one.kind, one.namespace, one.name) for one in held}
-    selector = ",".join(f"{key}={value}" for key, value in names.owned(plan.cluster.name).items())
+    selector = names.managed_selector(plan.cluster.name)
     found = [
         item
         for api_version, kind in sorted(kinds, key=lambda entry: (_LAST.get(entry[1], 0), entry))

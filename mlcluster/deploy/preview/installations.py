@@ -6,7 +6,7 @@ from pathlib import Path
 from mlcluster.catalog.signs import all_signs
 from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import kubeconfig_of
-from mlcluster.deploy.session.stack import Stack, home_of
+from mlcluster.deploy.session.stack import PLATFORM, Stack, home_of, project_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.state import parse_checkpoint, releases_in
 from mlcluster.errors import MlclusterError
@@ -19,7 +19,6 @@ from mlcluster.rules.installed import Discovery, discover
 from mlcluster.rules.standing import Ours
 from mlcluster.rules.upgrades import Deployed
 
-PLATFORM = "mlcluster-platform"
 EXPECTED = frozenset({"ours", "install"})
 """Decisions that the user need not see."""
 
@@ -64,7 +63,7 @@ def looked_at(workspace: Workspace) -> tuple[Discovery, list[Deployed]]:
 def deployed_in(workspace: Workspace, kube: Kube) -> list[Deployed]:
     """Return the releases of the stack without an engine: from the state's file, else by the owner in the cluster."""
     home = home_of(workspace)
-    checkpoint = home.checkpoint(PLATFORM)
+    checkpoint = home.checkpoint(project_of(PLATFORM))
     if checkpoint is not None and checkpoint.is_file():
         return releases_in(parse_checkpoint(checkpoint.read_text(encoding="utf-8")) or {})
     if checkpoint is not None or not owner.is_owner(kube, workspace.spec.metadata.name, home):

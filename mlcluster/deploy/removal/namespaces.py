@@ -1,8 +1,8 @@
 """Delete workloads and namespaces of teams before the platform, while its controllers still run.
 
 Order: workloads of components, the namespaces with everything in them, then the stack.
-A finalizer is taken off only of an object that is on its way out, that is ours or in a namespace of ours, and whose
-controller is gone; each is told.
+A finalizer is removed only from an object that is being deleted, that is managed or in a managed namespace, and whose
+controller is gone. Each removal is reported.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,9 +37,8 @@ class Installed:
 
 def installed_releases(stack: Stack) -> list[Installed]:
     """Return the Helm releases that a stack holds."""
-    held = stack.engine.resources() if stack.engine.exists() else []
     found = []
-    for resource in held:
+    for resource in stack.engine.resources():
         if resource.type == RELEASE_TYPE:
             namespace, _, name = resource.id.rpartition("/")
             found.append(Installed(name, namespace, leaves_of(name)))
@@ -60,7 +59,7 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
     """
     if not releases:
         return
-    selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={cluster}"
+    selector = names.managed_selector(cluster)
     spaces = [item["metadata"] for item in kube.list("v1", "Namespace", None, selector)]
     found = [space["name"] for space in spaces if names.TEAM in space["labels"]]
     gone = [release for release in releases if _gone(kube, release)]
@@ -120,8 +119,8 @@ def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress:
     """Delete managed objects that would wait for a controller that is gone: the engine finds them deleted."""
     for release in gone:
         for kinds in release.leaves.finalizers.values():
-            ours = [item for kind in kinds for item in _kind(kube, kind, selector=selector)]
-            for item in ours:
+            managed = [item for kind in kinds for item in _kind(kube, kind, selector=selector)]
+            for item in managed:
                 _delete(kube, item)
             _strip(kube, [item for kind in kinds for item in _kind(kube, kind, selector=selector)], gone, progress)
 

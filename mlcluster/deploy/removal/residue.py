@@ -29,7 +29,7 @@ def clean_up(
         releases: that are not there any more.
         progress: told what is removed.
         nodes: the nodes stay, so labels are taken off them.
-        staying: releases of ours that are still there; some have definitions in common with one that is not.
+        staying: managed releases that are still there; some share CRDs with an uninstalled one.
 
     Returns:
         What is kept, each with its reason.

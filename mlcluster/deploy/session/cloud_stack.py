@@ -6,7 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from mlcluster.deploy.session.stack import Stack, home_of, settings_of
+from mlcluster.deploy.session.stack import AWS, TITLES, Stack, home_of, project_of, settings_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.files import write_private
@@ -15,7 +15,6 @@ from mlcluster.errors import MlclusterError
 from mlcluster.progress import Progress
 from mlcluster.spec.eks import EksTarget
 
-PROJECT = "mlcluster-eks"
 CONTROL_PLANE = "aws:eks/cluster:Cluster"
 """Type of the control plane in the state, which the component of `eks` makes."""
 
@@ -28,15 +27,15 @@ def open_cloud_stack(workspace: Workspace, binary: Path, progress: Progress, clu
     """
     target = workspace.spec.target
     if not isinstance(target, EksTarget):
-        raise MlclusterError("opening the cloud's stack", f"the target {target.kind} has none")
-    module = load("eks")
+        raise MlclusterError("opening the stack of the AWS resources", f"the target {target.kind} has none")
+    module = load(AWS)
 
     def program() -> None:
         module.program(workspace.plan, region=target.region, account_id=target.account_id, profile=target.profile)
 
     settings = settings_of(workspace, cluster_uid)
-    engine = Engine(home_of(workspace), PROJECT, program, settings, binary, tell=progress.say)
-    return Stack("AWS", engine)
+    engine = Engine(home_of(workspace), project_of(AWS), program, settings, binary, tell=progress.say)
+    return Stack(TITLES[AWS], engine)
 
 
 def outputs_of(stack: Stack) -> dict[str, Any]:
@@ -47,8 +46,8 @@ def outputs_of(stack: Stack) -> dict[str, Any]:
     """
     if not stack.engine.exists():
         return {}
-    standing = any(entry.type == CONTROL_PLANE for entry in stack.engine.resources())
-    return stack.engine.outputs() if standing else {}
+    has_cluster = any(entry.type == CONTROL_PLANE for entry in stack.engine.resources())
+    return stack.engine.outputs() if has_cluster else {}
 
 
 def values_of(stack: Stack) -> Mapping[str, Mapping[str, str]]:

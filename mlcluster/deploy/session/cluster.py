@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mlcluster.deploy.session import cloud_stack
 from mlcluster.deploy.session.deleted_lab import forget_lost, refuse_lost
 from mlcluster.deploy.session.gated_program import GatedProgram
-from mlcluster.deploy.session.stack import Stack, home_of, lab_name, settings_of
+from mlcluster.deploy.session.stack import NODES, PLATFORM, TITLES, Stack, home_of, lab_name, project_of, settings_of
 from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.engine import Engine
@@ -181,7 +181,7 @@ def kubeconfig_of(workspace: Workspace) -> tuple[str, str | None] | None:
 def stacks_of(workspace: Workspace, live: LiveCluster | None, binary: Path, progress: Progress) -> list[Stack]:
     """Return the stacks of the cluster in the order of `up`: the one that creates the nodes, then the platform.
 
-    Without a live cluster there is nothing to put a platform on: only the cloud's stack.
+    Without a live cluster there is nothing to put a platform on: only the stack of the AWS resources.
 
     Raises:
         MlclusterError: this is not the cluster, or not the provider, that the stack belongs to.
@@ -197,18 +197,18 @@ def stacks_of(workspace: Workspace, live: LiveCluster | None, binary: Path, prog
     recorded = home_of(workspace).settings()
     if recorded is not None:
         recorded.check(settings)
-    projects = [("local", "simulated nodes")] if live.lab is not None else []
-    for name, title in (*projects, ("platform", "platform")):
-        program = _program(name, workspace, live, made[0] if made and name == "platform" else None, progress)
-        engine = Engine(home_of(workspace), f"mlcluster-{name}", program, settings, binary, tell=progress.say)
-        made.append(Stack(title, engine))
+    aws = made[0] if made else None
+    for name in (NODES, PLATFORM) if live.lab is not None else (PLATFORM,):
+        program = _program(name, workspace, live, aws, progress)
+        engine = Engine(home_of(workspace), project_of(name), program, settings, binary, tell=progress.say)
+        made.append(Stack(TITLES[name], engine))
     return made
 
 
 def platform_without_cluster(workspace: Workspace, binary: Path, progress: Progress) -> Engine:
     """Return the stack of a platform whose cluster is gone: it can only be forgotten."""
     settings = settings_of(workspace, "")
-    return Engine(home_of(workspace), "mlcluster-platform", lambda: None, settings, binary, tell=progress.say)
+    return Engine(home_of(workspace), project_of(PLATFORM), lambda: None, settings, binary, tell=progress.say)
 
 
 def _program(
@@ -223,7 +223,7 @@ def _program(
             given["values"] = cloud_stack.values_of(aws_stack)
         module.program(workspace.plan, **given, **more)
 
-    if name != "platform":
+    if name != PLATFORM:
         return program
     plan = workspace.plan
 

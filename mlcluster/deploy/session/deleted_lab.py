@@ -6,7 +6,7 @@ reach, so its stack is never forgotten here.
 
 from typing import TYPE_CHECKING
 
-from mlcluster.deploy.session.stack import PROJECTS, home_of
+from mlcluster.deploy.session.stack import PROGRAMS, home_of, project_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.recovery import end_killed_runs
 from mlcluster.engine.settings import StackSettings
@@ -34,12 +34,12 @@ def forget_lost(lab: "Lab", workspace: Workspace, progress: Progress) -> bool:
         return gone
     if not home.owns_backend or recorded.target != "local":
         return False
-    held = [home.checkpoint(project) for project in PROJECTS["local"]]
+    held = [home.checkpoint(project_of(name)) for name in PROGRAMS["local"]]
     holds = any(path is None or path.exists() for path in held)
     if not (_is_lost(lab, recorded, gone=gone and _is_absent(lab)) if holds else gone):
         return False
-    for project in PROJECTS["local"]:
-        end_killed_runs(home, project, progress.say)
+    for name in PROGRAMS["local"]:
+        end_killed_runs(home, project_of(name), progress.say)
     if holds:
         progress.say(f"{_happened(lab, recorded)}. Forgetting the stack.")
     home.forget()

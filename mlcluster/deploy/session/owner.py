@@ -19,25 +19,20 @@ def check_owner(kube: Kube, cluster: str, home: StackHome) -> None:
     Raises:
         MlclusterError: names the owner.
     """
-    found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
-    if found is None:
-        return
-    owner = found.get("data") or {}
-    if owner.get("stack") == cluster and owner.get("backend") == _backend(home):
+    owner = _owner(kube)
+    if owner is None or _is(owner, cluster, home):
         return
     raise MlclusterError(
         "checking who manages this cluster",
         f"it belongs to the stack {owner.get('stack', '?')} of {owner.get('backend', '?')}, "
         f"last used by {owner.get('holder', '?')}",
-        "use that spec and backend, choose another cluster, or take the other stack down first",
+        "Use that spec and backend, choose another cluster, or run `mlcluster down` with the other spec first.",
     )
 
 
 def is_owner(kube: Kube, cluster: str, home: StackHome) -> bool:
     """Return whether the cluster names this stack of this backend as its owner."""
-    found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
-    owner = (found or {}).get("data") or {}
-    return bool(owner.get("stack") == cluster and owner.get("backend") == _backend(home))
+    return _is(_owner(kube) or {}, cluster, home)
 
 
 def claim(kube: Kube, cluster: str, home: StackHome) -> None:
@@ -50,6 +45,16 @@ def claim(kube: Kube, cluster: str, home: StackHome) -> None:
 def release(kube: Kube) -> None:
     """Delete the ConfigMap of the owner: the last step of `down` in the cluster."""
     kube.delete("v1", "ConfigMap", NAME, NAMESPACE)
+
+
+def _owner(kube: Kube) -> dict[str, str] | None:
+    """Return what the ConfigMap of the owner says; None without one."""
+    found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
+    return None if found is None else found.get("data") or {}
+
+
+def _is(owner: dict[str, str], cluster: str, home: StackHome) -> bool:
+    return owner.get("stack") == cluster and owner.get("backend") == _backend(home)
 
 
 def _backend(home: StackHome) -> str:

@@ -57,6 +57,11 @@ def agreed_to_destroy(name: str, *, yes: bool) -> bool:
 
 
 def confirmed(question: str) -> bool:
+    """Ask a question until the answer is yes or no; return whether it is yes.
+
+    Raises:
+        MlclusterError: no answer fits.
+    """
     answer = ""
     for _ in range(ATTEMPTS):
         answer = _ask(question).lower()
@@ -67,6 +72,11 @@ def confirmed(question: str) -> bool:
 
 
 def typed(question: str, wanted: str) -> bool:
+    """Ask until the answer is the wanted text, or declines; return whether it is the text.
+
+    Raises:
+        MlclusterError: no answer fits.
+    """
     answer = ""
     for _ in range(ATTEMPTS):
         answer = _ask(question)
@@ -84,6 +94,7 @@ def _no_answer(last: str, wanted: str) -> MlclusterError:
 
 
 def is_interactive() -> bool:
+    """Return whether there is a terminal to ask on."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

@@ -10,13 +10,13 @@ from mlcluster.report.screen import Screen
 
 
 @contextmanager
-def exclusive(workspace: Workspace, verb: str, screen: Screen) -> Iterator[None]:
+def exclusive(workspace: Workspace, command: str, screen: Screen) -> Iterator[None]:
     """Hold the run lock of the stack during a command that changes something.
 
     Raises:
         RunInProgressError: another run on this machine holds it.
     """
-    with run_lock(home_of(workspace), verb) as protected:
+    with run_lock(home_of(workspace), command) as protected:
         if not protected:
             screen.say(
                 "The file system of the state directory has no locks; only the lock of the engine protects runs."

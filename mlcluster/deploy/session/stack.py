@@ -9,12 +9,12 @@ from mlcluster.engine.home import StackHome
 from mlcluster.engine.settings import StackSettings
 from mlcluster.spec.targets import LocalTarget
 
-PROJECTS = {
-    "eks": ("mlcluster-eks", "mlcluster-platform"),
-    "existing": ("mlcluster-platform",),
-    "local": ("mlcluster-local", "mlcluster-platform"),
-}
-"""By target: the Pulumi projects of its stacks."""
+AWS, NODES, PLATFORM = "eks", "local", "platform"
+"""Programs in `stacks/`: the AWS resources, the simulated nodes, and what runs on nodes."""
+
+TITLES = {AWS: "AWS", NODES: "simulated nodes", PLATFORM: "platform"}
+PROGRAMS = {"eks": (AWS, PLATFORM), "existing": (PLATFORM,), "local": (NODES, PLATFORM)}
+"""Target -> the programs of its stacks, in the order of `up`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,11 @@ class Stack:
 
     title: str
     engine: Engine
+
+
+def project_of(program: str) -> str:
+    """Return the Pulumi project of a program."""
+    return f"mlcluster-{program}"
 
 
 def home_of(workspace: Workspace) -> StackHome:
@@ -59,6 +64,6 @@ def stacks_without_cluster(workspace: Workspace, binary: Path) -> list[Stack]:
     if home.state_files is None:
         return []
     return [
-        Stack(title, Engine(home, f"mlcluster-{name}", lambda: None, settings, binary))
-        for name, title in (("local", "simulated nodes"), ("platform", "platform"))
+        Stack(TITLES[name], Engine(home, project_of(name), lambda: None, settings, binary))
+        for name in PROGRAMS["local"]
     ]

@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mlcluster.deploy.ownership.unplanned import show_unplanned, unplanned
 from mlcluster.deploy.session.cluster import lab_of
-from mlcluster.deploy.session.prompts import agreed_to_destroy
 from mlcluster.deploy.session.session import Session, open_session
 from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.tools import Tools, tools_of
 from mlcluster.deploy.session.workspace import Workspace
-from mlcluster.deploy.teardown.options import TeardownOptions
-from mlcluster.deploy.teardown.stacks import show, show_stopped
-from mlcluster.deploy.teardown.steps import STEPS, Teardown, run_steps
+from mlcluster.deploy.teardown.stacks import show_stopped
+from mlcluster.deploy.teardown.steps import STEPS, run_steps
+from mlcluster.deploy.teardown.teardown import Teardown, TeardownOptions, declined, show_teardown
 from mlcluster.deploy.teardown.verification import leftovers, unmanaged
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.numbers import counted, some
@@ -43,20 +41,9 @@ def down_cluster(workspace: Workspace, options: TeardownOptions, screen: Screen)
     if lab is None or lab.status().state == "running":
         return _open_and_delete(workspace, options, tools, screen)
     show_stopped(workspace, tools, screen)  # the lab starts after the question, not before
-    if (end := _ask(options, workspace.spec.metadata.name, screen)) is not None:
+    if (end := declined(options, workspace.spec.metadata.name, screen)) is not None:
         return end
     return _open_and_delete(workspace, TeardownOptions(yes=True), tools, screen)
-
-
-def _ask(options: TeardownOptions, name: str, screen: Screen) -> ExitCode | None:
-    """Return the exit code of a run that only shows, or that the user declines; None to go on."""
-    if options.plan:
-        screen.result("DownPlan", "", {"cluster": name})
-        return ExitCode.OK
-    if agreed_to_destroy(name, yes=options.yes):
-        return None
-    screen.say("nothing was changed")
-    return ExitCode.DECLINED
 
 
 def _open_and_delete(workspace: Workspace, options: TeardownOptions, tools: Tools, screen: Screen) -> ExitCode:
@@ -65,23 +52,20 @@ def _open_and_delete(workspace: Workspace, options: TeardownOptions, tools: Tool
         if session.live is None:
             hint = f"Run `mlcluster lab start --name {name}`."
             raise MlclusterError("opening the cluster", "the lab does not run", hint)
-        kube = session.live.kube
-        show(screen, kube, session.stacks)
-        teardown = Teardown(session, screen, unplanned(session.plan, session.live, session.stacks))
-        show_unplanned(screen, kube, teardown.unplanned)
-        if (end := _ask(options, name, screen)) is not None:
+        teardown = Teardown(session, screen, show_teardown(session, screen))
+        if (end := declined(options, name, screen)) is not None:
             return end
         run_steps(STEPS[session.plan.cluster.target], teardown)
         outcome = Outcome(leftovers(session.plan, session.live), teardown.kept, unmanaged(session.live))
     return _conclude(session, outcome, screen)
 
 
-def _conclude(session: Session, ended: Outcome, screen: Screen) -> ExitCode:
+def _conclude(session: Session, outcome: Outcome, screen: Screen) -> ExitCode:
     """Delete the lab that `up` started, forget the stack, and report what is left."""
     workspace, lab = session.workspace, session.cluster.lab
-    name, left = workspace.spec.metadata.name, ended.left
-    told = {"cluster": name, "left": left, "retained": ended.kept, "unmanaged": ended.unmanaged}
-    for entry in ended.kept:
+    name, left = workspace.spec.metadata.name, outcome.left
+    told = {"cluster": name, "left": left, "retained": outcome.kept, "unmanaged": outcome.unmanaged}
+    for entry in outcome.kept:
         screen.say(f"  kept: {entry}")
     if left:
         screen.result("DownResult", "", told)
@@ -90,10 +74,10 @@ def _conclude(session: Session, ended: Outcome, screen: Screen) -> ExitCode:
             f"taking {name} down", happened, f"Delete them, or run `mlcluster down {home_of(workspace).spec}` again."
         )
     if lab is not None:
-        _end_lab(lab, ended.unmanaged, screen)
+        _end_lab(lab, outcome.unmanaged, screen)
     home_of(workspace).forget()
-    what = counted(len(ended.kept), "resource", "resources")
-    rest = f"Kept: {what}, listed above." if ended.kept else "Nothing of it is left."
+    what = counted(len(outcome.kept), "resource", "resources")
+    rest = f"Kept: {what}, listed above." if outcome.kept else "Nothing of it is left."
     screen.result("DownResult", f"{name} is down. {rest}", told)
     return ExitCode.OK
 

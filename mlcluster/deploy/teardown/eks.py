@@ -4,17 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlcluster.deploy.ownership.unplanned import show_unplanned, unplanned
 from mlcluster.deploy.session import cloud_stack
 from mlcluster.deploy.session.cluster import platform_without_cluster
-from mlcluster.deploy.session.prompts import agreed_to_destroy
 from mlcluster.deploy.session.session import Session, open_session
 from mlcluster.deploy.session.stack import Stack, home_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.deploy.teardown.account_search import Search, search
-from mlcluster.deploy.teardown.options import TeardownOptions
-from mlcluster.deploy.teardown.stacks import show
-from mlcluster.deploy.teardown.steps import STEPS, Teardown, run_steps
+from mlcluster.deploy.teardown.steps import STEPS, run_steps
+from mlcluster.deploy.teardown.teardown import Teardown, TeardownOptions, declined, show_teardown
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.numbers import counted
@@ -60,29 +57,18 @@ def take_down(
     name = workspace.spec.metadata.name
     kept = kept_by(workspace, aws, options.delete_retained)
     vpc_id = vpc_of(workspace, aws)
-    teardown = Teardown(session, screen, delete_retained=options.delete_retained, platform_state=platform)
-    _show(teardown, kept)
-    if options.plan:
-        screen.result("DownPlan", "", {"cluster": name, "kept": [entry.plan_id for entry in kept]})
-        return ExitCode.OK
-    refuse_protected(workspace, cloud_stack.outputs_of(aws))
-    if not agreed_to_destroy(name, yes=options.yes):
-        screen.say("nothing was changed")
-        return ExitCode.DECLINED
+    outside = show_teardown(session, screen)
+    for entry in kept:
+        screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
+    if not options.plan:
+        refuse_protected(workspace, cloud_stack.outputs_of(aws))
+    if (end := declined(options, name, screen, [entry.plan_id for entry in kept])) is not None:
+        return end
+    teardown = Teardown(session, screen, outside, options.delete_retained, platform)
     run_steps(STEPS["eks"], teardown)
     kept_ids = [entry.id for entry in kept]
     ends = f"{name} is down." + (f" Kept: {', '.join(kept_ids)}." if kept else "")
     return _conclude(workspace, kept, looked(workspace, vpc_id, kept_ids, screen), screen, ends)
-
-
-def _show(teardown: Teardown, kept: list[Kept]) -> None:
-    session, screen = teardown.session, teardown.screen
-    show(screen, None if session.live is None else session.live.kube, session.stacks)
-    if session.live is not None:
-        teardown.unplanned = unplanned(session.plan, session.live, session.stacks)
-        show_unplanned(screen, session.live.kube, teardown.unplanned)
-    for entry in kept:
-        screen.say(f"  kept: {entry.plan_id} ({entry.id}); --delete-retained {entry.plan_id} deletes it too")
 
 
 def kept_by(workspace: Workspace, stack: Stack, asked: tuple[str, ...]) -> list[Kept]:
@@ -92,10 +78,10 @@ def kept_by(workspace: Workspace, stack: Stack, asked: tuple[str, ...]) -> list[
         MlclusterError: something is asked for that neither the plan nor the state has.
     """
     retained = {entry.id for entry in workspace.plan.resources if entry.retained}
-    held = stack.engine.resources() if stack.engine.exists() else []
+    held = stack.engine.resources()
     unknown = sorted(set(asked) - retained - {entry.plan_id for entry in held})
     if unknown:
-        hint = f"retained are: {', '.join(sorted(retained)) or 'none'}"
+        hint = f"Retained are: {', '.join(sorted(retained)) or 'none'}."
         raise MlclusterError("reading --delete-retained", f"there is no {', '.join(unknown)} to delete", hint)
     return [Kept(entry.plan_id, entry.id) for entry in held if entry.plan_id in retained - set(asked)]
 
@@ -105,7 +91,7 @@ def vpc_of(workspace: Workspace, stack: Stack) -> str | None:
     target = workspace.spec.target
     if not isinstance(target, EksTarget) or target.network.vpc_id:
         return None
-    held = stack.engine.resources() if stack.engine.exists() else []
+    held = stack.engine.resources()
     return next((entry.id for entry in held if entry.plan_id.startswith("Vpc/")), None)
 
 
@@ -129,7 +115,7 @@ def _conclude(workspace: Workspace, kept: list[Kept], found: Search, screen: Scr
     if found.left:
         screen.result("DownResult", found.text, told)
         happened = f"{counted(len(found.left), 'resource is', 'resources are')} left in the account"
-        raise MlclusterError(f"taking {name} down", happened, "run the commands above, or run down again")
+        raise MlclusterError(f"taking {name} down", happened, "Run the commands above, or run `mlcluster down` again.")
     home_of(workspace).forget()
     screen.result("DownResult", f"{ends} {found.text}", told)
     return ExitCode.OK

@@ -17,7 +17,7 @@ from mlcluster.report.screen import Screen
 def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
     """Show what `down` deletes: the resources of each stack, and what namespaces and components contain."""
     for stack in reversed(stacks):
-        held = stack.engine.resources() if stack.engine.exists() else []
+        held = stack.engine.resources()
         screen.say(f"{stack.title}: {len(held)} to delete")
         for resource in held:
             inside = [] if kube is None else live_with(kube, resource.plan_id)

@@ -5,56 +5,22 @@ it is run again, from the first step.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mlcluster.deploy.lab_processes import stop_processes
 from mlcluster.deploy.node_labels import take_off_marks
 from mlcluster.deploy.ownership.adoption import take_over_rest
 from mlcluster.deploy.ownership.baseline import forget_found
-from mlcluster.deploy.ownership.unplanned import Unplanned, delete_unplanned
-from mlcluster.deploy.removal.namespaces import Installed, empty_namespaces, installed_releases
+from mlcluster.deploy.ownership.unplanned import delete_unplanned
+from mlcluster.deploy.removal.namespaces import empty_namespaces, installed_releases
 from mlcluster.deploy.removal.queues import hold_queues
 from mlcluster.deploy.removal.residue import clean_up, ever_installed
 from mlcluster.deploy.session import owner
-from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.teardown.stacks import destroy, destroy_platform
+from mlcluster.deploy.teardown.teardown import Teardown
 from mlcluster.deploy.teardown.volumes import delete_load_balancers, delete_volumes
-from mlcluster.engine.engine import Engine
-from mlcluster.kube.client import Kube
-from mlcluster.report.screen import Screen
 
 _QUEUE = "ClusterQueue/"
-
-
-@dataclass(slots=True)
-class Teardown:
-    """A `down` in progress.
-
-    Attributes:
-        unplanned: labeled objects that neither the plan nor the state has.
-        delete_retained: plan ids of retained resources that the user wants deleted.
-        platform_state: the stack of the platform on `eks`, whose cluster may be gone.
-        releases: Helm releases that this or an interrupted run uninstalls.
-        kept: what stays in the cluster, each with its reason.
-    """
-
-    session: Session
-    screen: Screen
-    unplanned: Unplanned = field(default_factory=Unplanned)
-    delete_retained: tuple[str, ...] = ()
-    platform_state: Engine | None = None
-    releases: list[Installed] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-
-    @property
-    def kube(self) -> Kube:
-        """The API server of the cluster."""
-        return self.session.cluster.kube
-
-    @property
-    def has_real_nodes(self) -> bool:
-        """Whether nodes outlive the cluster's objects: their labels are removed on `existing` only."""
-        return self.session.cluster.lab is None and not self.session.is_eks
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +68,7 @@ def _list_releases(teardown: Teardown) -> None:
 
 
 def _stop_queues(teardown: Teardown) -> None:
-    engine = teardown.session.platform.engine
-    held = engine.resources() if engine.exists() else []
+    held = teardown.session.platform.engine.resources()
     queues = [entry.plan_id.removeprefix(_QUEUE) for entry in held if entry.plan_id.startswith(_QUEUE)]
     hold_queues(teardown.kube, queues, teardown.session.progress)
 

@@ -8,7 +8,7 @@ from mlcluster.plan.model import Plan
 
 def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
     """Return the objects that still have the labels of the cluster."""
-    selector = f"{names.MANAGED_BY}={names.MANAGER},{names.CLUSTER}={plan.cluster.name}"
+    selector = names.managed_selector(plan.cluster.name)
     entries = [(entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan.objects]
     entries += [(entry.inputs["apiVersion"], entry.inputs["kind"]) for entry in plan.resources]
     return [

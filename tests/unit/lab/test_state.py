@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mlcluster.commands.lab import status_document, status_text
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.lab import lock, record
 from mlcluster.lab.failures import LabBusy, LeftoverData, NotRunning
@@ -20,6 +19,7 @@ from mlcluster.lab.process import Process
 from mlcluster.lab.record import ControllerRecord, Record
 from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Silent
+from mlcluster.report.lab_status import status_document, status_text
 
 pytestmark = pytest.mark.unit
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.commands.down import DownOptions, down
+from mlcluster.commands.down import down
 from mlcluster.commands.preview import preview
 from mlcluster.commands.up import UpOptions, up
 from mlcluster.deploy.preview.changes import planned_size
 from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import load_workspace
+from mlcluster.deploy.teardown.teardown import TeardownOptions
 from mlcluster.engine.run_lock import RunInProgressError
 from mlcluster.errors import ExitCode, MlclusterError
 from stacks.registration import platform_entries
@@ -78,7 +79,7 @@ def test_a_second_up_is_told_while_the_first_asks(spec: Path, monkeypatch: pytes
 
     others: list[Callable[[], object]] = [
         lambda: up(options(spec, yes=True)),
-        lambda: down(DownOptions(spec, "text", yes=True)),
+        lambda: down(spec, "text", TeardownOptions(yes=True)),
     ]
 
     def another() -> None:

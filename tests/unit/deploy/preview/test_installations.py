@@ -10,10 +10,10 @@ import pytest
 from mlcluster.catalog.components import pin
 from mlcluster.commands.plan import plan
 from mlcluster.deploy.preview.findings import report_findings
-from mlcluster.deploy.preview.installations import PLATFORM, deployed_in, discovered, show
+from mlcluster.deploy.preview.installations import deployed_in, discovered, show
 from mlcluster.deploy.preview.upgrades import by_hand, component_findings, component_steps, show_steps
 from mlcluster.deploy.session.prompts import agreed_to_steps
-from mlcluster.deploy.session.stack import home_of
+from mlcluster.deploy.session.stack import PLATFORM, home_of, project_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.errors import MlclusterError
 from mlcluster.report.installed_text import installed_document, installed_text, upgrades_document, upgrades_text
@@ -181,7 +181,7 @@ class TestPlanLive:
     def test_the_state_is_read_where_it_is_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path))
         workspace = existing()
-        checkpoint = home_of(workspace).checkpoint(PLATFORM)
+        checkpoint = home_of(workspace).checkpoint(project_of(PLATFORM))
         assert checkpoint is not None
         checkpoint.parent.mkdir(parents=True)
         inputs = {"chart": "kueue", "name": "kueue", "namespace": "kueue-system", "version": "0.18.1"}

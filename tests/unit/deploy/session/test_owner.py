@@ -60,7 +60,7 @@ def test_another_stack_is_refused_with_the_owners_name(home: StackHome) -> None:
         with pytest.raises(MlclusterError) as caught:
             owner.check_owner(kube, "other", StackHome("other", home.root))
     assert f"it belongs to the stack atlas of {home.backend_url}, last used by " in caught.value.happened
-    assert "take the other stack down first" in caught.value.hint
+    assert "run `mlcluster down` with the other spec first" in caught.value.hint
 
 
 def test_the_same_name_with_another_backend_is_refused(home: StackHome, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.deploy.teardown.account_search import Search
 from mlcluster.deploy.teardown.eks import Kept, down_eks, kept_by, refuse_protected, take_down, vpc_of
-from mlcluster.deploy.teardown.options import TeardownOptions
+from mlcluster.deploy.teardown.teardown import TeardownOptions
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import ExitCode, MlclusterError

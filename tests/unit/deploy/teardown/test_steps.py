@@ -16,7 +16,8 @@ from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.tools import Tools
-from mlcluster.deploy.teardown.steps import STEPS, Step, Teardown, run_steps
+from mlcluster.deploy.teardown.steps import STEPS, Step, run_steps
+from mlcluster.deploy.teardown.teardown import Teardown
 from mlcluster.engine.state import Resource
 from mlcluster.progress import Silent
 from mlcluster.report.screen import Screen
