@@ -149,7 +149,7 @@ REGISTRY: dict[str, FindingKind] = {
 """Every finding kind by ID; documented in docs/findings.md, one heading each."""
 
 
-def found(identifier: str, where: tuple[str | int, ...], message: str, hint: str = "") -> Finding:
+def finding(identifier: str, where: tuple[str | int, ...], message: str, hint: str = "") -> Finding:
     """A finding of a registered kind.
 
     Raises:

@@ -32,8 +32,8 @@ class ComponentPin:
         checks: what is checked about it, and by whom.
         removal: how it goes away.
         records: what is known about steps between versions (`rules.upgrades`).
-        signs: how an installed one is recognised (`rules.installed`).
-        leaves: what stays behind when its chart is uninstalled.
+        signatures: detection signature of an installation (`catalog.signatures`).
+        residue: leftover resources of its chart after an uninstall (`catalog.residue`).
         field: its field in the spec's `components`, and its module in `plan.components`; "" if another part of the spec
             selects it, then the module has its own name.
         requires: components that are installed with it.
@@ -58,8 +58,8 @@ class ComponentPin:
     checks: tuple[str, ...]
     removal: str
     records: tuple[Mapping[str, Any], ...]
-    signs: Mapping[str, Any]
-    leaves: Mapping[str, Any]
+    signatures: Mapping[str, Any]
+    residue: Mapping[str, Any]
     field: str = ""
     requires: tuple[str, ...] = ()
     after: tuple[str, ...] = ()

@@ -76,13 +76,13 @@ def documents(text: str) -> Iterator[Manifest]:
         if kind is None or (kind[1] in _UNREAD and "helm.sh/hook" not in part):
             continue
         if kind[1] == "CustomResourceDefinition":
-            yield _definition(part, source)
+            yield _crd(part, source)
             continue
         document = yaml.load(part, yaml.CSafeLoader)
         yield from document["items"] if kind[1] == "List" else (document,)
 
 
-def _definition(text: str, source: str) -> Manifest:
+def _crd(text: str, source: str) -> Manifest:
     annotations: dict[str, str] = {}
     name = _NAME.search(text)
     if "/templates/" not in source:

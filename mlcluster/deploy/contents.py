@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mlcluster.catalog.leaves import leaves_of, split_kind
+from mlcluster.catalog.residue import residue_of, split_kind
 from mlcluster.kube.client import Kube
-from mlcluster.kube.controllers import DEFINITIONS, listed, served_version
+from mlcluster.kube.controllers import CRD_KIND, listed, served_version
 from mlcluster.plan import names
 
 NODE_POOL = "karpenter.sh/nodepool"
@@ -40,13 +40,13 @@ def live_on(kube: Kube, node_pool: str) -> list[str]:
 
 def workloads_of(kube: Kube, release: str) -> list[str]:
     """Return the workloads of a component's controller: without it they stop, or are deleted with their CRD."""
-    found = [(split_kind(kind)[1], listed(kube, *split_kind(kind))) for kind in leaves_of(release).workloads]
+    found = [(split_kind(kind)[1], listed(kube, *split_kind(kind))) for kind in residue_of(release).workloads]
     return [_counted(f"{word} objects", objects) for word, objects in found if objects]
 
 
-def objects_of(kube: Kube, definition: str) -> list[str]:
+def objects_of(kube: Kube, crd: str) -> list[str]:
     """Return the objects of a managed CRD that mlcluster does not manage: they are deleted with the CRD."""
-    found = kube.get_object(*DEFINITIONS, definition)
+    found = kube.get_object(*CRD_KIND, crd)
     if found is None:
         return []
     kind = found["spec"]["names"]["kind"]

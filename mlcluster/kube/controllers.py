@@ -9,7 +9,7 @@ Object = dict[str, Any]
 State = Literal["runs", "down", "gone"]
 """down: it exists and is not ready, so it may come back; gone: nobody is left who could."""
 
-DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+CRD_KIND = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _CONTROLLERS = (("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"))
 
 
@@ -50,9 +50,9 @@ def listed(
         raise
 
 
-def served_version(definition: Object) -> str:
+def served_version(crd: Object) -> str:
     """The apiVersion under which the objects of a definition can be asked for."""
-    spec = definition["spec"]
+    spec = crd["spec"]
     version = next(entry["name"] for entry in spec["versions"] if entry.get("served", True))
     return f"{spec['group']}/{version}"
 

@@ -117,7 +117,7 @@ def unready(kube: Kube, release: Release) -> Awaited | None:
         MlclusterError: we may not ask.
     """
     for name in release.crds:
-        if said := _definition(kube, name):
+        if said := _crd(kube, name):
             return Awaited(f"the definition {name}", said)
     for manifest in release.webhook_probes:
         if said := _webhook(kube, manifest):
@@ -125,7 +125,7 @@ def unready(kube: Kube, release: Release) -> Awaited | None:
     return None
 
 
-def _definition(kube: Kube, name: str) -> str:
+def _crd(kube: Kube, name: str) -> str:
     """Why a custom resource definition cannot be used yet; "" when it can."""
     try:
         found = kube.request("GET", f"{_DEFINITIONS}/{name}")

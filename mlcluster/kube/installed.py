@@ -49,7 +49,7 @@ def look(kube: Kube) -> Seen:
         kubernetes=kube.version(),
         releases=tried(RECORDS, _releases),
         workloads=tried(WORKLOADS["Deployment"], _deployments) + tried(WORKLOADS["DaemonSet"], _daemon_sets),
-        definitions=tried("custom resource definitions", _definitions),
+        crds=tried("custom resource definitions", _crds),
         webhooks=tried("webhook configurations", _webhooks),
         api_services=tried("API services", _api_services),
         namespaces=tried("namespaces", _namespaces),
@@ -91,7 +91,7 @@ def _workload(item: Object) -> Workload:
     )
 
 
-def _definitions(kube: Kube) -> Iterator[Named]:
+def _crds(kube: Kube) -> Iterator[Named]:
     for metadata in _metadata(kube, _DEFINITIONS):
         yield _named("CustomResourceDefinition", metadata)
 

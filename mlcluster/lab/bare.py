@@ -91,9 +91,9 @@ def _write_configs(layout: Layout, record: Record) -> None:
     for user in pki.USERS:
         certificate, key = layout.certificate(user).read_bytes(), layout.key(user).read_bytes()
         document = configs.kubeconfig(user, server_of(record.ports), authority, certificate, key)
-        pki.write_private(layout.kubeconfig(user), configs.written(document))
-    pki.write_private(layout.scheduler_config, configs.written(configs.scheduler(layout)))
-    pki.write_private(layout.kwok_config, configs.written(*configs.kwok()))
+        pki.write_private(layout.kubeconfig(user), configs.as_yaml(document))
+    pki.write_private(layout.scheduler_config, configs.as_yaml(configs.scheduler(layout)))
+    pki.write_private(layout.kwok_config, configs.as_yaml(*configs.kwok()))
 
 
 def _grant_kwok(layout: Layout) -> None:

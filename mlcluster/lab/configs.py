@@ -94,7 +94,7 @@ def kwok_rights() -> list[Document]:
     return [role, binding]
 
 
-def written(*documents: Document) -> bytes:
+def as_yaml(*documents: Document) -> bytes:
     """The documents as one file."""
     return "\n---\n".join(json.dumps(document, indent=1) for document in documents).encode() + b"\n"
 

@@ -79,7 +79,7 @@ class ChartFacts:
 
     workloads: tuple[Workload, ...]
     images: tuple[str, ...]
-    definitions: tuple[str, ...]
+    crds: tuple[str, ...]
     kept: tuple[str, ...]
     webhooks: tuple[str, ...]
     api_services: tuple[str, ...]
@@ -96,13 +96,13 @@ def chart_facts(objects: Iterable[Manifest], namespace: str) -> ChartFacts:
     """
     kept = [entry for entry in objects if "test" not in _hooks(entry)]
     workloads = tuple(_workload(entry, namespace) for entry in kept if entry["kind"] in WORKLOAD_KINDS)
-    definitions = [entry for entry in kept if entry["kind"] == "CustomResourceDefinition"]
+    crds = [entry for entry in kept if entry["kind"] == "CustomResourceDefinition"]
     others = {image for entry in kept for image in _images(entry)}
     return ChartFacts(
         workloads=tuple(sorted(workloads, key=lambda one: (one.kind, one.name))),
         images=tuple(sorted(others.union(*(one.images for one in workloads)))),
-        definitions=_names(definitions),
-        kept=_names(entry for entry in definitions if _is_kept(entry)),
+        crds=_names(crds),
+        kept=_names(entry for entry in crds if _is_kept(entry)),
         webhooks=_names(entry for entry in kept if entry["kind"].endswith("WebhookConfiguration")),
         api_services=_names(entry for entry in kept if entry["kind"] == "APIService"),
         services=_names((entry for entry in kept if entry["kind"] == "Service"), namespace),

@@ -5,20 +5,19 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool, Toleration
 from mlcluster.plan.secrecy import shown_values
 from mlcluster.plan.taints import toleration_manifest
 from mlcluster.plan.value_paths import dotted
-from mlcluster.plan.values import written
+from mlcluster.plan.values import printable
 
 API_VERSION = "mlcluster/v1alpha1"
 _OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "webhook_probes"), PlanResource: ("inputs",)}
 """Fields that hold another system's document: their keys stay as they are."""
-
-_KEYS = {"crds": "definitions", "webhook_probes": "answers"}
-"""Fields whose key in the document is not their name."""
 
 _LEFT_OUT = frozenset({"findings"})
 """`validate` tells them, with what the spec allows."""
@@ -46,17 +45,17 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         opaque = _OPAQUE.get(type(value), ())
         entry = {
-            _key(field.name): written(getattr(value, field.name))
+            to_camel(field.name): printable(getattr(value, field.name))
             if field.name in opaque
             else _plain(getattr(value, field.name))
             for field in fields(value)
             if field.name not in _LEFT_OUT
         }
         if isinstance(value, PlanRelease):
-            entry["values"] = written(shown_values(value))
+            entry["values"] = printable(shown_values(value))
             entry["overrides"] = [dotted(path) for path in value.overrides]
         if isinstance(value, PlanObject) and not value.crds:
-            del entry["definitions"]
+            del entry["crds"]
         if isinstance(value, Pool):
             entry["firstBound"] = value.first_bound
             entry["usdPerHourAtMin"] = value.usd_per_hour_at_min
@@ -69,8 +68,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return value
-
-
-def _key(name: str) -> str:
-    head, *rest = _KEYS.get(name, name).split("_")
-    return head + "".join(part.capitalize() for part in rest)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan import names
 from mlcluster.plan.model import PlanObject, Pool
 from mlcluster.plan.objects import KUEUE_API, make, object_id
@@ -95,7 +95,7 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
     for pool in pools:
         where = (*place(pool.spec_path), "topology")
         if levels and pool.name not in levels:
-            yield found(
+            yield finding(
                 "KUE004",
                 place(pool.spec_path),
                 f"{pool.name} may have no nodes, so it stays without topology while other pools have one: teams with "
@@ -105,7 +105,7 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
         if pool.name not in levels:
             continue
         if _may_be_empty(spec, pool):
-            yield found(
+            yield finding(
                 "KUE001",
                 where,
                 f"Kueue admits work to {pool.name} only on nodes that are there, and there may be none: minSize is 0, "
@@ -113,7 +113,7 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 f"set minSize of {pool.name} to the nodes that one gang needs, or remove topology",
             )
         elif _starts_for_pods(spec, pool) and (needed := _guaranteed_nodes(spec, pool)) > (free := _free(spec, pool)):
-            yield found(
+            yield finding(
                 "KUE006",
                 (*place(pool.spec_path), "minSize"),
                 f"{needed} nodes of {pool.name} are guaranteed, and only {free} are always there and free. Where one "
@@ -124,7 +124,7 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
             )
         missing = [key for key in levels[pool.name] if not _has(spec.target.kind, pool, key)]
         if missing:
-            yield found(
+            yield finding(
                 "KUE002",
                 where,
                 f"nodes of {pool.name} do not have the label {missing[0]}, so Kueue admits nothing to them",

@@ -49,19 +49,19 @@ class Base64Text:
 Lookup = Callable[[Ref], Any]
 
 
-def written(value: Any) -> Any:
+def printable(value: Any) -> Any:
     """The value as a plan prints it: `${id.output}` for references, {"$json": ...} and {"$base64": ...} for texts."""
     match value:
         case Ref() | Joined():
             return str(value)
         case JsonText(document):
-            return {"$json": written(document)}
+            return {"$json": printable(document)}
         case Base64Text(text):
             return {"$base64": text}
         case dict():
-            return {key: written(part) for key, part in value.items()}
+            return {key: printable(part) for key, part in value.items()}
         case list() | tuple():
-            return [written(part) for part in value]
+            return [printable(part) for part in value]
         case _:
             return value
 

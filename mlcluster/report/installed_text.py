@@ -10,7 +10,7 @@ from mlcluster.rules.installed import Discovery, Row
 from mlcluster.rules.upgrades import Upgrade
 
 _WORDS = {
-    "ours": ("ours", "green"),
+    "managed": ("managed", "green"),
     "adopt": ("adopt: used as it is", "green"),
     "leave": ("leave alone", "dim"),
     "refuse": ("refuse", "red"),
@@ -27,7 +27,7 @@ def installed_text(already: Discovery, *, color: bool) -> str:
     page.print(_rows(already.rows) if already.rows else Text("nothing that mlcluster knows"))
     for what, why in already.seen.blind.items():
         page.print(Text(f"could not look at {what}: {why}", "yellow"))
-    return page.written()
+    return page.text()
 
 
 def _rows(rows: tuple[Row, ...]) -> Table:

@@ -25,7 +25,7 @@ def leftovers_text(found: Leftovers, *, color: bool = False) -> str:
         page.print(_things(found.left))
         _commands(page, RUN, found.left)
     page.print(_conclusion(found))
-    return page.written()
+    return page.text()
 
 
 def _things(things: Iterable[Leftover]) -> Table:

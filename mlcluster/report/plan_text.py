@@ -49,7 +49,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
     page.print()
     page.print_whole(arithmetic_table(plan))
     page.print(Text(arithmetic_note(plan), "dim"))
-    return page.written()
+    return page.text()
 
 
 def _columns() -> int:

@@ -31,7 +31,7 @@ def plugins_text(found: Sequence[Presence], spec: str = "", *, color: bool) -> s
         state = Text(one.state.value, "green" if one.usable else "dim" if one.pin.optional else "red")
         rows.add_row(one.pin.name, one.pin.version, ", ".join(one.pin.needed_by), state, Text(one.where))
     page.print(rows)
-    return page.written() + "\n".join(_closing(found, spec)) + "\n"
+    return page.text() + "\n".join(_closing(found, spec)) + "\n"
 
 
 def _closing(found: Sequence[Presence], spec: str) -> list[str]:

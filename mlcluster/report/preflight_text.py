@@ -31,7 +31,7 @@ def preflight_text(report: Report, document: Document, name: str, *, color: bool
     page.print(Text(f"AWS account {report.account_id}, {report.region}, as {report.caller} ({report.source})"))
     page.print(_results(report.results))
     blocks = [problem_text(_located(finding, document), color=color) for finding in _shown(report)]
-    return "\n".join([page.written(), *blocks, f"{name}: {_closing(report)}"]) + "\n"
+    return "\n".join([page.text(), *blocks, f"{name}: {_closing(report)}"]) + "\n"
 
 
 def _results(results: tuple[Result, ...]) -> Table:

@@ -28,7 +28,7 @@ def fields_text(found: Sequence[FieldReference], inside: Sequence[FieldReference
         holder = spelled((*found[0].path, *found[0].type.steps)) if found else "a spec"
         page.print(Text(f"Fields of {holder}", "bold"))
         page.print_whole(_children(inside))
-    return page.written()
+    return page.text()
 
 
 def fields_document(found: Sequence[FieldReference], inside: Sequence[FieldReference]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def status_text(document: dict[str, Any], *, color: bool, spec: str = "cluster.y
             page.print(rows(document[part]))
     if state == "absent":
         page.print(_absent(document, spec))
-        return page.written()
+        return page.text()
     for what, hint in (("missing", "planned, not made yet"), ("unplanned", "made, not planned any more")):
         if document[what]:
             page.print(Text(f"{hint}: {_some(document[what])}", "yellow"))
@@ -41,7 +41,7 @@ def status_text(document: dict[str, Any], *, color: bool, spec: str = "cluster.y
         page.print(Text(f"{drift['was']} by another client: {drift['id']}{paths}", "yellow"))
     if state == "incomplete":
         page.print(Text(f"Run `mlcluster up {spec}`; it continues from what is there."))
-    return page.written()
+    return page.text()
 
 
 def _run(run: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ class Page(Console):
             emoji=False,
         )
 
-    def written(self) -> str:
+    def text(self) -> str:
         """Return what was printed, without spaces at the ends of lines."""
         text = cast("io.StringIO", self.file).getvalue()
         return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"

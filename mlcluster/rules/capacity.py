@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import parse
@@ -21,7 +21,7 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
     """CAP001, CAP002: more than Kueue's API takes."""
     for cohort in plan.cohorts:
         if len(cohort.remainder) > MOST_FLAVORS:
-            yield found(
+            yield finding(
                 "CAP001",
                 ("nodePools",),
                 f"the cohort {cohort.name} shares {len(cohort.remainder)} pools; "
@@ -30,7 +30,7 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
             )
     for team in plan.teams:
         if len(team.quotas) > MOST_FLAVORS:
-            yield found(
+            yield finding(
                 "CAP001",
                 place(team.spec_path),
                 f"team {team.name} has a share in {len(team.quotas)} pools; Kueue takes {MOST_FLAVORS} flavors a group",
@@ -42,7 +42,7 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
             ("taints", len(pool.taints), MOST_TAINTS),
         ):
             if count > most:
-                yield found(
+                yield finding(
                     "CAP002",
                     place(pool.spec_path),
                     f"pool {pool.name} is told apart by {count} {what}; a Kueue flavor takes {most}",
@@ -57,7 +57,7 @@ def resources_of_one_queue(plan: Plan) -> Iterator[Finding]:
     for who, spec_path, amounts in (*shared, *own):
         covered = {name for part in amounts for name in part}
         if len(covered) > MOST_RESOURCES:
-            yield found(
+            yield finding(
                 "CAP003",
                 place(spec_path),
                 f"{who} has quota of {len(covered)} resources; Kueue takes {MOST_RESOURCES} a group",
@@ -69,7 +69,7 @@ def queues_without_quota(plan: Plan) -> Iterator[Finding]:
     """QTA001: a team that may use nothing: everything it submits waits for ever."""
     for team in plan.teams:
         if not team.quotas:
-            yield found(
+            yield finding(
                 "QTA001",
                 place(team.spec_path),
                 f"team {team.name} is guaranteed nothing and may borrow nothing: whatever it submits waits for ever",
@@ -85,7 +85,7 @@ def shares_rounded_to_nothing(plan: Plan) -> Iterator[Finding]:
             usable = pools[quota.pool].usable
             lost = [name for name, amount in quota.nominal.items() if amount == 0 and usable[name] > 0]
             if lost and any(quota.nominal.values()):
-                yield found(
+                yield finding(
                     "QTA002",
                     (*place(team.spec_path), "guarantee", quota.pool),
                     f"team {team.name}'s share of {quota.pool} rounds down to no {', '.join(lost)}",
@@ -100,7 +100,7 @@ def objects_beyond_etcd(plan: Plan) -> Iterator[Finding]:
     if total <= ETCD_MIB:
         return
     most = max(counts, key=lambda name: counts[name])
-    yield found(
+    yield finding(
         "QTA004",
         ("teams",),
         f"the limits of {len(counts)} {'team' if len(counts) == 1 else 'teams'} allow {total:,} ConfigMaps and Secrets"

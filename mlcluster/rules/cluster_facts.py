@@ -120,7 +120,7 @@ class Seen:
     kubernetes: str = ""
     releases: tuple[Release, ...] = ()
     workloads: tuple[Workload, ...] = ()
-    definitions: tuple[Named, ...] = ()
+    crds: tuple[Named, ...] = ()
     webhooks: tuple[Named, ...] = ()
     api_services: tuple[Named, ...] = ()
     namespaces: tuple[Named, ...] = ()

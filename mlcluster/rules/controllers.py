@@ -9,7 +9,7 @@ it closes most. With more nodes than the lesser of the two, one is open in every
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.controllers import is_controller, takes
 from mlcluster.plan.model import Amounts, Plan, PlanPod, Pool
 from mlcluster.plan.places import place
@@ -105,7 +105,7 @@ def _finding(  # noqa: PLR0913, PLR0917 -- what it is, when it is so, and the fi
     total = add(*map(_all_replicas, rivals))
     nodes = "; ".join(f"{pool.name} {sizes[pool.name]} x ({_amounts(pool.usable)})" for pool in homes)
     names = listed(list(dict.fromkeys(pod.name or pod.owner.partition("/")[2] for pod in waiting)))
-    return found(
+    return finding(
         identifier,
         place(homes[0].spec_path),
         f"{when}, controllers can fill the nodes so that others find no room. Together they request {_amounts(total)}; "

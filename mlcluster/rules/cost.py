@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlcluster.catalog.prices import LOWEST_BOUGHT, LOWEST_REGION, PRICE_REGION
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, Pool
 from mlcluster.plan.places import place
@@ -56,14 +56,14 @@ def budget(plan: Plan) -> Iterator[Finding]:
     unpriced = costs(plan).unpriced_pools
     if not figures:
         message = f"{_no_price(unpriced)}, so the budget of ${limit:,.2f} cannot be checked{_left_out(plan)}"
-        yield found("CST002", _WHERE, message, "Compare the budget with your own prices.")
+        yield finding("CST002", _WHERE, message, "Compare the budget with your own prices.")
     elif total > limit:
         bound = "" if least == most else f"; the lowest possible price is ${least:,.2f}"
         message = f"{_cost(plan, figures)}, above the budget of ${limit:,.2f}{_notes(plan, figures, bound)}"
-        yield found("CST001" if least > limit else "CST002", _WHERE, message, "Lower `maxSize`, or raise the budget.")
+        yield finding("CST001" if least > limit else "CST002", _WHERE, message, "Lower `maxSize`, or raise the budget.")
     elif most > limit or unpriced:
         message = f"{_cost(plan, figures)}, within the budget of ${limit:,.2f}{_notes(plan, figures)}"
-        yield found("CST002", _WHERE, message, "Compare the figures with your own prices.")
+        yield finding("CST002", _WHERE, message, "Compare the figures with your own prices.")
 
 
 def _of_pool(plan: Plan, pool: Pool) -> _Figure:
@@ -118,7 +118,7 @@ def unknown_prices(plan: Plan) -> Iterator[Finding]:
     """CST003: neither the catalog nor the spec has a price for the pool."""
     for pool in plan.pools:
         if pool.price is None and plan.cluster.target != "existing":
-            yield found(
+            yield finding(
                 "CST003",
                 place(pool.spec_path),
                 f"the price of {pool.instance_type or 'this node shape'} is not known",

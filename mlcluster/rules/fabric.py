@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
@@ -30,7 +30,7 @@ def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 field = "rdmaDevicePlugin" if plugin == _RDMA else "sriovDevicePlugin"
                 message = f"no component announces {name}: pods that ask for it wait for ever"
                 hint = f"components: {{{field}: {{}}}}, or {{{field}: {{install: false}}}} where it is there already"
-                yield found("NET006", ("nodePools", index, "network", key, name), message, hint)
+                yield finding("NET006", ("nodePools", index, "network", key, name), message, hint)
 
 
 def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             f"new nodes of {first.name} take no pods before Multus is there, and CoreDNS and every controller wait"
         )
         hint = "give the networks pools: [...] without it, or multus: {startupTaint: false}"
-        yield found("NET012", _NETWORKS, message, hint)
+        yield finding("NET012", _NETWORKS, message, hint)
 
 
 def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 f"RDMA on pool {listed(pools)} asks for unless the nodes let every container lock memory"
             )
             hint = "podSecurity: privileged, or LimitMEMLOCK=infinity for the container runtime of the nodes"
-            yield found("NET011", ("teams", index, "podSecurity"), message, hint)
+            yield finding("NET011", ("teams", index, "podSecurity"), message, hint)
 
 
 def programs_of_nodes(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def programs_of_nodes(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             message = (
                 f"no component puts the CNI plugin {program} on the nodes; without it no pod starts on {network.name}"
             )
-            yield found("NET008", (*_NETWORKS, index, *key), message, f"have /opt/cni/bin/{program} in their image")
+            yield finding("NET008", (*_NETWORKS, index, *key), message, f"have /opt/cni/bin/{program} in their image")
 
 
 def _brought_by_nobody(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -103,7 +103,7 @@ def ranges_apart(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             if own.version == other.version and own.overlaps(other):
                 message = f"{own} of network {network.name} overlaps {other} of {whose}"
                 hint = "give it a range of its own"
-                yield found("NET009", (*_NETWORKS, index, "ipam", "range"), message, hint)
+                yield finding("NET009", (*_NETWORKS, index, "ipam", "range"), message, hint)
         taken.append((f"network {network.name}", own))
 
 
@@ -115,4 +115,4 @@ def frames_on_ec2(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     for index, network in enumerate(networks(spec)):
         if network.type == "macvlan":
             message = f"EC2 drops frames of the MAC addresses that macvlan gives to pods on {network.name}"
-            yield found("NET010", (*_NETWORKS, index, "type"), message, "type: ipvlan, with addresses of the subnet")
+            yield finding("NET010", (*_NETWORKS, index, "type"), message, "type: ipvlan, with addresses of the subnet")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, Pool
 from mlcluster.plan.places import place
 from mlcluster.plan.quantities import canonical, subtract
@@ -29,7 +29,7 @@ def guarantees_without_room(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 terms = "; ".join(f"{_arithmetic(pool, resource)}{_parts(pool, unit)}" for resource in missing)
                 taken = any(pool.usable[resource] > pool.node_share[resource] for resource in missing)
                 elsewhere = "another pool with systemOnly: true for controllers, or " if taken else ""
-                yield found(
+                yield finding(
                     "QTA005",
                     ("teams", index, "guarantee", name),
                     f"no node of {name} is sure to hold {_spelled(unit)} of team {team.name}: {terms}",
@@ -51,7 +51,7 @@ def whole_nodes_beside_gpus(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             index = next(index for index, _, amount in given if amount.gpus)
             whole = listed([name for _, name, amount in given if amount.nodes])
             parts = listed([name for _, name, amount in given if amount.gpus])
-            yield found(
+            yield finding(
                 "QTA006",
                 ("teams", index, "guarantee", pool.name),
                 f"{whole}: {_count(nodes, 'whole node')} of {pool.name} guaranteed; {parts}: {_count(gpus, 'GPU')}. "
@@ -72,7 +72,7 @@ def topology_beside_pools_without(plan: Plan, spec: ClusterSpec) -> Iterator[Fin
         placed = [quota.pool for quota in team.quotas if quota.pool in levels and any(quota.nominal.values())]
         others = [quota.pool for quota in team.quotas if quota.pool not in levels]
         if placed and others:
-            yield found(
+            yield finding(
                 "KUE007",
                 (*place(team.spec_path), "guarantee", placed[0]),
                 f"Kueue admits no job of team {team.name} to {placed[0]}, which has topology, unless the job asks for "
@@ -86,7 +86,7 @@ def pools_full_of_controllers(plan: Plan) -> Iterator[Finding]:
     for pool in for_teams(plan.pools) if plan.teams else ():
         missing = [name for name in NATIVE if pool.usable.get(name) and not pool.capacity[name]]
         if missing:
-            yield found(
+            yield finding(
                 "QTA007",
                 place(pool.spec_path),
                 f"controllers may take all {listed(missing)} of {pool.name}: its quota is nothing, and work of teams "

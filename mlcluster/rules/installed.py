@@ -4,27 +4,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mlcluster.catalog.signs import Signs
-from mlcluster.findings import Finding, found
+from mlcluster.catalog.signatures import Signature
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import ComponentPlan, Plan
 from mlcluster.plan.places import place
 from mlcluster.rules.cluster_facts import Seen
-from mlcluster.rules.recognise import Found
-from mlcluster.rules.standing import Ours, Standing
+from mlcluster.rules.existing_installations import ExistingInstallations, ManagedState
+from mlcluster.rules.recognition import Installation
 from mlcluster.rules.versions import holds
 from mlcluster.spec.suggestions import listed
 
-Decision = Literal["ours", "adopt", "leave", "refuse", "install", "missing"]
-"""What becomes of one thing: it is of this cluster's stack, used as it is, left alone, in the way; or not there."""
+Decision = Literal["managed", "adopt", "leave", "refuse", "install", "missing"]
+"""Decision on one installation or component.
+
+managed: the stack of this cluster has it. adopt: the cluster uses it as it is. leave: unrelated, left alone.
+refuse: it conflicts with the plan. install: the plan installs it. missing: the spec expects it, but it is absent.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: component, what was found, by whom, which version, what becomes of it.
+    """One row of the table of existing installations and planned components.
 
     Attributes:
         name: of the component or neighbour.
-        found: the object that it was recognised by; "" where nothing is.
+        found: the object that matched the detection signature; "" for a component that is not installed.
+        by: the tool or controller that installed it.
     """
 
     name: str
@@ -38,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a look at the cluster leads to.
+    """Existing installations of a cluster, compared with the plan.
 
     Attributes:
         findings: EXI001 to EXI007.
@@ -49,17 +54,17 @@ class Discovery:
     findings: tuple[Finding, ...]
 
 
-def discover(plan: Plan, seen: Seen, ours: Ours, signs: Mapping[str, Signs]) -> Discovery:
-    """Decides on everything that was recognised, and on every component that was not."""
-    return _Deciding(Standing(plan, seen, ours, signs)).made()
+def discover(plan: Plan, seen: Seen, managed: ManagedState, signatures: Mapping[str, Signature]) -> Discovery:
+    """Return the decision on every existing installation and every planned component."""
+    return _Deciding(ExistingInstallations(plan, seen, managed, signatures)).made()
 
 
 class _Deciding:
-    """One decision after another over the same facts, and the findings that they lead to."""
+    """Decides on each installation, and collects the findings."""
 
-    def __init__(self, facts: Standing) -> None:
+    def __init__(self, facts: ExistingInstallations) -> None:
         self._facts = facts
-        self._wanted, self._signs, self._seen = facts.wanted, facts.signs, facts.seen
+        self._wanted, self._signatures, self._seen = facts.wanted, facts.signatures, facts.seen
         self._present = {name for name, one in facts.wanted.items() if one.realisation == "present"}
         self._findings: list[Finding] = []
 
@@ -70,11 +75,13 @@ class _Deciding:
         self._findings += [*self._twice(), *self._namespaces(), *self._blind()]
         return Discovery(self._seen, tuple(sorted(rows, key=lambda row: (row.name, row.found))), tuple(self._findings))
 
-    def _row(self, one: Found) -> Row:
+    def _row(self, one: Installation) -> Row:
         decision, note = self._decide(one)
-        return Row(one.name, self._signs[one.name].title, one.where, self._facts.by(one), one.version, decision, note)
+        return Row(
+            one.name, self._signatures[one.name].title, one.where, self._facts.by(one), one.version, decision, note
+        )
 
-    def _decide(self, one: Found) -> tuple[Decision, str]:
+    def _decide(self, one: Installation) -> tuple[Decision, str]:
         if one in self._facts.own:
             return self._own(one)
         if not one.running:
@@ -87,108 +94,114 @@ class _Deciding:
         for duty in self._facts.duties_of(one):
             if duty in self._facts.duties:
                 return self._collide(one, duty)
-        return "leave", "not asked for, and in nobody's way"
+        return "leave", "not in the spec; no conflict"
 
     # -- decisions
 
-    def _own(self, one: Found) -> tuple[Decision, str]:
-        """`install: false` for a release of ours takes it out of the plan: `up` would uninstall it."""
+    def _own(self, one: Installation) -> tuple[Decision, str]:
+        """Decide on an installation of this stack: with `install: false`, `up` would uninstall it."""
         if one.name not in self._present:
-            return "ours", ""
-        message = f"{self._signs[one.name].title} ({one.where}) is this stack's own: with `install: false` it would go"
-        hint = "leave `install: false` out; to hand it over, take this cluster down first"
-        self._findings.append(found("EXI004", place(self._wanted[one.name].spec_path), message, hint))
-        return "missing", "ours, and the spec does not want it"
+            return "managed", ""
+        message = (
+            f"this stack manages {self._signatures[one.name].title} ({one.where}); "
+            "with `install: false`, `up` would uninstall it"
+        )
+        hint = (
+            "Remove `install: false`. To keep it under another tool, run `mlcluster down` first and install it there."
+        )
+        self._findings.append(finding("EXI004", place(self._wanted[one.name].spec_path), message, hint))
+        return "missing", "managed by this stack, but `install: false` in the spec"
 
-    def _adopt(self, one: Found) -> tuple[Decision, str]:
-        clash = next((duty for duty in self._signs[one.name].duties if self._facts.is_taken(one, duty)), "")
+    def _adopt(self, one: Installation) -> tuple[Decision, str]:
+        clash = next((duty for duty in self._signatures[one.name].duties if self._facts.is_taken(one, duty)), "")
         if clash:
             return self._collide(one, clash)
         if one.name not in self._present:
             return "adopt", f"part of {one.part_of}"
-        entry = self._signs[one.name]
+        entry = self._signatures[one.name]
         wanted = entry.adopts if one.version_kind == "chart" else entry.adopts_image
         where = place(self._wanted[one.name].spec_path)
         if entry.adopts and not one.version:
-            message = f"which version of {entry.title} is there cannot be told; {entry.adopts} is needed"
-            self._findings.append(found("EXI005", where, message, "compare it yourself"))
+            message = f"the version of {entry.title} is unknown; {entry.adopts} is required"
+            self._findings.append(finding("EXI005", where, message, "Compare the versions yourself."))
         elif one.version and not holds(wanted, one.version):
-            message = f"{entry.title} {one.version} of {self._facts.by(one)} is there, and {wanted} is needed"
+            message = f"{entry.title} {one.version} ({self._facts.by(one)}) is installed; {wanted} is required"
             self._findings.append(
-                found("EXI003", where, message, "upgrade it first; its owner does that, not mlcluster")
+                finding("EXI003", where, message, "Ask its owner to upgrade it; mlcluster does not change it.")
             )
-        return "adopt", "" if one.workloads or one.version_kind == "chart" else "no workload of it was seen"
+        return "adopt", "" if one.workloads or one.version_kind == "chart" else "found none of its workloads"
 
-    def _refuse(self, one: Found, component: ComponentPlan) -> tuple[Decision, str]:
-        title, by = self._signs[one.name].title, self._facts.by(one)
+    def _refuse(self, one: Installation, component: ComponentPlan) -> tuple[Decision, str]:
+        title, by = self._signatures[one.name].title, self._facts.by(one)
         version = f" {one.version}" if one.version else ""
-        message = f"{title}{version} is there already: {one.where}, made by {by}"
-        self._findings.append(found("EXI001", place(component.spec_path), message, self._facts.way_out(one)))
-        return "refuse", "the spec wants to install it"
+        message = f"{title}{version} is already installed: {one.where}, created by {by}"
+        self._findings.append(finding("EXI001", place(component.spec_path), message, self._facts.resolution(one)))
+        return "refuse", "the spec installs it too"
 
-    def _collide(self, one: Found, duty: str) -> tuple[Decision, str]:
+    def _collide(self, one: Installation, duty: str) -> tuple[Decision, str]:
         name, switch = self._facts.duties[duty]
-        by = f"{one.where}, made by {self._facts.by(one)}"
+        by = f"{one.where}, created by {self._facts.by(one)}"
         where = place(self._wanted[name].spec_path)
-        message = f"{self._signs[one.name].title} is there already ({by}), and {name} would be a second {duty}"
-        hint = f"{switch.spec}; or have its owner take it away" if switch.spec else self._facts.way_out(one)
-        self._findings.append(found("EXI002", where, message, hint))
+        message = f"{self._signatures[one.name].title} is already installed ({by}); {name} would be a second {duty}"
+        hint = f"Set {switch.spec}, or ask its owner to uninstall it." if switch.spec else self._facts.resolution(one)
+        self._findings.append(finding("EXI002", where, message, hint))
         return "refuse", f"{name} would be a second {duty}"
 
-    def _remains(self, one: Found) -> tuple[Decision, str]:
-        """Only definitions are left. Helm refuses a chart that makes them itself, unless they are its release's."""
-        entry, component = self._signs[one.name], self._wanted.get(one.name)
-        if component is None or component.realisation != "helm" or entry.definitions_in == "crds":
-            return "leave", "definitions only: nothing of it runs"
+    def _remains(self, one: Installation) -> tuple[Decision, str]:
+        """Decide on CRDs without an installation: Helm rejects a chart with a CRD that another release owns."""
+        entry, component = self._signatures[one.name], self._wanted.get(one.name)
+        if component is None or component.realisation != "helm" or entry.crds_in == "crds":
+            return "leave", "only its CRDs are left; none of its workloads runs"
         mine = {(release.namespace, release.name) for release in self._facts.releases_of(one.name)}
         if (one.maker.namespace, one.maker.name) in mine:
-            return "ours", "definitions of an earlier run"
+            return "managed", "CRDs of an earlier run"
         delete = f"kubectl delete crd {one.where.rpartition(' ')[2]}"
-        message = (
-            f"{one.where} is left of an earlier {entry.title} ({self._facts.by(one)}), and Helm does not take it over"
-        )
-        hint = f"{delete}, which takes its objects along; or hand it to the release (docs/existing-discovery.md)"
-        self._findings.append(found("EXI006", place(component.spec_path), message, hint))
-        return "refuse", "in the way of the chart"
+        message = f"{one.where} is left from an earlier {entry.title} ({self._facts.by(one)}); Helm cannot adopt it"
+        hint = f"Run `{delete}`, which deletes its objects too; or give it to the release (docs/existing-discovery.md)."
+        self._findings.append(finding("EXI006", place(component.spec_path), message, hint))
+        return "refuse", "the chart cannot be installed"
 
     def _absent(self, component: ComponentPlan) -> Row:
-        entry = self._signs.get(component.name)
+        entry = self._signatures.get(component.name)
         title = entry.title if entry else component.name
         if component.realisation != "present":
             return Row(component.name, title, "", "", "", "install", f"{component.version} will be installed")
         where = place(component.spec_path)
         if self._seen.blind:
-            message = f"{title} was not seen, and not everything could be looked at: {listed(self._seen.blind)}"
-            self._findings.append(found("EXI005", where, message, "look with more rights, or check it yourself"))
-            return Row(component.name, title, "", "", "", "adopt", "not seen")
-        message = f"the spec says that {title} is there already, and it is not"
-        self._findings.append(found("EXI004", where, message, "leave `install: false` out, or install it first"))
-        return Row(component.name, title, "", "", "", "missing", "the spec says that it is there")
+            message = f"{title} was not found, but these could not be read: {listed(self._seen.blind)}"
+            self._findings.append(
+                finding("EXI005", where, message, "Use a kubeconfig that may list them, or check it yourself.")
+            )
+            return Row(component.name, title, "", "", "", "adopt", "not found")
+        message = f"the spec expects an existing {title}, but it is not installed"
+        self._findings.append(finding("EXI004", where, message, "Remove `install: false`, or install it first."))
+        return Row(component.name, title, "", "", "", "missing", "the spec expects it")
 
     def _twice(self) -> Iterator[Finding]:
-        """Two installations of what is adopted: which one would it be?"""
+        """EXI002: adoption needs exactly one installation of a component."""
         for name in sorted(self._present):
             makers = [one for one in self._facts.found if one.name == name and one.running and not one.part_of]
             if len(makers) > 1:
                 told = listed(f"{one.where} of {self._facts.by(one)}" for one in makers)
-                message = f"{self._signs[name].title} is there {len(makers)} times: {told}"
-                yield found("EXI002", place(self._wanted[name].spec_path), message, "take all but one away")
+                message = f"{self._signatures[name].title} is installed {len(makers)} times: {told}"
+                hint = "Uninstall all but one: adoption needs exactly one."
+                yield finding("EXI002", place(self._wanted[name].spec_path), message, hint)
 
     def _namespaces(self) -> Iterator[Finding]:
-        """EXI007: ours would be taken away by `down`, with whatever somebody else has in it."""
+        """EXI007: a planned namespace already exists. `down` would delete it, with all objects in it."""
         cluster = self._facts.plan.cluster
         there = {one.name: one for one in self._seen.namespaces}
         for entry in self._facts.plan.objects if cluster.target != "local" else ():
             one = there.get(entry.manifest["metadata"]["name"]) if entry.manifest["kind"] == "Namespace" else None
             if one is None or (one.maker.kind == "mlcluster" and one.maker.name == cluster.name):
                 continue
-            message = f"the namespace {one.name} is there already, made by {one.maker.text}"
-            hint = "delete it, or rename ours; if it may go with ours, label it so (docs/existing-discovery.md)"
-            yield found("EXI007", place(entry.spec_path), message, hint)
+            message = f"the namespace {one.name} already exists, created by {one.maker.text}"
+            hint = "Delete it, or use another name; to let `down` delete it, label it (docs/existing-discovery.md)."
+            yield finding("EXI007", place(entry.spec_path), message, hint)
 
     def _blind(self) -> Iterator[Finding]:
         if self._seen.blind and any(one.realisation == "helm" for one in self._wanted.values()):
             told = listed(self._seen.blind)
             why = next(iter(self._seen.blind.values()))
-            message = f"could not look at {told}: what is installed there may be missed ({why})"
-            yield found("EXI005", ("target",), message, "use a kubeconfig that may list them; mlcluster only reads")
+            message = f"could not read {told} ({why}): existing installations may be missed"
+            yield finding("EXI005", ("target",), message, "Use a kubeconfig that may list them; mlcluster only reads.")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from urllib.parse import urlsplit
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.eks.addresses import PREFIX_SIZE, WARM_PREFIXES, Demand, PoolDemand, demands
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Plan
@@ -27,7 +27,7 @@ def public_endpoint(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     cidrs = context.target.endpoint.public_cidrs
     if not cidrs or _EVERYBODY & set(cidrs):
         what = "has no publicCidrs" if not cidrs else "is open to 0.0.0.0/0"
-        yield found(
+        yield finding(
             "NET002",
             (*_ENDPOINT, "publicCidrs") if cidrs else _ENDPOINT,
             f"the public endpoint {what}: everybody on the internet can try to log in",
@@ -53,7 +53,7 @@ def addresses(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     for alike in same.values():
         zones = listed(demand.zone for demand in alike)
         message = f"zone {zones}: {_arithmetic(alike[0], cut.private[alike[0].zone])}"
-        yield found("NET003", (*_NETWORK, "cidr"), message, _larger(context))
+        yield finding("NET003", (*_NETWORK, "cidr"), message, _larger(context))
 
 
 def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         return
     endpoint = context.target.endpoint
     if not endpoint.private and endpoint.public_cidrs and not _EVERYBODY & set(endpoint.public_cidrs):
-        yield found(
+        yield finding(
             "NET004",
             (*_ENDPOINT, "private"),
             "the private endpoint is off, so nodes come to the API over the internet, and publicCidrs keep them out",
@@ -76,7 +76,7 @@ def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     hosts = sorted({urlsplit(chart).hostname or chart for chart in charts})
     if hosts:
         message = f"without NAT nothing here reaches the images of the components (charts of {listed(hosts)})"
-        yield found("NET004", (*_NETWORK, "nat"), message, "nat: one, or a mirror that the nodes are set up to use")
+        yield finding("NET004", (*_NETWORK, "nat"), message, "nat: one, or a mirror that the nodes are set up to use")
 
 
 def private_api(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def private_api(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     context = _context(plan, spec)
     if context is not None and not context.target.endpoint.public:
         message = "the Kubernetes API answers inside the VPC only: `up` installs the components from a machine in there"
-        yield found("NET005", (*_ENDPOINT, "public"), message, "run it there, through a VPN, or set public: true")
+        yield finding("NET005", (*_ENDPOINT, "public"), message, "run it there, through a VPN, or set public: true")
 
 
 def _without_nat(context: EksContext) -> Iterator[Finding]:
@@ -97,13 +97,13 @@ def _without_nat(context: EksContext) -> Iterator[Finding]:
     if missing:
         message = f"without NAT, nodes reach AWS through endpoints only, and there is none for {listed(missing)}"
         hint = f"nat: one, or endpoints: [{', '.join(dict.fromkeys([*network.endpoints, *wanted]))}]"
-        yield found("NET004", (*_NETWORK, "endpoints"), message, hint)
+        yield finding("NET004", (*_NETWORK, "endpoints"), message, hint)
     if not context.target.endpoint.private:
         message = "without NAT and without the private endpoint, nodes do not reach the Kubernetes API"
-        yield found("NET004", (*_ENDPOINT, "private"), message, "set private: true")
+        yield finding("NET004", (*_ENDPOINT, "private"), message, "set private: true")
     if context.target.autoscaler == "karpenter":
         message = "Karpenter asks IAM, SSM and the price list, which the spec has no endpoints for"
-        yield found("NET004", ("target", "autoscaler"), message, "nat: one, or autoscaler: clusterAutoscaler")
+        yield finding("NET004", ("target", "autoscaler"), message, "nat: one, or autoscaler: clusterAutoscaler")
 
 
 def _arithmetic(demand: Demand, subnet: IPv4Network) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import refusal
@@ -18,7 +18,7 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
     for pod in plan.pods:
         reasons = [f"{pool.name} {why}" for pool in plan.pools if (why := _refuses(pool, pod))]
         if len(reasons) == len(plan.pools):
-            yield found(
+            yield finding(
                 "SCH001",
                 place(pod.spec_path),
                 f"the {pod.kind} {_named(pod)} fits no pool: {'; '.join(reasons)} ({pod.evidence}: {pod.source})",
@@ -37,7 +37,7 @@ def daemon_sets_fit(plan: Plan) -> Iterator[Finding]:
             for name in short
         )
         also = " and reserved" if any(pool.reserved.get(name) for name in short) else ""
-        yield found(
+        yield finding(
             "SCH001",
             place(pool.spec_path),
             f"daemon sets of components{also} take more than a node of {pool.name} has: {terms}; "
@@ -62,7 +62,7 @@ def first_nodes(plan: Plan) -> Iterator[Finding]:
     if waiting:
         pool = next(iter(waiting.values()))[0]
         names = listed(dict.fromkeys(owner.partition("/")[2] for owner in waiting))
-        yield found(
+        yield finding(
             "SCH001",
             place(pool.spec_path),
             f"no pool that takes {names} has a node from the start, and nothing starts one without them",
@@ -92,7 +92,7 @@ def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
             taint.key == ACCELERATOR_TAINT and taint.effect in HARD_EFFECTS for taint in pool.taints
         ):
             continue
-        yield found(
+        yield finding(
             "GPU001",
             place(pool.spec_path),
             f"the nodes of {pool.name} have {pool.accelerator.gpus} GPUs and no {ACCELERATOR_TAINT} taint: "
@@ -104,7 +104,7 @@ def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
 def nowhere_for_cpu_work(plan: Plan) -> Iterator[Finding]:
     """GPU002: teams can submit CPU work to no pool."""
     if plan.teams and all(pool.accelerator is not None for pool in for_teams(plan.pools)):
-        yield found(
+        yield finding(
             "GPU002",
             ("nodePools",),
             "every pool for teams has GPUs: pods without one (notebooks, data loading) have nowhere to run",
@@ -121,7 +121,7 @@ def network_policies_enforced(plan: Plan) -> Iterator[Finding]:
         if plan.cluster.target == "local"
         else "whether the cluster's CNI enforces them cannot be told from here"
     )
-    yield found(
+    yield finding(
         "NET001",
         ("teams",),
         f"network policies are created, but {why}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.serving import GatewayService
@@ -17,7 +17,7 @@ def models_without_tls(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     if ingress is not None and ingress.tls is None and service.type == "LoadBalancer":
         message = f"a load balancer serves the models under {ingress.domain} over plain HTTP"
         where = ("components", "kserve", "ingress")
-        yield found("SRV001", where, message, "set tls: {issuer: NAME}, or tls: {secretName: NAME}")
+        yield finding("SRV001", where, message, "set tls: {issuer: NAME}, or tls: {secretName: NAME}")
 
 
 def host_names_of_two_teams(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def host_names_of_two_teams(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         for other in plan.teams:
             if team.name.endswith(f"-{other.name}"):
                 prefix = team.name.removesuffix(f"-{other.name}")
-                yield found(
+                yield finding(
                     "SRV002",
                     ("teams", index, "name"),
                     f"a model x of team {team.name} and a model x-{prefix} of team {other.name} have the same host, "

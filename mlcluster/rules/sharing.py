@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
 from mlcluster.spec.cluster import ClusterSpec
@@ -18,7 +18,7 @@ def production_on_time_slices(plan: Plan) -> Iterator[Finding]:
     for team in plan.teams:
         pools = {quota.pool for quota in team.quotas if quota.pool in sharing}
         if first in team.tiers and pools and {sharing[pool] for pool in pools} == {"timeSlicing"}:
-            yield found(
+            yield finding(
                 "GPU003",
                 place(team.spec_path),
                 f"team {team.name} may submit {first}, and has GPUs only as time slices of {', '.join(sorted(pools))}: "
@@ -31,7 +31,7 @@ def experimental_sharing(plan: Plan) -> Iterator[Finding]:
     """GPU004: pools with MPS."""
     for pool in plan.pools:
         if pool.accelerator is not None and pool.accelerator.sharing == "mps":
-            yield found(
+            yield finding(
                 "GPU004",
                 (*place(pool.spec_path), "gpu", "mps"),
                 f"MPS on {pool.name} is experimental in NVIDIA's device plugin: pods of one GPU share its faults",
@@ -46,7 +46,7 @@ def metrics_of_gpus(plan: Plan) -> Iterator[Finding]:
     present = any(one.realisation == "present" and one.name in _WITH_METRICS for one in plan.components)
     has_gpus = any(pool.accelerator is not None for pool in plan.pools)
     if "kube-prometheus-stack" in names and has_gpus and not exporters and not present:
-        yield found(
+        yield finding(
             "GPU007",
             place(names["kube-prometheus-stack"]),
             "nothing in the plan exports metrics of GPUs: alerts on them and chargeback by use stay empty",
@@ -61,7 +61,7 @@ def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
     for pool in plan.pools:
         device = pool.accelerator
         if device is not None and device.resource != "nvidia.com/gpu" and pool.min_size < pool.max_size:
-            yield found(
+            yield finding(
                 "GPU008",
                 (*place(pool.spec_path), "gpu", "mig"),
                 f"a new node of {pool.name} is ready before it offers {', '.join(device.shares)}, for which the "
@@ -81,7 +81,7 @@ def shares_made_elsewhere(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         (owner, *_) = owners(spec, pool)["devicePlugin"] or ("",)
         if pool.gpu.replicas > 1 and owner not in configured:
             way = "timeSlicing" if pool.gpu.time_slicing else "mps"
-            yield found(
+            yield finding(
                 "GPU010",
                 ("nodePools", index, "gpu", way),
                 f"each GPU of {pool.name} is counted {pool.gpu.replicas} times, and its device plugin is "
@@ -96,7 +96,7 @@ def guarantees_on_time_slices(plan: Plan) -> Iterator[Finding]:
     for team in plan.teams:
         for quota in team.quotas:
             if quota.pool in sliced and any(quota.nominal.values()):
-                yield found(
+                yield finding(
                     "QTA003",
                     (*place(team.spec_path), "guarantee", quota.pool),
                     f"team {team.name} is guaranteed time slices of {quota.pool}: they share the memory of one GPU, "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
 
@@ -14,7 +14,7 @@ def kept_by_down(plan: Plan) -> Iterator[Finding]:
         if entry.retained:
             kept.setdefault(entry.spec_path, []).append(entry.id)
     for spec_path, identifiers in kept.items():
-        yield found(
+        yield finding(
             "STO001",
             place(spec_path),
             f"`down` keeps {', '.join(identifiers)}, and what costs money there goes on costing it",

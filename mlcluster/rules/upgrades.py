@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mlcluster.catalog.components import ComponentPin, chart_name, pins
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.plan.places import place
 from mlcluster.rules.versions import holds, minors_between, step
@@ -159,7 +159,7 @@ def upgrade_findings(found_upgrades: Iterable[Upgrade]) -> Iterator[Finding]:
         what = "is blocked" if assessment.verdict == "blocked" else "has to be looked at"
         message = f"{one.title} {one.running} -> {one.wanted} {what}: {'; '.join(assessment.why)}"
         steps = "; ".join(f"{number}. {text}" for number, text in enumerate(assessment.steps, 1))
-        yield found(identifier, place(one.spec_path), message, steps or "read the release notes between the two")
+        yield finding(identifier, place(one.spec_path), message, steps or "read the release notes between the two")
 
 
 def kubernetes_range(plan: Plan, server: str = "") -> Iterator[Finding]:
@@ -177,7 +177,9 @@ def kubernetes_range(plan: Plan, server: str = "") -> Iterator[Finding]:
         why = why or _does_not_run(pin, release.version, version)
         if why:
             message = f"{pin.title} {release.version} is not for Kubernetes {version}: {why}"
-            yield found("UPG003", place(release.spec_path), message, f"another version of {pin.name}, or of Kubernetes")
+            yield finding(
+                "UPG003", place(release.spec_path), message, f"another version of {pin.name}, or of Kubernetes"
+            )
 
 
 def _out_of_range(pin: ComponentPin, version: str) -> str:
@@ -204,7 +206,7 @@ def other_versions(plan: Plan) -> Iterator[Finding]:
                 f"{pin.title} {release.version} is not the catalogue's {pin.version}: "
                 "whether it knows our values and objects was not checked"
             )
-            yield found(
+            yield finding(
                 "UPG004", (*place(release.spec_path), "version"), message, f"leave version out for {pin.version}"
             )
 

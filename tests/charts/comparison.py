@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from mlcluster.catalog.leaves import Leaves
-from mlcluster.catalog.signs import Signs
+from mlcluster.catalog.residue import Residue
+from mlcluster.catalog.signatures import Signature
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.components.mirror import mirrored_release
 from mlcluster.plan.eks.karpenter import CRDS as KARPENTER
@@ -84,34 +84,36 @@ def _shape(plan: Plan, pods: list[PlanPod]) -> Shape:
     return (first.kind, first.namespace, requests, *counted, first.priority_class, landing, tolerations, selector)
 
 
-def leaves_mismatches(leaves: Leaves, chart: str, facts: Iterable[ChartFacts]) -> list[str]:
-    """Return what the catalogue's `leaves` does not say of what is there after the chart is uninstalled.
+def residue_mismatches(residue: Residue, chart: str, facts: Iterable[ChartFacts]) -> list[str]:
+    """Return the leftover resources of a chart that the catalog's `residue` lacks, and the entries that match none.
 
     A CRD of a template is deleted with the chart; where the catalogue names one of them, it names all. So it is with
     webhook configurations.
     """
     facts = tuple(facts)
-    rendered = {name for one in facts for name in one.definitions}
+    rendered = {name for one in facts for name in one.crds}
     kept = {name for one in facts for name in one.kept} - _deleted_with_another(chart)
     webhooks = {name for one in facts for name in one.webhooks}
     services = {name for one in facts for name in one.api_services}
-    residue = {name for one in facts for name in one.hook_residue}
-    named = set(leaves.definitions)
+    hooks = {name for one in facts for name in one.hook_residue}
+    named = set(residue.crds)
     wanted = rendered if named & (rendered - kept) else kept
     return [
         *_missing("CRD", named, wanted),
-        *(f"CRD {name}: the catalogue says it stays, the chart has no such" for name in sorted(named - rendered)),
-        *_missing("webhook", set(leaves.webhooks), webhooks if leaves.webhooks else set()),
-        *_missing("API service", set(leaves.api_services), services),
+        *(f"CRD {name}: in residue, but not in the chart" for name in sorted(named - rendered)),
+        *_missing("webhook", set(residue.webhooks), webhooks if residue.webhooks else set()),
+        *_missing("API service", set(residue.api_services), services),
         *(
-            f"{name}: a hook that Helm does not delete is not in leaves"
-            for name in sorted(residue)
-            if name.rpartition("/")[2] not in leaves.webhooks
+            f"{name}: a hook that Helm does not delete is not in residue"
+            for name in sorted(hooks)
+            if name.rpartition("/")[2] not in residue.webhooks
         ),
     ]
 
 
-def signs_mismatches(signs: Signs, chart: str, facts: Iterable[ChartFacts], workloads: Iterable[str] = ()) -> list[str]:
+def signature_mismatches(
+    signature: Signature, chart: str, facts: Iterable[ChartFacts], workloads: Iterable[str] = ()
+) -> list[str]:
     """Return the kinds of detection signatures of which none matches what the chart makes.
 
     Args:
@@ -120,9 +122,9 @@ def signs_mismatches(signs: Signs, chart: str, facts: Iterable[ChartFacts], work
     facts = tuple(facts)
     names = [*workloads, *(one.name for each in facts for one in each.workloads if not one.hooks)]
     made = {
-        "workloads": (names, signs.workloads),
-        "webhooks": ([name for one in facts for name in one.webhooks], signs.webhooks),
-        "apiServices": ([name for one in facts for name in one.api_services], signs.api_services),
+        "workloads": (names, signature.workloads),
+        "webhooks": ([name for one in facts for name in one.webhooks], signature.webhooks),
+        "apiServices": ([name for one in facts for name in one.api_services], signature.api_services),
     }
     told = [
         f"{what}: none of {', '.join(sorted(set(found)))} matches {', '.join(patterns)}"
@@ -130,12 +132,12 @@ def signs_mismatches(signs: Signs, chart: str, facts: Iterable[ChartFacts], work
         if patterns and not any(fnmatchcase(name, pattern) for name in found for pattern in patterns)
     ]
     images = {repository(image) for one in facts for image in one.images}
-    if not any(image.endswith(end) for image in images for end in signs.images):
-        told.append(f"images: none of {', '.join(sorted(images))} ends like {', '.join(signs.images)}")
-    if not any(chart == name for name in signs.charts):
-        told.append(f"charts: {chart} is not among {', '.join(signs.charts)}")
-    missing = set(signs.definitions) - {name for one in facts for name in one.definitions} - OF_OTHER_CHARTS
-    return [*told, *(f"definitions: the chart has no {name}" for name in sorted(missing))]
+    if not any(image.endswith(end) for image in images for end in signature.images):
+        told.append(f"images: none of {', '.join(sorted(images))} ends like {', '.join(signature.images)}")
+    if not any(chart == name for name in signature.charts):
+        told.append(f"charts: {chart} is not among {', '.join(signature.charts)}")
+    missing = set(signature.crds) - {name for one in facts for name in one.crds} - OF_OTHER_CHARTS
+    return [*told, *(f"crds: the chart has no {name}" for name in sorted(missing))]
 
 
 def mirrored(one: ValueSet) -> ValueSet:

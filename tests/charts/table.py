@@ -38,7 +38,7 @@ def _entry(chart: str, rendered: tuple[Rendered, ...]) -> dict[str, Any]:
         "pinned": next(pin.version for pin in pins().values() if pin.chart.rpartition("/")[2] == chart),
         "workloads": _workloads(rendered),
         "images": _all(facts, "images"),
-        "definitions": _all(facts, "definitions"),
+        "crds": _all(facts, "definitions"),
         "kept": _all(facts, "kept"),
         "webhooks": _all(facts, "webhooks"),
         "apiServices": _all(facts, "api_services"),

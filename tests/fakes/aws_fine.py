@@ -8,7 +8,7 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Plan, PlanResource
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
-from tests.fakes.aws_answers import ACCOUNT, CALLER, Answer, Answers, Parameters, Refused
+from tests.fakes.aws_responses import ACCOUNT, CALLER, Answer, Answers, Parameters, Refused
 from tests.specs import SYSTEM, Data, cluster, planned_unchecked
 
 NOW = datetime(2026, 11, 2, 12, 0, tzinfo=UTC)

@@ -55,7 +55,7 @@ def annotated(release: str) -> dict[str, str]:
     return {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace}
 
 
-def definition(name: str, kind: str, *, release: str = "", scope: str = "Cluster") -> Object:
+def crd(name: str, kind: str, *, release: str = "", scope: str = "Cluster") -> Object:
     """A custom resource definition that an API server takes, `plural.group`."""
     plural, _, group = name.partition(".")
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mlcluster.catalog.leaves import leaves_of
+from mlcluster.catalog.residue import residue_of
 from mlcluster.deploy.removal.namespaces import Installed
 from mlcluster.plan import names
 from tests.fakes.api_server import FakeApiServer
@@ -12,7 +12,7 @@ Object = dict[str, Any]
 
 def release(name: str, namespace: str = "") -> Installed:
     """A release of ours, with the catalogue's facts."""
-    return Installed(name, namespace or f"{name}-system", leaves_of(name))
+    return Installed(name, namespace or f"{name}-system", residue_of(name))
 
 
 def put(server: FakeApiServer, api_version: str, kind: str, name: str, **more: Any) -> Object:
@@ -47,9 +47,9 @@ def serve(server: FakeApiServer, kind: str, plural: str, *, scope: str = "Namesp
     """Serves a kind (apiVersion/Kind); the name of its definition."""
     group, version, name = kind.split("/")
     spec = {"group": group, "scope": scope, "names": {"plural": plural, "kind": name}, "versions": [{"name": version}]}
-    definition = f"{plural}.{group}"
-    put(server, "apiextensions.k8s.io/v1", "CustomResourceDefinition", definition, spec=spec, **metadata)
-    return definition
+    crd = f"{plural}.{group}"
+    put(server, "apiextensions.k8s.io/v1", "CustomResourceDefinition", crd, spec=spec, **metadata)
+    return crd
 
 
 def put_team(server: FakeApiServer, name: str, cluster: str = "atlas") -> None:

@@ -116,7 +116,7 @@ def write_chart(directory: Path, hook: Webhook) -> Path:
     (chart / "Chart.yaml").write_text("apiVersion: v2\nname: gadgets\nversion: 1.0.0\n", "utf-8")
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": VERSION, "served": True, "storage": True, "schema": schema}
-    definition = {
+    crd = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": DEFINITION},
@@ -127,6 +127,6 @@ def write_chart(directory: Path, hook: Webhook) -> Path:
             "versions": [version],
         },
     }
-    (chart / "crds" / "gadgets.json").write_text(json.dumps(definition), "utf-8")
+    (chart / "crds" / "gadgets.json").write_text(json.dumps(crd), "utf-8")
     (chart / "templates" / "webhook.json").write_text(json.dumps(hook.configuration), "utf-8")
     return chart

@@ -6,8 +6,8 @@
 import pytest
 
 from mlcluster.catalog.components import ComponentPin, pins
-from mlcluster.catalog.leaves import leaves_of
-from mlcluster.catalog.signs import Signs, all_signs
+from mlcluster.catalog.residue import residue_of
+from mlcluster.catalog.signatures import Signature, all_signatures
 from mlcluster.charts.archives import exact
 from mlcluster.lab.toolchain import Toolchain
 from tests.charts import comparison, sources, table
@@ -32,8 +32,8 @@ def pin_of(chart: str) -> ComponentPin:
     return next(pin for pin in pins().values() if pin.chart.rpartition("/")[2] == chart)
 
 
-def signs_of(chart: str) -> Signs | None:
-    return all_signs().get(pin_of(chart).name)
+def signs_of(chart: str) -> Signature | None:
+    return all_signatures().get(pin_of(chart).name)
 
 
 @pytest.fixture(params=CHARTS)
@@ -64,19 +64,19 @@ def test_pods_of_the_plan_are_those_of_the_chart(chart: str, charts: dict[str, l
 
 def test_definitions_that_are_waited_for_are_in_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
     for one in charts[chart]:
-        assert not set(one.of.release.crds) - set(one.facts.definitions), one.of.spec
+        assert not set(one.of.release.crds) - set(one.facts.crds), one.of.spec
 
 
 def test_what_the_chart_leaves_is_in_the_catalogue(chart: str, charts: dict[str, list[Rendered]]) -> None:
     assert (
-        comparison.leaves_mismatches(leaves_of(pin_of(chart).name), chart, [one.facts for one in charts[chart]]) == []
+        comparison.residue_mismatches(residue_of(pin_of(chart).name), chart, [one.facts for one in charts[chart]]) == []
     )
 
 
 def test_detection_signatures_match_what_the_chart_makes(chart: str, charts: dict[str, list[Rendered]]) -> None:
-    signs = signs_of(chart)
-    if signs is not None:
-        assert comparison.signs_mismatches(signs, chart, [one.facts for one in charts[chart]]) == []
+    signatures = signs_of(chart)
+    if signatures is not None:
+        assert comparison.signature_mismatches(signatures, chart, [one.facts for one in charts[chart]]) == []
 
 
 def test_every_image_comes_from_the_mirror(chart: str, toolchain: Toolchain, charts: dict[str, list[Rendered]]) -> None:

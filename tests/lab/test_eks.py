@@ -207,8 +207,8 @@ def test_karpenter_objects_pass_a_real_api_server(account: Account, tmp_path: Pa
     account.take_over("comet")
     spec = written(tmp_path, "eks-karpenter")
     with Kube.from_kubeconfig(account.lab.kubeconfig) as kube:
-        for definition in karpenter_definitions():
-            kube.create(definition)
+        for crd in karpenter_definitions():
+            kube.create(crd)
         wait_for("the CRDs", lambda: all(_serves(kube, group, kind) for group, kind, _ in KARPENTER))
         account.run("up", spec, "--yes")
         node_class = kube.get_object("karpenter.k8s.aws/v1", "EC2NodeClass", "train")

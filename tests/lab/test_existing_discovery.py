@@ -14,7 +14,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
-from tests.fakes.installations import PASSWORD, definition, helm_record, workload
+from tests.fakes.installations import PASSWORD, crd, helm_record, workload
 from tests.lab.workloads import environment, wait_for
 
 pytestmark = pytest.mark.lab
@@ -89,7 +89,7 @@ def crowded(kueue_lab: Lab) -> Iterator[Lab]:
         kube.create(helm_record("gpu", "ops", "gpu-operator", "v25.10.1"))
         kube.create(helm_record("web", "web", "ingress-nginx", "4.13.0"))
         kube.create(helm_record("scaler", "web", "keda", "2.19.0"))
-        kube.create(definition("clusterpolicies.nvidia.com", "ClusterPolicy"))
+        kube.create(crd("clusterpolicies.nvidia.com", "ClusterPolicy"))
         image = "nvcr.io/nvidia/gpu-operator:v25.10.1"
         kube.create(workload("Deployment", "gpu-operator", "ops", image, release="ops/gpu"))
         plugin = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
@@ -122,7 +122,7 @@ def test_up_refuses_adopts_and_leaves_alone(host: Host) -> None:
     for verb in (["preview"], ["up", "--yes"]):
         refused = host.run(*verb, code=1)
         assert "EXI001" in refused.stderr
-        assert "made by Helm release ops/gpu" in refused.stderr
+        assert "created by Helm release ops/gpu" in refused.stderr
         assert "components.gpuOperator.install: false" in refused.stderr
     assert host.decisions(code=4)["gpu-operator"] == "refuse"
     assert lasting(host.lab.keys()) == before
@@ -137,7 +137,7 @@ def test_up_refuses_adopts_and_leaves_alone(host: Host) -> None:
     assert "v25.10.1" in shown
     assert "ingress" not in shown
     host.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}})
-    assert "EXI007: the namespace vision is there already" in host.run("up", "--yes", code=1).stderr
+    assert "EXI007: the namespace vision already exists" in host.run("up", "--yes", code=1).stderr
     host.kube.delete("v1", "Namespace", "vision")
     wait_for("the namespace to go", lambda: host.kube.get_object("v1", "Namespace", "vision") is None)
     host.run("up", "--yes")

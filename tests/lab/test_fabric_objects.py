@@ -45,7 +45,7 @@ def plan_of(name: str) -> Plan:
     return build(load(GOLDENS / name / "cluster.yaml").spec)
 
 
-def definition(group: str, kind: str, version: str, spec: Manifest, *, scope: str = "Cluster") -> Manifest:
+def crd(group: str, kind: str, version: str, spec: Manifest, *, scope: str = "Cluster") -> Manifest:
     """A definition as upstream has it, in what matters to our objects."""
     schema = {"type": "object", "properties": {"spec": spec}, "required": ["spec"]}
     plural = f"{kind.lower()}s"
@@ -95,7 +95,7 @@ def rule_definition() -> Manifest:
             {"rule": "self.enforcementMode != 'bootstrap-only' || self.conditions.all(c, !has(c.defaultStatus))"}
         ],
     }
-    return definition("readiness.node.x-k8s.io", "NodeReadinessRule", "v1alpha1", spec)
+    return crd("readiness.node.x-k8s.io", "NodeReadinessRule", "v1alpha1", spec)
 
 
 def pool_definition() -> Manifest:
@@ -123,10 +123,10 @@ def pool_definition() -> Manifest:
         },
         "required": ["subnet", "perNodeBlockSize"],
     }
-    return definition("nv-ipam.nvidia.com", "IPPool", "v1alpha1", spec, scope="Namespaced")
+    return crd("nv-ipam.nvidia.com", "IPPool", "v1alpha1", spec, scope="Namespaced")
 
 
-def definitions() -> Iterator[Manifest]:
+def crds() -> Iterator[Manifest]:
     """Ours from the plans, upstream's from the reference, and two that are in neither."""
     ours = {entry.id: entry.manifest for name in NAMES for entry in plan_of(name).objects if entry.id.startswith(CRD)}
     yield from ours.values()
@@ -141,7 +141,7 @@ def kube(lab: Lab) -> Iterator[Kube]:
     """The shared control plane with a namespace and the kinds; both go in the end."""
     with Kube.from_kubeconfig(lab.kubeconfig) as client:
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
-        made = list(definitions())
+        made = list(crds())
         for manifest in made:
             client.apply(manifest)
         api = "apiextensions.k8s.io/v1"

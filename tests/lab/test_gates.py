@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from mlcluster.catalog.leaves import Leaves
+from mlcluster.catalog.residue import Residue
 from mlcluster.deploy.ownership import baseline
 from mlcluster.deploy.removal import namespaces
 from mlcluster.deploy.removal.namespaces import Installed, empty_namespaces, installed_releases
 from mlcluster.deploy.removal.residue import clean_up
-from mlcluster.deploy.session.gated_program import GatedProgram
+from mlcluster.deploy.session.platform_program import PlatformProgram
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine import programs
 from mlcluster.engine.chart_failures import chart_trouble
@@ -33,7 +33,7 @@ from mlcluster.plan.model import DefiningObject, ValuePath
 from mlcluster.progress import Silent
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
-from tests.lab.test_fabric_objects import definition
+from tests.lab.test_fabric_objects import crd
 from tests.lab.workloads import controller, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
@@ -41,7 +41,7 @@ SPACE = "default"
 OURS = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
 RELEASE = "Release/gadgets"
 HOLD = "example.test/hold"
-GADGETS = Leaves(definitions=(DEFINITION,), finalizers={HOLD: (f"{API}/{KIND}",)}, workloads=(f"{API}/{KIND}",))
+GADGETS = Residue(crds=(DEFINITION,), finalizers={HOLD: (f"{API}/{KIND}",)}, workloads=(f"{API}/{KIND}",))
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
 
 
@@ -126,7 +126,7 @@ def engine(
     uid = trial.kube.cluster_uid()
     program = programs.load("platform").program
     run = partial(program, trial.plan, kubeconfig=str(lab.kubeconfig), context=None, cluster_uid=uid)
-    gated = GatedProgram(lambda gates: run(ready=gates), trial.gates)
+    gated = PlatformProgram(lambda gates: run(ready=gates), trial.gates)
     home, settings = StackHome("atlas", tmp_path / "atlas"), StackSettings(uid, "builtin", "existing", "atlas")
     engine = Engine(home, "mlcluster-platform", gated, settings, toolchain.path("pulumi"), tell=trial.tell)
     yield engine
@@ -166,7 +166,7 @@ def test_objects_come_after_a_definition_that_a_controller_installs(trial: Trial
     tool = {"apiVersion": "tools.test/v1", "kind": "Tool", "metadata": {**name, "name": "one"}, "spec": {}}
     trial.plan.objects = (*trial.plan.objects, policy, Thing("Tool/one", tool, (policy.id,)))
     trial.plan.defining_objects = (DefiningObject(policy.id, "ConfigMap policy", SPACE, ("tools.tools.test",)),)
-    made = definition("tools.test", "Tool", "v1", {"type": "object"}, scope="Namespaced")
+    made = crd("tools.test", "Tool", "v1", {"type": "object"}, scope="Namespaced")
 
     def install(text: str) -> None:
         if "waiting for ConfigMap policy: the definition tools.tools.test" in text:
@@ -205,7 +205,7 @@ def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engin
 def take_down(trial: Trial, engine: Engine) -> list[str]:
     """The steps of `down`, with the catalogue's facts of the made-up chart; what was told."""
     told = Told()
-    releases = [replace(one, leaves=GADGETS) for one in installed_releases(Stack("platform", engine))]
+    releases = [replace(one, residue=GADGETS) for one in installed_releases(Stack("platform", engine))]
     assert [one.name for one in releases] == ["gadgets"]
     empty_namespaces(trial.kube, "atlas", releases, told)
     engine.destroy()

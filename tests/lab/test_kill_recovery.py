@@ -15,7 +15,7 @@ import pytest
 
 from mlcluster.kube.client import Kube
 from mlcluster.lab import probe
-from mlcluster.lab.controllers.definitions import await_established
+from mlcluster.lab.controllers.crds import await_established
 from mlcluster.lab.keeping import Keeper
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
@@ -204,13 +204,13 @@ def test_a_definition_that_a_killed_api_server_had_not_established_is_establishe
     """Seed 5 of the soak: etcd is killed between the two writes by which the API server establishes a definition."""
     name = "halves.test.mlcluster.dev"
     with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
-        kube.apply(_definition(name))
+        kube.apply(_crd(name))
         await_established(kube, [name])
     os.kill(pids(fresh)["kube-apiserver"] or 0, signal.SIGKILL)
     _rewrite(fresh, f"/registry/apiextensions.k8s.io/customresourcedefinitions/{name}", _without_establishment)
     fresh.start(toolchain, Silent())
     with Kube.from_kubeconfig(fresh.kubeconfig) as kube:
-        kube.apply(_definition(name))
+        kube.apply(_crd(name))
         assert not _is_established(kube, name)
         await_established(kube, [name], 60)
         assert _is_established(kube, name)
@@ -218,7 +218,7 @@ def test_a_definition_that_a_killed_api_server_had_not_established_is_establishe
         assert "annotations" not in found["metadata"]
 
 
-def _definition(name: str) -> dict[str, Any]:
+def _crd(name: str) -> dict[str, Any]:
     plural, _, group = name.partition(".")
     schema = {"openAPIV3Schema": {"type": "object"}}
     return {
@@ -259,9 +259,9 @@ def _as_stored(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
-def _without_establishment(definition: dict[str, Any]) -> None:
+def _without_establishment(crd: dict[str, Any]) -> None:
     """As between the two writes: the names are accepted, and the second controller has not looked yet."""
-    (established,) = [entry for entry in definition["status"]["conditions"] if entry["type"] == "Established"]
+    (established,) = [entry for entry in crd["status"]["conditions"] if entry["type"] == "Established"]
     established.update(status="False", reason="Installing", message="the initial names have been accepted")
 
 

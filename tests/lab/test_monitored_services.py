@@ -11,7 +11,7 @@ import yaml
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.observe.controllers import ENDPOINTS
-from mlcluster.plan.values import written
+from mlcluster.plan.values import printable
 from tests.network_policies import matches
 from tests.specs import EXISTING, SYSTEM, Data, manifests, planned
 from tests.upstream import ABSENT, REFERENCE
@@ -56,7 +56,7 @@ def archive(chart: str) -> Path:
 def rendered(helm: Path, release: PlanRelease, folder: Path) -> list[Manifest]:
     """The objects of a release's chart, in a cluster with the kinds of the Prometheus operator."""
     values = folder / "values.json"
-    values.write_text(json.dumps(written(release.values)))
+    values.write_text(json.dumps(printable(release.values)))
     chart = archive(release.chart.rpartition("/")[2])
     command: list[str | Path] = [helm, "template", release.name, chart, "-n", release.namespace, "--values", values]
     known = ["--kube-version", "1.35.0", "--api-versions", "monitoring.coreos.com/v1"]

@@ -11,7 +11,7 @@ from mlcluster.kube.errors import ApiError
 from mlcluster.lab.lab import Lab
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest
-from tests.lab.test_fabric_objects import definition
+from tests.lab.test_fabric_objects import crd
 from tests.lab.workloads import controller, job, pod, pod_spec, wait_for
 from tests.specs import EXISTING, SYSTEM, TRAIN, manifests, planned
 
@@ -59,7 +59,7 @@ REFUSED = (
 
 def wire(kind: str, group: str, version: str) -> Manifest:
     """A kind that takes every field: the real ones come with their components."""
-    return definition(group, kind, version, {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    return crd(group, kind, version, {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 
 
 KINDS = (

@@ -128,8 +128,8 @@ def _shape(schema: Any, path: str = "") -> dict[str, tuple[Any, ...]]:
     return found
 
 
-def _schema(definition: Manifest) -> Any:
-    (version,) = definition["spec"]["versions"]
+def _schema(crd: Manifest) -> Any:
+    (version,) = crd["spec"]["versions"]
     return version["schema"]["openAPIV3Schema"]
 
 

@@ -9,7 +9,7 @@ from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome, Report, Result, Status
 from mlcluster.aws.refusals import AwsError, CredentialsError, NotAllowedError
 from mlcluster.aws.session import Account
-from mlcluster.findings import found
+from mlcluster.findings import finding
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Progress, Silent
@@ -75,4 +75,4 @@ def _unknown(one: Check, error: AwsError) -> Result:
     else:
         evidence = error.happened
         message = f"{one.name}: unknown, because {error.doing} failed: {error.happened}"
-    return Result(one.name, Status.UNKNOWN, one.asks, evidence, (found("AWS011", ("target",), message, error.hint),))
+    return Result(one.name, Status.UNKNOWN, one.asks, evidence, (finding("AWS011", ("target",), message, error.hint),))

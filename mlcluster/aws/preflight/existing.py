@@ -6,7 +6,7 @@ from typing import Any
 from mlcluster.aws.preflight.facts import Facts, Place, joined
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.aws.refusals import AwsError
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 
 _SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 
@@ -20,7 +20,7 @@ def secrets_key(facts: Facts) -> Outcome:
     region = key.split(":")[3]
     if region != facts.account.region:
         message = f"the key is in {region}, the cluster in {facts.account.region}"
-        return Outcome(message, (found("AWS007", place, message, "EKS takes a key of the cluster's own region"),))
+        return Outcome(message, (finding("AWS007", place, message, "EKS takes a key of the cluster's own region"),))
     try:
         entry = facts.account.ask("kms", "DescribeKey", KeyId=key)["KeyMetadata"]
     except AwsError as error:
@@ -28,16 +28,16 @@ def secrets_key(facts: Facts) -> Outcome:
             raise
         message = f"the key {key} is not there"
         return Outcome(
-            message, (found("AWS007", place, message, "correct the ARN, or leave it out: mlcluster makes one"),)
+            message, (finding("AWS007", place, message, "correct the ARN, or leave it out: mlcluster makes one"),)
         )
     spec, usage = entry.get("KeySpec", "SYMMETRIC_DEFAULT"), entry.get("KeyUsage", "ENCRYPT_DECRYPT")
     told = f"{entry['KeyId']}: {entry['KeyState']}, {spec}, {usage}"
     problems = []
     if entry["KeyState"] != "Enabled":
-        problems.append(found("AWS007", place, f"the key is {entry['KeyState']}", "enable it, or name another one"))
+        problems.append(finding("AWS007", place, f"the key is {entry['KeyState']}", "enable it, or name another one"))
     if (spec, usage) != ("SYMMETRIC_DEFAULT", "ENCRYPT_DECRYPT"):
         message = f"the key is {spec} for {usage}; EKS takes a symmetric one that encrypts and decrypts"
-        problems.append(found("AWS007", place, message, "name another key, or leave it out: mlcluster makes one"))
+        problems.append(finding("AWS007", place, message, "name another key, or leave it out: mlcluster makes one"))
     return Outcome(told, tuple(problems))
 
 
@@ -72,9 +72,9 @@ def _principal(facts: Facts, arn: str, place: Place) -> Finding | None:
     name = path.rpartition("/")[2]
     there = _entity(facts, kind, name)
     if there is None:
-        return found("AWS007", place, f"the {kind} {arn} is not there", "correct the ARN, or make it first")
+        return finding("AWS007", place, f"the {kind} {arn} is not there", "correct the ARN, or make it first")
     if there["Arn"] != arn:
-        return found("AWS007", place, f"the {kind} {name} is {there['Arn']}, not {arn}", f"write {there['Arn']}")
+        return finding("AWS007", place, f"the {kind} {name} is {there['Arn']}, not {arn}", f"write {there['Arn']}")
     return None
 
 
@@ -102,7 +102,7 @@ def service_roles(facts: Facts) -> Outcome:
     roles += [_SPOT_ROLE] if spot else []
     missing = [name for name in roles if _entity(facts, "role", name) is None]
     problems = (
-        found(
+        finding(
             "AWS007",
             ("target", "autoscaler"),
             f"the account has no {_SPOT_ROLE}: Karpenter cannot start spot instances",

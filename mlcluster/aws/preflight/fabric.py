@@ -6,7 +6,7 @@ from typing import Any
 from mlcluster.aws.preflight.facts import Facts, joined
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.catalog.instances import instance_type
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Pool
 
 _NEWER = "take a newer mlcluster, whose catalogue fits, or switch network.efa off"
@@ -43,14 +43,14 @@ def _described(network: Mapping[str, Any] | None) -> str:
 def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterator[Finding]:
     place = facts.place(pool, "network", "efa")
     if network is None:
-        yield found("AWS009", place, f"{pool.instance_type} is not known in {facts.account.region}", "see AWS003")
+        yield finding("AWS009", place, f"{pool.instance_type} is not known in {facts.account.region}", "see AWS003")
         return
     expected, real = instance_type(pool.instance_type).efa, _most(network)
     if expected != real:
         message = (
             f"{pool.instance_type} has {real} EFA interfaces in {facts.account.region}, the catalogue says {expected}"
         )
-        yield found("AWS009", place, message, _NEWER)
+        yield finding("AWS009", place, message, _NEWER)
     cards = {int(card["NetworkCardIndex"]): card for card in network.get("NetworkCards", [])}
     planned = _planned_cards(facts, pool)
     missing = sorted({card for card in planned if card not in cards}) if cards else []
@@ -58,7 +58,7 @@ def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterat
         message = (
             f"the plan puts EFA on network card {joined(map(str, missing))}; {pool.instance_type} has {len(cards)}"
         )
-        yield found("AWS009", place, message, _NEWER)
+        yield finding("AWS009", place, message, _NEWER)
     crowded = [
         card for card in cards if int(cards[card]["MaximumNetworkInterfaces"]) < planned.count(card) + (card == 0)
     ]
@@ -66,7 +66,7 @@ def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterat
         message = (
             f"network card {joined(map(str, crowded))} of {pool.instance_type} takes fewer interfaces than planned"
         )
-        yield found("AWS009", place, message, _NEWER)
+        yield finding("AWS009", place, message, _NEWER)
 
 
 def _planned_cards(facts: Facts, pool: Pool) -> list[int]:

@@ -2,7 +2,7 @@
 
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.findings import found
+from mlcluster.findings import finding
 from mlcluster.plan.eks.access import access_entries, standing
 
 
@@ -17,7 +17,7 @@ def account(facts: Facts) -> Outcome:
     return Outcome(
         evidence,
         (
-            found(
+            finding(
                 "AWS001",
                 ("target", "accountId"),
                 f"{account.source} is account {account.account_id}, the spec wants {wanted}",
@@ -39,7 +39,7 @@ def cluster_name(facts: Facts) -> Outcome:
     return Outcome(
         f"an EKS cluster {name} is there ({state}) without our tags",
         (
-            found(
+            finding(
                 "AWS001",
                 ("metadata", "name"),
                 f"account {facts.account.account_id} has an EKS cluster {name} in {facts.account.region} "
@@ -61,7 +61,7 @@ def creator(facts: Facts) -> Outcome:
     return Outcome(
         f"{caller} will create the cluster",
         (
-            found(
+            finding(
                 "AWS012",
                 ("target", "access"),
                 f"EKS makes the creator of a cluster an administrator and refuses the plan's second entry for {caller}",

@@ -2,7 +2,7 @@
 
 from mlcluster.aws.preflight.facts import Facts, Place, joined
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 
 NO_CONTROL_PLANE = frozenset({"use1-az3", "usw1-az2", "cac1-az3"})
 """Zone IDs whose subnets EKS does not take (EKS user guide, "Subnet requirements and considerations")."""
@@ -31,14 +31,14 @@ def _zone(facts: Facts, zone: str, place: Place) -> Finding | None:
     ]
     hint = f"use {joined(sorted(usable))}"
     if zone not in known:
-        return found("AWS003", place, f"this account has no zone {zone} in {facts.account.region}", hint)
+        return finding("AWS003", place, f"this account has no zone {zone} in {facts.account.region}", hint)
     entry = known[zone]
     if entry["State"] not in {"available", "information"}:
-        return found("AWS003", place, f"zone {zone} is {entry['State']}", hint)
+        return finding("AWS003", place, f"zone {zone} is {entry['State']}", hint)
     if entry["ZoneId"] in NO_CONTROL_PLANE:
-        return found("AWS003", place, f"EKS takes no subnet in zone {zone} ({entry['ZoneId']})", hint)
+        return finding("AWS003", place, f"EKS takes no subnet in zone {zone} ({entry['ZoneId']})", hint)
     if entry.get("ZoneType", "availability-zone") != "availability-zone":
-        return found("AWS003", place, f"{zone} is a {entry['ZoneType']}, not an availability zone", hint)
+        return finding("AWS003", place, f"{zone} is a {entry['ZoneType']}, not an availability zone", hint)
     return None
 
 
@@ -64,6 +64,6 @@ def instance_types(facts: Facts) -> Outcome:
                 field = ("instanceType",) if position == 0 else ("capacity", "also", position - 1)
                 hint = f"zones that offer it: {joined(sorted(there))}" if there else "choose another type or region"
                 message = f"{name} is not offered in {joined(missing)}"
-                problems.append(found("AWS003", ("nodePools", index, *field), message, hint))
+                problems.append(finding("AWS003", ("nodePools", index, *field), message, hint))
     told = "; ".join(f"{name} in {joined(sorted(offered.get(name, ())))}" for name in types)
     return Outcome(f"offered: {told}", tuple(problems))

@@ -10,7 +10,7 @@ from mlcluster.aws.preflight.report import Outcome
 from mlcluster.aws.refusals import AwsError, NotAllowedError
 from mlcluster.catalog.instances import instance_type
 from mlcluster.catalog.quotas import vcpu_quota
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 
 ELASTIC_IPS = "L-0263D0A3"
 """Quota code of "EC2-VPC Elastic IPs" (Service Quotas, service ec2)."""
@@ -88,7 +88,7 @@ def _in_use(used: int | None) -> str:
 
 def _below(facts: Facts, need: Need, name: str, limit: int, others: int) -> Finding:
     busy = f" beside {others:,} that others use" if others else ""
-    return found(
+    return finding(
         "AWS004",
         ("nodePools", need.first, "maxSize"),
         f'the quota "{name}" is {limit:,} vCPUs; the pools need {need.vcpus:,} at maxSize{busy} '
@@ -147,7 +147,7 @@ def elastic_ips(facts: Facts) -> Outcome:
         return Outcome(evidence)
     message = f"the quota of Elastic IPs is {limit}, {len(others)} are in use by others, the NAT gateways need {wanted}"
     hint = f"network.nat: one needs a single one; or release some, or ask for more (quota code {ELASTIC_IPS})"
-    return Outcome(evidence, (found("AWS004", ("target", "network", "nat"), message, hint),))
+    return Outcome(evidence, (finding("AWS004", ("target", "network", "nat"), message, hint),))
 
 
 def _tags(entry: Mapping[str, Any]) -> dict[str, str]:

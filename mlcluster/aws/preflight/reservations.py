@@ -7,7 +7,7 @@ from typing import Any
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.aws.refusals import AwsError
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Pool
 
 _COMING = {"scheduled", "payment-pending", "assessing", "delayed"}
@@ -30,7 +30,7 @@ def reservations(facts: Facts) -> Outcome:
         for pool in users:
             at = facts.place(pool, "capacity", "reservationId")
             for message, hint in _problems(facts, entry, pool, users):
-                problems.append(found("AWS005", at, f"{identifier} {message}", hint))
+                problems.append(finding("AWS005", at, f"{identifier} {message}", hint))
     return Outcome("; ".join(told), tuple(problems))
 
 

@@ -2,7 +2,7 @@
 
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Pool
 
 LOW_SCORE = 3
@@ -28,7 +28,7 @@ def spot_scores(facts: Facts) -> Outcome:
         told.append(f"{pool.name}: {score} of 10 for {pool.max_size} nodes of {len(types)} types")
         if score <= LOW_SCORE:
             problems.append(
-                found(
+                finding(
                     "AWS010",
                     facts.place(pool, "capacity"),
                     f"AWS gives {pool.max_size} spot nodes of {', '.join(types)} a placement score of {score} of 10",

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcluster.aws.preflight.facts import Facts, Place
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.eks.addresses import AWS_RESERVED, demands
 
 
@@ -44,16 +44,16 @@ def _misplaced(
 ) -> Iterator[Finding]:
     if entry is None:
         where = f"account {facts.account.account_id} in {facts.account.region}"
-        yield found("AWS006", place, f"subnet {identifier} is not there ({where})", "correct the ID")
+        yield finding("AWS006", place, f"subnet {identifier} is not there ({where})", "correct the ID")
         return
     if entry["VpcId"] != facts.target.network.vpc_id:
         message = f"subnet {identifier} is in {entry['VpcId']}, not in {facts.target.network.vpc_id}"
-        yield found("AWS006", place, message, "name a subnet of the VPC, or correct network.vpcId")
+        yield finding("AWS006", place, message, "name a subnet of the VPC, or correct network.vpcId")
     if entry["AvailabilityZone"] != zone:
         message = f"subnet {identifier} is in zone {entry['AvailabilityZone']}, not in {zone}"
-        yield found("AWS006", place, message, f"write it under {entry['AvailabilityZone']}")
+        yield finding("AWS006", place, message, f"write it under {entry['AvailabilityZone']}")
     if entry["State"] != "available":
-        yield found("AWS006", place, f"subnet {identifier} is {entry['State']}", "wait, or name another one")
+        yield finding("AWS006", place, f"subnet {identifier} is {entry['State']}", "wait, or name another one")
 
 
 def _too_full(facts: Facts, there: dict[str, dict[str, Any]]) -> Iterator[Finding]:
@@ -68,7 +68,7 @@ def _too_full(facts: Facts, there: dict[str, dict[str, Any]]) -> Iterator[Findin
         need = demand.addresses - AWS_RESERVED
         if need > free:
             parts = " + ".join(f"{pool.pool} {pool.nodes} x {pool.prefixes_per_node} x 16" for pool in demand.pools)
-            yield found(
+            yield finding(
                 "AWS006",
                 ("target", "network", "privateSubnets", demand.zone),
                 f"subnet {entry['SubnetId']} has {free:,} {what}; the pools need {need:,} in {demand.zone} at maxSize "

@@ -7,7 +7,7 @@ from typing import Any
 from mlcluster.aws.preflight.facts import Facts, joined
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.aws.refusals import AwsError
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.eks.images import ami_release, ami_type_of
 
 _UNSUPPORTED, _EXTENDED = "UNSUPPORTED", "EXTENDED_SUPPORT"
@@ -22,7 +22,7 @@ def kubernetes_version(facts: Facts) -> Outcome:
     names = sorted(offered, key=lambda minor: int(minor.partition(".")[2]))
     if wanted not in offered:
         message = f"EKS offers {joined(names)} in {facts.account.region}, not {wanted}"
-        return Outcome(f"{wanted} is not offered", (found("AWS002", _HERE, message, f"use {joined(names[-3:])}"),))
+        return Outcome(f"{wanted} is not offered", (finding("AWS002", _HERE, message, f"use {joined(names[-3:])}"),))
     entry = offered[wanted]
     ends = entry.get("endOfStandardSupportDate")
     told = f"{wanted} is in {_status(entry).lower().replace('_', ' ')}" + (
@@ -31,7 +31,7 @@ def kubernetes_version(facts: Facts) -> Outcome:
     if _status(entry) == _EXTENDED and facts.target.upgrade_policy == "standard" and not facts.exists_already:
         message = f"{told}; a new cluster with upgradePolicy standard cannot have it"
         hint = f"use {joined(names[-3:])}, or pay for it with target.upgradePolicy: extended"
-        return Outcome(told, (found("AWS002", _HERE, message, hint),))
+        return Outcome(told, (finding("AWS002", _HERE, message, hint),))
     return Outcome(told)
 
 
@@ -55,7 +55,7 @@ def addons(facts: Facts) -> Outcome:
             continue
         message = f"add-on {name} {wanted} is not offered for Kubernetes {version}"
         newest = f"; EKS offers {joined(there[:3])}" if there else "; EKS offers no version of it"
-        problems.append(found("AWS008", _HERE, message + newest, "take a newer mlcluster, whose pins fit"))
+        problems.append(finding("AWS008", _HERE, message + newest, "take a newer mlcluster, whose pins fit"))
     return Outcome(f"asked for {len(pinned)} add-ons: {joined(pinned)}", tuple(problems))
 
 
@@ -79,7 +79,7 @@ def images(facts: Facts) -> Outcome:
 
 def _unpublished(facts: Facts, label: str, parameter: str, pools: list[int]) -> Iterator[Finding]:
     for index in pools:
-        yield found(
+        yield finding(
             "AWS008",
             ("nodePools", index, "ami"),
             f"{label} is not published in {facts.account.region} (no SSM parameter {parameter})",

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from mlcluster.catalog.leaves import leaves_of
+from mlcluster.catalog.residue import residue_of
 from mlcluster.kube.client import Kube
-from mlcluster.kube.controllers import DEFINITIONS
+from mlcluster.kube.controllers import CRD_KIND
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 
@@ -22,10 +22,10 @@ NAME = "mlcluster-found"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Baseline:
     """The baseline of a release: names of CRDs, keys of node labels."""
 
-    definitions: frozenset[str]
+    crds: frozenset[str]
     node_labels: frozenset[str]
 
 
@@ -50,10 +50,10 @@ def note_found(plan: Plan, kube: Kube, held: Iterable[str]) -> None:
         kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
-def found_before(kube: Kube, release: str) -> Found | None:
+def found_before(kube: Kube, release: str) -> Baseline | None:
     """Return the baseline of a release; None if none was recorded in time."""
     noted = _read(kube).get(release)
-    return None if noted is None else Found(frozenset(noted["definitions"]), frozenset(noted["nodeLabels"]))
+    return None if noted is None else Baseline(frozenset(noted["definitions"]), frozenset(noted["nodeLabels"]))
 
 
 def noted_releases(kube: Kube) -> dict[str, str]:
@@ -72,12 +72,12 @@ def _read(kube: Kube) -> dict[str, dict[str, Any]]:
 
 
 def _look(kube: Kube, name: str) -> dict[str, list[str]]:
-    there = [one for one in leaves_of(name).definitions if kube.get_object(*DEFINITIONS, one) is not None]
+    there = [one for one in residue_of(name).crds if kube.get_object(*CRD_KIND, one) is not None]
     return {"definitions": there, "nodeLabels": sorted(_labels(kube, _prefixes(name)))}
 
 
 def _prefixes(name: str) -> tuple[str, ...]:
-    return leaves_of(name).node_label_prefixes
+    return residue_of(name).node_label_prefixes
 
 
 def _labels(kube: Kube, prefixes: tuple[str, ...]) -> set[str]:

@@ -14,7 +14,7 @@ from mlcluster.deploy.session.session import Session
 from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.errors import MlclusterError
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.report.screen import Screen
 
 
@@ -42,7 +42,7 @@ def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
     if workspace.plan.cluster.target == "local" or not os.environ.get("CI") or not home_of(workspace).owns_backend:
         return ()
     message = "the state would be in files of this CI machine, and be lost with it"
-    return (found("STA001", ("state",), message, "set state.backend, or MLCLUSTER_BACKEND_URL"),)
+    return (finding("STA001", ("state",), message, "set state.backend, or MLCLUSTER_BACKEND_URL"),)
 
 
 def check_cluster(session: Session, screen: Screen, *, adopt: bool = False) -> None:

@@ -20,7 +20,7 @@ from mlcluster.deploy.session.cloud_stack import CONTROL_PLANE
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.events import Change, Changes
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.places import place
 from mlcluster.spec.eks import EksTarget
 
@@ -81,7 +81,7 @@ def _other_key(workspace: Workspace, stack: Stack, recorded: str) -> Finding:
         "a key stays for the life of a cluster"
     )
     repair = "Remove target.secretsKey" if own else f"Set target.secretsKey: {recorded}"
-    return found("AWS013", _KEY_PATH, message, f"{repair}, or make a new cluster with the other key.")
+    return finding("AWS013", _KEY_PATH, message, f"{repair}, or make a new cluster with the other key.")
 
 
 def _key_changes(workspace: Workspace, stack: Stack, change: Change) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _key_changes(workspace: Workspace, stack: Stack, change: Change) -> Iterator
         f"AWS reports another key for Kubernetes secrets than {recorded}, or that key is gone; EKS never changes it"
     )
     hint = "Set target.secretsKey to the key that `aws eks describe-cluster` shows, or make a new cluster."
-    yield found("AWS013", _KEY_PATH, message, hint)
+    yield finding("AWS013", _KEY_PATH, message, hint)
 
 
 def _image_changes(workspace: Workspace, change: Change) -> Iterator[Finding]:
@@ -114,7 +114,7 @@ def _image_changes(workspace: Workspace, change: Change) -> Iterator[Finding]:
         f"not from the pinned {release}"
     )
     hint = "Run `mlcluster preview` afterwards: it shows the release that EKS chose."
-    yield found("VER004", place(planned.spec_path), message, hint)
+    yield finding("VER004", place(planned.spec_path), message, hint)
 
 
 def _touches(change: Change, name: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from mlcluster.catalog.signs import all_signs
+from mlcluster.catalog.signatures import all_signatures
 from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import kubeconfig_of
 from mlcluster.deploy.session.stack import PLATFORM, Stack, home_of, project_of
@@ -15,8 +15,8 @@ from mlcluster.kube.installed import look
 from mlcluster.report.installed_text import installed_document, installed_text
 from mlcluster.report.screen import Screen
 from mlcluster.report.standard_output import use_color
+from mlcluster.rules.existing_installations import ManagedState
 from mlcluster.rules.installed import Discovery, discover
-from mlcluster.rules.standing import Ours
 from mlcluster.rules.upgrades import Deployed
 
 EXPECTED = frozenset({"ours", "install"})
@@ -29,8 +29,8 @@ def discovered(workspace: Workspace, kube: Kube, deployed: Iterable[Deployed]) -
     Args:
         deployed: the releases of the stack's state; they are managed, whatever labels their objects have.
     """
-    ours = Ours(workspace.plan.cluster.name, frozenset((one.namespace, one.name) for one in deployed))
-    return discover(workspace.plan, look(kube), ours, all_signs())
+    managed = ManagedState(workspace.plan.cluster.name, frozenset((one.namespace, one.name) for one in deployed))
+    return discover(workspace.plan, look(kube), managed, all_signatures())
 
 
 def show(workspace: Workspace, already: Discovery, screen: Screen) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from mlcluster.catalog.eks import eks_version
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.workspace import Workspace
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.report.installed_text import upgrades_document, upgrades_text
 from mlcluster.report.screen import Screen
 from mlcluster.rules.installed import Discovery
@@ -89,17 +89,17 @@ def _support(wanted: str, today: date) -> Iterator[Finding]:
         return
     if date.fromisoformat(pins.standard_support_ends) < today:
         message = f"standard support of Kubernetes {wanted} ended on {pins.standard_support_ends}"
-        yield found("VER002", WHERE, message, "go to a newer minor, one at a time; extended support costs more")
+        yield finding("VER002", WHERE, message, "go to a newer minor, one at a time; extended support costs more")
 
 
 def _step(running: str, wanted: str) -> Iterator[Finding]:
     if _minor(wanted) < _minor(running):
         message = f"the cluster runs {running}, and EKS does not downgrade to {wanted}"
-        yield found("VER001", WHERE, message, f'set kubernetesVersion: "{running}"')
+        yield finding("VER001", WHERE, message, f'set kubernetesVersion: "{running}"')
     elif len(path_between(running, wanted)) > 1:
         steps = path_between(running, wanted)
         message = f"from {running} to {wanted} are {len(steps)} minors, and EKS takes one at a time"
-        yield found("VER001", WHERE, message, f"run `mlcluster up` with {', then '.join(steps)}")
+        yield finding("VER001", WHERE, message, f"run `mlcluster up` with {', then '.join(steps)}")
 
 
 def _nodes(workspace: Workspace, wanted: str, live: LiveCluster | None) -> Iterator[Finding]:
@@ -109,12 +109,12 @@ def _nodes(workspace: Workspace, wanted: str, live: LiveCluster | None) -> Itera
     oldest = [_minor(node["status"]["nodeInfo"]["kubeletVersion"]) for node in nodes if _tells_version(node)]
     if oldest and _minor(wanted) - min(oldest) > OLDEST_KUBELET:
         message = f"a node runs Kubernetes 1.{min(oldest)}, too old for a control plane of {wanted}"
-        yield found("VER001", WHERE, message, "replace that node first")
+        yield finding("VER001", WHERE, message, "replace that node first")
     for index, pool in enumerate(workspace.plan.pools):
         mine = [node for node in nodes if _in_pool(node, dict(pool.selector))]
         if pool.capacity_type == "capacityBlock" and mine:
             message = f"pool {pool.name} has {len(mine)} nodes of a capacity block; EKS updates its group only at zero"
-            yield found("VER003", ("nodePools", index, "capacity"), message, "upgrade before or after the block")
+            yield finding("VER003", ("nodePools", index, "capacity"), message, "upgrade before or after the block")
 
 
 def _tells_version(node: Mapping[str, Any]) -> bool:

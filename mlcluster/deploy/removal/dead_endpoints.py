@@ -6,7 +6,7 @@ namespace from going.
 
 from collections.abc import Iterator, Mapping
 
-from mlcluster.catalog.leaves import Leaves
+from mlcluster.catalog.residue import Residue
 from mlcluster.kube.client import Kube, Object
 from mlcluster.kube.controllers import is_of, listed, owner_of
 from mlcluster.progress import Progress
@@ -16,7 +16,7 @@ _WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _AGGREGATED = ("apiregistration.k8s.io/v1", "APIService")
 
 
-def remove_broken(kube: Kube, release: str, namespace: str, leaves: Leaves, progress: Progress) -> None:
+def remove_broken(kube: Kube, release: str, namespace: str, residue: Residue, progress: Progress) -> None:
     """Delete the registrations of a release whose programs are gone, where their Services have no endpoint.
 
     Somebody else's of the same name stays: it leads into another namespace, or Helm has noted another release on it.
@@ -24,12 +24,12 @@ def remove_broken(kube: Kube, release: str, namespace: str, leaves: Leaves, prog
     for kind in _WEBHOOKS:
         for item in listed(kube, _ADMISSION, kind):
             clients = [hook.get("clientConfig") or {} for hook in item.get("webhooks") or []]
-            named = item["metadata"]["name"] in leaves.webhooks and _leads_to(clients, namespace)
+            named = item["metadata"]["name"] in residue.webhooks and _leads_to(clients, namespace)
             if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
                 _remove(kube, item, release, progress)
     for item in listed(kube, *_AGGREGATED):
         clients = [item.get("spec") or {}]
-        named = item["metadata"]["name"] in leaves.api_services and _leads_to(clients, namespace)
+        named = item["metadata"]["name"] in residue.api_services and _leads_to(clients, namespace)
         if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
             _remove(kube, item, release, progress)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from mlcluster.catalog.leaves import Leaves, leaves_of, split_kind
+from mlcluster.catalog.residue import Residue, residue_of, split_kind
 from mlcluster.deploy.removal.dead_endpoints import remove_broken
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.errors import MlclusterError
@@ -32,7 +32,7 @@ class Installed:
 
     name: str
     namespace: str
-    leaves: Leaves
+    residue: Residue
 
 
 def installed_releases(stack: Stack) -> list[Installed]:
@@ -41,7 +41,7 @@ def installed_releases(stack: Stack) -> list[Installed]:
     for resource in stack.engine.resources():
         if resource.type == RELEASE_TYPE:
             namespace, _, name = resource.id.rpartition("/")
-            found.append(Installed(name, namespace, leaves_of(name)))
+            found.append(Installed(name, namespace, residue_of(name)))
     return found
 
 
@@ -64,7 +64,7 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
     found = [space["name"] for space in spaces if names.TEAM in space["labels"]]
     gone = [release for release in releases if _gone(kube, release)]
     for release in gone:
-        remove_broken(kube, release.name, release.namespace, release.leaves, progress)
+        remove_broken(kube, release.name, release.namespace, release.residue, progress)
     _delete_ours(kube, selector, gone, progress)
     if found:
         _delete_workloads(kube, found, releases, progress)
@@ -72,7 +72,7 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
 
 
 def _delete_workloads(kube: Kube, spaces: Sequence[str], releases: Sequence[Installed], progress: Progress) -> None:
-    kinds = [kind for release in releases for kind in release.leaves.workloads]
+    kinds = [kind for release in releases for kind in release.residue.workloads]
     there = [item for kind in kinds for item in _in(kube, kind, spaces)]
     if not there:
         return
@@ -118,7 +118,7 @@ def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Ins
 def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress: Progress) -> None:
     """Delete managed objects that would wait for a controller that is gone: the engine finds them deleted."""
     for release in gone:
-        for kinds in release.leaves.finalizers.values():
+        for kinds in release.residue.finalizers.values():
             managed = [item for kind in kinds for item in _kind(kube, kind, selector=selector)]
             for item in managed:
                 _delete(kube, item)
@@ -157,7 +157,7 @@ def _patched(kube: Kube, item: Object, changed: Object) -> bool:
 
 
 def _owns(release: Installed, finalizer: str, item: Object) -> bool:
-    return f"{item['apiVersion']}/{item['kind']}" in release.leaves.finalizers.get(finalizer, ())
+    return f"{item['apiVersion']}/{item['kind']}" in release.residue.finalizers.get(finalizer, ())
 
 
 def _gone(kube: Kube, release: Installed) -> bool:
@@ -166,7 +166,7 @@ def _gone(kube: Kube, release: Installed) -> bool:
 
 def _finalized(kube: Kube, release: Installed, spaces: Sequence[str]) -> Iterator[Object]:
     """Yield objects in these namespaces that are being deleted and wait for a controller of the release."""
-    for finalizer, kinds in release.leaves.finalizers.items():
+    for finalizer, kinds in release.residue.finalizers.items():
         for item in (item for kind in kinds for item in _in(kube, kind, spaces)):
             metadata = item["metadata"]
             if metadata.get("deletionTimestamp") and finalizer in (metadata.get("finalizers") or []):

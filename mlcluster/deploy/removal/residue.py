@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 
-from mlcluster.catalog.leaves import leaves_of
+from mlcluster.catalog.residue import residue_of
 from mlcluster.deploy.ownership.baseline import found_before, noted_releases
 from mlcluster.deploy.removal.dead_endpoints import remove_broken
 from mlcluster.deploy.removal.namespaces import Installed, installed_releases
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import DEFINITIONS, listed, owner_of, served_version, state_of
+from mlcluster.kube.controllers import CRD_KIND, listed, owner_of, served_version, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.progress import Progress
 from mlcluster.waiting import wait_while
@@ -35,13 +35,13 @@ def clean_up(
         What is kept, each with its reason.
     """
     kept: list[str] = []
-    shared = {name: one.name for one in staying for name in one.leaves.definitions}
+    shared = {name: one.name for one in staying for name in one.residue.crds}
     for release in releases:
-        remove_broken(kube, release.name, release.namespace, release.leaves, progress)
+        remove_broken(kube, release.name, release.namespace, release.residue, progress)
         if _runs_again(kube, release):
             kept.append(f"the residue of {release.name}: another party runs it in {release.namespace}")
             continue
-        kept += _definitions(kube, release, shared, progress)
+        kept += _crds(kube, release, shared, progress)
         if nodes:
             kept += _node_labels(kube, release, progress)
     return kept
@@ -51,7 +51,7 @@ def ever_installed(kube: Kube, installed: Iterable[Installed]) -> list[Installed
     """Return the releases that a stack holds, and those that an interrupted run uninstalled."""
     found = {release.name: release for release in installed}
     for name, namespace in noted_releases(kube).items():
-        found.setdefault(name, Installed(name, namespace, leaves_of(name)))
+        found.setdefault(name, Installed(name, namespace, residue_of(name)))
     return list(found.values())
 
 
@@ -68,27 +68,27 @@ def clean_up_removed(
 
 def _runs_again(kube: Kube, release: Installed) -> bool:
     """Return whether another party installed the release where it was planned."""
-    leaves = bool(release.leaves.definitions or release.leaves.node_label_prefixes)
-    return leaves and state_of(kube, release.namespace, release.name) != "gone"
+    residue = bool(release.residue.crds or release.residue.node_label_prefixes)
+    return residue and state_of(kube, release.namespace, release.name) != "gone"
 
 
-def _definitions(kube: Kube, release: Installed, shared: Mapping[str, str], progress: Progress) -> list[str]:
+def _crds(kube: Kube, release: Installed, shared: Mapping[str, str], progress: Progress) -> list[str]:
     before = found_before(kube, release.name)
     kept, going = list[str](), list[str]()
-    for name in release.leaves.definitions:
-        found = kube.get_object(*DEFINITIONS, name)
+    for name in release.residue.crds:
+        found = kube.get_object(*CRD_KIND, name)
         if found is None:
             continue
         if before is None:
             reason = "no record tells whether it was there before"
-        elif name in before.definitions:
+        elif name in before.crds:
             reason = "it was there before"
         else:
             reason = f"{shared[name]} has it too" if name in shared else _used(kube, found, release)
         if reason:
             kept.append(f"CustomResourceDefinition/{name}: {reason}")
             continue
-        kube.delete(*DEFINITIONS, name, uid=found["metadata"]["uid"])
+        kube.delete(*CRD_KIND, name, uid=found["metadata"]["uid"])
         going.append(name)
         progress.say(f"removed the CRD {name}, which {release.name} left behind: it has no objects")
     left = _wait_gone(kube, going, progress)
@@ -99,19 +99,19 @@ def _wait_gone(kube: Kube, names: list[str], progress: Progress) -> list[str]:
     """Return the CRDs that are still there at the end of the wait; the API server deletes the objects of each first."""
     with progress.task("waiting for the deletion of CRDs") if names else nullcontext():
         return wait_while(
-            lambda: [name for name in names if kube.get_object(*DEFINITIONS, name) is not None],
+            lambda: [name for name in names if kube.get_object(*CRD_KIND, name) is not None],
             DEFINITION_SECONDS,
             pause=_PAUSE,
         )
 
 
-def _used(kube: Kube, definition: Object, release: Installed) -> str:
+def _used(kube: Kube, crd: Object, release: Installed) -> str:
     """Return why the CRD of an uninstalled release is still needed; "" when it is not."""
-    owner, kind = owner_of(definition), definition["spec"]["names"]["kind"]
+    owner, kind = owner_of(crd), crd["spec"]["names"]["kind"]
     if owner and owner != f"{release.namespace}/{release.name}":
         return f"it belongs to the release {owner}"
     try:
-        objects = listed(kube, served_version(definition), kind)
+        objects = listed(kube, served_version(crd), kind)
     except ApiError as error:
         return f"its objects cannot be listed: {error.message}"
     if not objects:
@@ -122,7 +122,7 @@ def _used(kube: Kube, definition: Object, release: Installed) -> str:
 
 
 def _node_labels(kube: Kube, release: Installed, progress: Progress) -> list[str]:
-    prefixes, before = release.leaves.node_label_prefixes, found_before(kube, release.name)
+    prefixes, before = release.residue.node_label_prefixes, found_before(kube, release.name)
     if not prefixes:
         return []
     changed, keys = 0, set[str]()

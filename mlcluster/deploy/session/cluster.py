@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlcluster.deploy.session import cloud_stack
 from mlcluster.deploy.session.deleted_lab import forget_lost, refuse_lost
-from mlcluster.deploy.session.gated_program import GatedProgram
+from mlcluster.deploy.session.platform_program import PlatformProgram
 from mlcluster.deploy.session.stack import NODES, PLATFORM, TITLES, Stack, home_of, lab_name, project_of, settings_of
 from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import Workspace
@@ -230,4 +230,4 @@ def _program(
     def gates() -> Gates:
         return Gates(live.kube, [*plan.releases, *plan.defining_objects], progress.say)
 
-    return GatedProgram(lambda made: program(ready=made), gates)
+    return PlatformProgram(lambda made: program(ready=made), gates)

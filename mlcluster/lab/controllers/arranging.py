@@ -40,7 +40,7 @@ class Arranged:
     left_out: tuple[tuple[str, str], ...]
 
     @property
-    def definitions(self) -> list[str]:
+    def crds(self) -> list[str]:
         """Names of the custom resource definitions."""
         return [item["metadata"]["name"] for item in self.first if item["kind"] == "CustomResourceDefinition"]
 

@@ -122,9 +122,9 @@ class KubeRay(Controller):
         """Its module has no chart, and the kustomization of its source takes four seconds for what it does."""
         del settings
         rights = (manifests / "rbac" / f"{name}.yaml" for name in ("role", "role_binding", "service_account"))
-        definitions = sorted((manifests / "crd" / "bases").glob("*.yaml"))
+        crds = sorted((manifests / "crd" / "bases").glob("*.yaml"))
         deployment = manifests / "manager" / "manager.yaml"
-        rendered = rendering.plain(programs, self.name, [*definitions, *rights, deployment])
+        rendered = rendering.plain(programs, self.name, [*crds, *rights, deployment])
         for item in rendered:
             for place in (item["metadata"], *item.get("subjects", ())):
                 place["namespace"] = self.namespace

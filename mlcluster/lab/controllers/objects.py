@@ -9,7 +9,7 @@ from pathlib import Path
 from mlcluster.kube.client import Kube
 from mlcluster.lab import pki
 from mlcluster.lab.controllers.arranging import Arranged, Manifest
-from mlcluster.lab.controllers.definitions import FIELD_MANAGER, await_established
+from mlcluster.lab.controllers.crds import FIELD_MANAGER, await_established
 from mlcluster.lab.failures import NotReady
 from mlcluster.progress import Task
 from mlcluster.waiting import wait_while
@@ -47,7 +47,7 @@ def apply(kube: Kube, arranged: Arranged, home: Path, waiting: Waiting) -> None:
     namespace, rest = arranged.first[0], arranged.first[1:]
     kube.apply(namespace, field_manager=FIELD_MANAGER)
     _each(kube, rest)
-    await_established(kube, arranged.definitions)
+    await_established(kube, arranged.crds)
     _each(kube, arranged.hooks)
     _note(home, wanted)
 

@@ -95,7 +95,7 @@ def _write_kubeconfig(lab_state: LabState, kube: Kube, account: tuple[str, str],
     token = kube.request("POST", path, body=asked)["status"]["token"]
     authority = lab_state.layout.certificate("ca").read_bytes()
     document = configs.kubeconfig_with_token(name, server_of(lab_state.record.ports), authority, token)
-    pki.write_private(site.kubeconfig, configs.written(document))
+    pki.write_private(site.kubeconfig, configs.as_yaml(document))
 
 
 def _certificates(found: Controller, site: Site) -> dict[str, bytes]:

@@ -66,7 +66,7 @@ def component_parts(context: ComponentContext) -> ComponentParts:
     if context.target == "local":
         stand_ins = simulated_pods(context.cluster, pods, releases)
         objects = [
-            *_with_definitions(context.cluster, objects, releases),
+            *_with_crds(context.cluster, objects, releases),
             *(entry for entries in stand_ins.values() for entry in entries),
         ]
     objects = [object_on(_selector(context), entry) for entry in objects]
@@ -164,18 +164,16 @@ def _without_foreign_namespaces(objects: list[PlanObject], releases: tuple[PlanR
     return [replace(entry, needs=tuple(need for need in entry.needs if need not in foreign)) for entry in objects]
 
 
-def _with_definitions(cluster: str, objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
+def _with_crds(cluster: str, objects: list[PlanObject], releases: tuple[PlanRelease, ...]) -> list[PlanObject]:
     """Return the objects with the simulated CRDs of custom resources, each resource after its CRD."""
-    definitions = simulated_crds(cluster, objects, releases)
-    kinds = {
-        (entry.manifest["spec"]["group"], entry.manifest["spec"]["names"]["kind"]): entry.id for entry in definitions
-    }
+    crds = simulated_crds(cluster, objects, releases)
+    kinds = {(entry.manifest["spec"]["group"], entry.manifest["spec"]["names"]["kind"]): entry.id for entry in crds}
 
-    def after_its_definition(entry: PlanObject) -> PlanObject:
-        definition = kinds.get((entry.manifest["apiVersion"].rpartition("/")[0], entry.manifest["kind"]))
-        return replace(entry, needs=(*entry.needs, definition)) if definition else entry
+    def after_its_crd(entry: PlanObject) -> PlanObject:
+        crd = kinds.get((entry.manifest["apiVersion"].rpartition("/")[0], entry.manifest["kind"]))
+        return replace(entry, needs=(*entry.needs, crd)) if crd else entry
 
-    return [*definitions, *map(after_its_definition, objects)]
+    return [*crds, *map(after_its_crd, objects)]
 
 
 def _listed(

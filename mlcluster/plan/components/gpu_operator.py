@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.gpu_operator_pods import NAMESPACE, operator_pods
@@ -91,7 +91,7 @@ def _homeless(context: ComponentContext) -> Iterator[Finding]:
     tolerated = controller_tolerations(context)
     if any(pool.accelerator is None and not untolerated(tolerated, pool.taints) for pool in context.pools):
         return
-    yield found(
+    yield finding(
         "GPU005",
         place(context.spec_path(OPERATOR)),
         "no pool without GPUs can run the GPU operator's controller or its uninstall job: "
@@ -106,7 +106,7 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
         wanted = labels[pool.name]
         if context.target == "existing" and wanted and not context.spec_pool(pool).apply_to_nodes.labels:
             listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
-            yield found(
+            yield finding(
                 "GPU009",
                 place(pool.spec_path),
                 f"the nodes of {pool.name} must have the labels {listed}, and mlcluster may not set them",
@@ -119,7 +119,7 @@ def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str
     wanted = sorted({label for of_pool in labels.values() for label in of_pool})
     shared = [pool.name for pool in context.gpu_pools if pool.accelerator and pool.accelerator.sharing != "whole"]
     if shared:
-        yield found(
+        yield finding(
             "GPU006",
             place(context.spec_path(OPERATOR)),
             f"mlcluster does not configure an existing GPU operator: for {', '.join(shared)} it needs "

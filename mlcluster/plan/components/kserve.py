@@ -41,13 +41,13 @@ def contribute(context: ComponentContext) -> Contribution:
     """Return definitions, controller, runtimes, members' rights, and the gateway if the spec asks for an ingress."""
     settings = context.spec.components.kserve
     ingress = settings.ingress if settings else None
-    definitions = chart_release(context, NAME, {}, chart=CRD_CHART, crds=CRDS)
-    release = chart_release(context, NAME, _values(context, ingress), needs=(definitions.id,), webhook_probes=(_PROBE,))
+    crds = chart_release(context, NAME, {}, chart=CRD_CHART, crds=CRDS)
+    release = chart_release(context, NAME, _values(context, ingress), needs=(crds.id,), webhook_probes=(_PROBE,))
     runtimes = chart_release(context, NAME, _RUNTIME_VALUES, chart=RUNTIMES, needs=(release.id,))
     # The three charts are made together.
-    definitions, runtimes = (replace(chart, version=release.version) for chart in (definitions, runtimes))
+    crds, runtimes = (replace(chart, version=release.version) for chart in (crds, runtimes))
     return Contribution(
-        releases=(definitions, release, runtimes),
+        releases=(crds, release, runtimes),
         objects=(
             *(ingress_objects(context, ingress, GATEWAY, pin(NAME).namespace) if ingress else ()),
             *_replicas(context),

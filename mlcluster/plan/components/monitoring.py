@@ -6,7 +6,7 @@ counts. Receivers of Alertmanager and access to Grafana are for the user to set,
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED, Contribution
 from mlcluster.plan.components.monitoring_values import REQUESTS, stack_values
@@ -147,7 +147,7 @@ def _workloads(settings: Monitoring) -> Iterator[Workload]:
 def _unpriced(context: ComponentContext) -> list[Finding]:
     unknown = [pool for pool in context.gpu_pools if pool.price is None]
     return [
-        found(
+        finding(
             "OBS001",
             place(pool.spec_path),
             f"GPU-hours of pool {pool.name} have no cost in USD: the price of its nodes is unknown",
@@ -163,7 +163,7 @@ def _unlabelled(context: ComponentContext, *, managed: bool) -> list[Finding]:
         return []
     keys = ",".join(node_label_keys(context.pools))
     return [
-        found(
+        finding(
             "OBS002",
             place(context.spec_path(STACK)),
             f"pools are matched by node labels that kube-state-metrics does not export by default: {keys}",

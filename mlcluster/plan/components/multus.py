@@ -5,7 +5,7 @@ The networks are NetworkAttachmentDefinitions in the namespaces of teams, also w
 
 import json
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemon_sets import (
@@ -93,7 +93,7 @@ def _without_networks(context: ComponentContext) -> list[Finding]:
     if networks(context.spec):
         return []
     message = "Multus runs on every node, and the spec has no network that a pod can join"
-    return [found("NET007", place(context.spec_path(NAME)), message, "Add `networks`, or remove `multus`")]
+    return [finding("NET007", place(context.spec_path(NAME)), message, "Add `networks`, or remove `multus`")]
 
 
 def _pod(context: ComponentContext) -> Manifest:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from mlcluster.catalog.components import pin
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import PRIVILEGED as PRIVILEGED_NAMESPACE
 from mlcluster.plan.components.contribution import Contribution
@@ -220,12 +220,12 @@ def _findings(context: ComponentContext) -> list[Finding]:
     if _any_gpu(context.pools) and not context.has("node-readiness-controller"):
         message = f"nodes with the condition {GPU_CONDITION} still receive pods, because no controller taints them"
         findings.append(
-            found("HEA001", place(context.spec_path(NAME)), message, "Set `components: {nodeReadiness: {}}`")
+            finding("HEA001", place(context.spec_path(NAME)), message, "Set `components: {nodeReadiness: {}}`")
         )
     careless = sorted(APPLICATION_XIDS & set(settings.gpu_xids)) if settings is not None else []
     if careless:
         codes = ", ".join(str(code) for code in careless)
         message = f"XID {codes} reports an error in a program: any job with a bug would take its node out of service"
         where = ("components", "nodeProblemDetector", "gpuXids")
-        findings.append(found("HEA002", where, message, f"Remove {codes}"))
+        findings.append(finding("HEA002", where, message, f"Remove {codes}"))
     return findings

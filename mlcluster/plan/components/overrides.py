@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan.components.system_nodes import NODE_SELECTORS
 from mlcluster.plan.model import Manifest, PlanRelease, ValuePath
 from mlcluster.plan.places import place
@@ -36,7 +36,7 @@ def with_overrides(
             what = "it" if owner == dotted(path) else owner
             message = f"{dotted(path)} of the chart {release.name} follows from the spec: mlcluster sets {what}"
             findings.append(
-                found("CMP001", where, message, "Remove it; docs/components.md lists the values that mlcluster sets")
+                finding("CMP001", where, message, "Remove it; docs/components.md lists the values that mlcluster sets")
             )
     made = replace(release, values=values, overrides=tuple(sorted(taken, key=dotted)))
     return made, [*findings, *_secrets(made, spec_path)]
@@ -48,7 +48,7 @@ def _secrets(release: PlanRelease, spec_path: str) -> Iterator[Finding]:
         hint = (
             "Create a Secret in the cluster and name it here: most charts accept existingSecret or a reference to a key"
         )
-        yield found("CMP002", (*place(spec_path), *path), message, hint)
+        yield finding("CMP002", (*place(spec_path), *path), message, hint)
 
 
 def _owned(values: Manifest, path: ValuePath) -> str | None:

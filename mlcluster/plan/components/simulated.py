@@ -68,7 +68,7 @@ def simulated_crds(cluster: str, objects: Iterable[PlanObject], releases: Iterab
     for entry in objects:
         group, _, version = entry.manifest["apiVersion"].rpartition("/")
         if group not in BUILT_IN and simulated.intersection(entry.needs):
-            kinds.setdefault((group, entry.manifest["kind"]), _definition(cluster, group, version, entry))
+            kinds.setdefault((group, entry.manifest["kind"]), _crd(cluster, group, version, entry))
     return list(kinds.values())
 
 
@@ -123,7 +123,7 @@ def _present(template: Manifest) -> Manifest:
     return {**template, "spec": spec}
 
 
-def _definition(cluster: str, group: str, version: str, entry: PlanObject) -> PlanObject:
+def _crd(cluster: str, group: str, version: str, entry: PlanObject) -> PlanObject:
     kind = entry.manifest["kind"]
     plural = _plural(kind.lower())
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

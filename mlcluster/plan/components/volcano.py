@@ -6,7 +6,7 @@ namespaces; what their pods can use at most is bounded by the namespace's Resour
 
 from collections.abc import Iterator
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.plan import names
 from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
@@ -125,7 +125,7 @@ def _borrower(team: TeamPlan) -> list[Finding]:
         "coordinate, so pods of one of them may stay pending"
     )
     hint = "Guarantee the team what it needs, and remove `borrow`"
-    return [found("KUE003", (*place(team.spec_path), "borrow"), message, hint)]
+    return [finding("KUE003", (*place(team.spec_path), "borrow"), message, hint)]
 
 
 def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Finding]:
@@ -141,7 +141,7 @@ def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Findi
         f"{', '.join(never)}: they neither preempt lower tiers nor take the guarantee of the team back"
     )
     hint = "Set `preemptsPods: true` for the tiers of this team, and give them to no team of Kueue"
-    return [found("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
+    return [finding("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
 
 
 COMPONENT = ChartComponent(

@@ -200,8 +200,8 @@ def test_a_definition_and_its_first_object_in_one_run(stack: ProviderStack, kube
     widget = {"apiVersion": group, "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}
 
     def program(options: ResourceOptions) -> None:
-        definition = custom(widget_definition(name), options, name="definition")
-        custom(widget, options, definition)
+        crd = custom(widget_definition(name), options, name="definition")
+        custom(widget, options, crd)
 
     assert stack.preview(program).error == ""
     assert stack.up(program).error == ""

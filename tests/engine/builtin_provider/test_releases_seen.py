@@ -8,14 +8,14 @@ from pulumi import ResourceOptions
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from mlcluster.catalog.signs import all_signs
+from mlcluster.catalog.signatures import all_signatures
 from mlcluster.engine.state import releases_in
 from mlcluster.kube.client import Kube
 from mlcluster.kube.installed import look
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
+from mlcluster.rules.existing_installations import ManagedState
 from mlcluster.rules.installed import discover
-from mlcluster.rules.standing import Ours
 from mlcluster.rules.upgrades import Deployed, upgrade_findings, upgrades
 from tests.fakes.provider_stack import Program, ProviderStack
 from tests.specs import EXISTING, planned
@@ -72,11 +72,11 @@ def test_a_release_of_ours_and_a_blocked_step_from_it(stack: ProviderStack, kube
     mine = replace(seen, releases=(release,), workloads=tuple(one for one in seen.workloads if one.namespace == name))
 
     plan = plan_for(name, name)
-    made = discover(plan, mine, Ours(name), all_signs())
-    assert [(row.name, row.decision, row.version) for row in made.rows] == [("kueue", "ours", "0.15.4")]
-    other = discover(plan_for("elsewhere", "other"), mine, Ours("other"), all_signs())
+    made = discover(plan, mine, ManagedState(name), all_signatures())
+    assert [(row.name, row.decision, row.version) for row in made.rows] == [("kueue", "managed", "0.15.4")]
+    other = discover(plan_for("elsewhere", "other"), mine, ManagedState("other"), all_signatures())
     assert [finding.id for finding in other.findings] == ["EXI001"]
-    assert f"made by mlcluster, cluster {name} (Helm release {name}/kueue)" in other.findings[0].message
+    assert f"created by mlcluster, cluster {name} (Helm release {name}/kueue)" in other.findings[0].message
 
     (step,) = upgrades(plan, releases_in(state))
     assert [finding.id for finding in upgrade_findings([step])] == ["UPG001"]

@@ -11,7 +11,7 @@ from mlcluster.aws.leftovers import Leftovers, leftovers_data, scan
 from mlcluster.aws.leftovers.scan import KINDS, OWNERSHIP
 from mlcluster.aws.refusals import CredentialsError
 from mlcluster.aws.session import Account
-from tests.fakes.aws_answers import ACCOUNT, REGION, Answers, Parameters, Refused, no_network, pages
+from tests.fakes.aws_responses import ACCOUNT, REGION, Answers, Parameters, Refused, no_network, pages
 
 pytestmark = pytest.mark.unit
 

@@ -11,8 +11,8 @@ from mlcluster.aws.preflight import CHECKS, PERMISSIONS, Report, Status, check
 from mlcluster.aws.refusals import CredentialsError
 from mlcluster.findings import REGISTRY
 from mlcluster.spec.cluster import ClusterSpec
-from tests.fakes.aws_answers import ACCOUNT, Answer, Answers, Refused, no_network
 from tests.fakes.aws_fine import NOW, facts_of, fine, made, plan_of, spec_of
+from tests.fakes.aws_responses import ACCOUNT, Answer, Answers, Refused, no_network
 from tests.specs import LOCAL, SYSTEM, Data, cluster, planned_unchecked
 
 pytestmark = pytest.mark.unit

@@ -8,8 +8,8 @@ import pytest
 from mlcluster.aws.preflight.quotas import elastic_ips, needs, vcpus
 from mlcluster.aws.preflight.reservations import reservations
 from mlcluster.aws.preflight.subnets import subnets
-from tests.fakes.aws_answers import Answer, Answers, Parameters, Refused, no_network, pages
 from tests.fakes.aws_fine import EFA, NOW, OURS, facts_of, fine, made, quota
+from tests.fakes.aws_responses import Answer, Answers, Parameters, Refused, no_network, pages
 from tests.specs import SYSTEM, Data
 
 pytestmark = pytest.mark.unit

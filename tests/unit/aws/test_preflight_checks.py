@@ -10,8 +10,8 @@ from mlcluster.aws.preflight.identity import account, cluster_name, creator
 from mlcluster.aws.preflight.places import instance_types, zones
 from mlcluster.aws.preflight.spot import spot_scores
 from mlcluster.aws.preflight.versions import addons, image_parameter, images, kubernetes_version
-from tests.fakes.aws_answers import ACCOUNT, CALLER, Answer, Parameters, Refused, no_network, pages
 from tests.fakes.aws_fine import EFA, EKS, NOW, OURS, ZONES, facts_of, fine, made, network_of, zone
+from tests.fakes.aws_responses import ACCOUNT, CALLER, Answer, Parameters, Refused, no_network, pages
 from tests.specs import SYSTEM, Data, planned_unchecked
 
 pytestmark = pytest.mark.unit

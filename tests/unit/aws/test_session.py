@@ -24,7 +24,7 @@ from mlcluster.aws.refusals import (
 from mlcluster.aws.session import ATTEMPTS, has_credentials, open_account
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Silent
-from tests.fakes.aws_answers import (
+from tests.fakes.aws_responses import (
     ACCOUNT,
     CALLER,
     REGION,

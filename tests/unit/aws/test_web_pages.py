@@ -9,7 +9,7 @@ import pytest
 
 from mlcluster.aws.refusals import AwsError
 from mlcluster.aws.session import ATTEMPTS, Account, has_credentials, open_account
-from tests.fakes.aws_answers import REGION, identity_xml, no_settings
+from tests.fakes.aws_responses import REGION, identity_xml, no_settings
 from tests.fakes.web_page import TORN, WELL_FORMED, Proxy, serve_proxy
 
 pytestmark = pytest.mark.unit

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mlcluster.catalog.components import pins
-from mlcluster.catalog.leaves import leaves_of
-from mlcluster.catalog.signs import all_signs
+from mlcluster.catalog.residue import residue_of
+from mlcluster.catalog.signatures import all_signatures
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.model import PlanPod
@@ -40,10 +40,10 @@ def test_the_table_is_of_the_pinned_version(chart: str) -> None:
 def test_residue_and_detection_signatures_are_the_tables(chart: str) -> None:
     pin = next(pin for pin in pins().values() if pin.chart.rpartition("/")[2] == chart)
     facts = [_facts(TABLE[chart])]
-    assert comparison.leaves_mismatches(leaves_of(pin.name), chart, facts) == []
-    signs = all_signs().get(pin.name)
+    assert comparison.residue_mismatches(residue_of(pin.name), chart, facts) == []
+    signatures = all_signatures().get(pin.name)
     named = {workload for workload, shapes in TABLE[chart]["workloads"].items() if "hooks" not in shapes[0]}
-    assert signs is None or comparison.signs_mismatches(signs, chart, facts, named) == []
+    assert signatures is None or comparison.signature_mismatches(signatures, chart, facts, named) == []
 
 
 @pytest.mark.parametrize("chart", [chart for chart in TABLE if TABLE[chart]["workloads"]])
@@ -124,7 +124,7 @@ def _facts(entry: dict[str, Any]) -> ChartFacts:
     return ChartFacts(
         workloads=(),
         images=tuple(entry["images"]),
-        definitions=tuple(entry["definitions"]),
+        crds=tuple(entry["crds"]),
         kept=tuple(entry["kept"]),
         webhooks=tuple(entry["webhooks"]),
         api_services=tuple(entry["apiServices"]),

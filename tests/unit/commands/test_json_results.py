@@ -15,7 +15,7 @@ from mlcluster.deploy.session.workspace import load_workspace
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.report.standard_output import print_result
 from mlcluster.spec.problems import SpecInvalidError
-from tests.fakes.aws_answers import no_network
+from tests.fakes.aws_responses import no_network
 from tests.specs import EXISTING, SYSTEM, Data, cluster
 
 pytestmark = pytest.mark.unit

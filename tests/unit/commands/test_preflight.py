@@ -14,8 +14,8 @@ from mlcluster.deploy.preview.account import preflight_findings
 from mlcluster.deploy.session.workspace import Workspace, load_workspace
 from mlcluster.errors import ExitCode
 from mlcluster.progress import Silent
-from tests.fakes.aws_answers import ACCOUNT, Answers, Refused, no_network
 from tests.fakes.aws_fine import EKS, fine, quota
+from tests.fakes.aws_responses import ACCOUNT, Answers, Refused, no_network
 from tests.specs import EXISTING, LOCAL, SYSTEM, Data, cluster
 
 pytestmark = pytest.mark.unit

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mlcluster.deploy.session.gated_program import GatedProgram
+from mlcluster.deploy.session.platform_program import PlatformProgram
 from mlcluster.engine.program import TidyProgram
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.gates import Gates
@@ -83,7 +83,7 @@ def test_a_plain_function_waits_for_nothing() -> None:
 
 def test_each_run_of_a_gated_program_has_gates_of_its_own() -> None:
     server, seen = FakeApiServer(), list[Gates]()
-    program = GatedProgram(seen.append, lambda: Gates(server.kube(), [], print))
+    program = PlatformProgram(seen.append, lambda: Gates(server.kube(), [], print))
     program.stop()
     assert program.failure is None
     program()

@@ -8,7 +8,7 @@ import pytest
 from mlcluster.kube.installed import RECORDS, look
 from mlcluster.rules.cluster_facts import Maker, Release, Seen
 from tests.fakes.api_server import FakeApiServer
-from tests.fakes.installations import PASSWORD, api_service, definition, helm_record, workload
+from tests.fakes.installations import PASSWORD, api_service, crd, helm_record, workload
 
 pytestmark = pytest.mark.unit
 OPERATOR = "nvcr.io/nvidia/gpu-operator:v26.3.3"
@@ -97,7 +97,7 @@ def test_workloads_definitions_webhooks_and_api_services() -> None:
     server = FakeApiServer()
     server.put(workload("Deployment", "gpu-operator", "gpu-operator", OPERATOR, release="gpu-operator/gpu"))
     server.put(workload("DaemonSet", "plugin", "kube-system", "a/b:1", labels={"helm.sh/chart": "x-1.2.3"}))
-    server.put(definition("clusterpolicies.nvidia.com", "ClusterPolicy"))
+    server.put(crd("clusterpolicies.nvidia.com", "ClusterPolicy"))
     metadata = {"name": "kueue-mutating-webhook-configuration"}
     kind = "MutatingWebhookConfiguration"
     server.put({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": metadata})
@@ -109,7 +109,7 @@ def test_workloads_definitions_webhooks_and_api_services() -> None:
         ("DaemonSet kube-system/plugin", ("a/b:1",), "x-1.2.3"),
     ]
     assert seen.workloads[0].maker == Maker("helm", "gpu", "gpu-operator")
-    assert [one.text for one in seen.definitions] == ["CustomResourceDefinition clusterpolicies.nvidia.com"]
+    assert [one.text for one in seen.crds] == ["CustomResourceDefinition clusterpolicies.nvidia.com"]
     assert [one.name for one in seen.webhooks] == ["kueue-mutating-webhook-configuration"]
     (service,) = seen.api_services  # what the API server serves itself is nobody's
     assert (service.name, service.service) == (

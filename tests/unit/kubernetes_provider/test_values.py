@@ -19,11 +19,11 @@ from mlcluster.kubernetes_provider.values import (
 pytestmark = pytest.mark.unit
 
 keys = st.text(max_size=8).filter(lambda key: key != SIGNATURE)
-leaves = (
+residue = (
     st.none() | st.booleans() | st.integers(-(2**52), 2**52) | st.floats(allow_nan=False) | st.text() | st.just(UNKNOWN)
 )
 values: st.SearchStrategy[Any] = st.recursive(
-    leaves,
+    residue,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4) | inner.map(Secret),
     max_leaves=20,
 )

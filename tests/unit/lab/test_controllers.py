@@ -58,7 +58,7 @@ def test_a_chart_comes_in_waves_and_is_not_changed_itself() -> None:
         "Namespace", "CustomResourceDefinition", "ClusterRole", "ServiceAccount",
     ]  # fmt: skip
     assert [item["kind"] for item in found.hooks] == ["MutatingWebhookConfiguration"]
-    assert found.definitions == ["jobs.test"]
+    assert found.crds == ["jobs.test"]
     assert before == CHART
 
 

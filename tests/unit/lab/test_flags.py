@@ -147,7 +147,7 @@ def test_a_broken_node_is_not_repaired() -> None:
 
 
 def test_documents_are_written_one_after_the_other() -> None:
-    text = configs.written({"a": 1}, {"b": 2}).decode()
+    text = configs.as_yaml({"a": 1}, {"b": 2}).decode()
     assert [json.loads(part) for part in text.split("---")] == [{"a": 1}, {"b": 2}]
 
 

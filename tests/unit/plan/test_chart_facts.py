@@ -99,7 +99,7 @@ def test_what_helm_does_not_delete() -> None:
         ],
         "home",
     )
-    assert facts.definitions == ("a", "b", "c")
+    assert facts.crds == ("a", "b", "c")
     assert facts.kept == ("a", "b")
     assert facts.hook_residue == ("ClusterRole/stays",)
 

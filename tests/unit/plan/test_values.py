@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlcluster.plan.values import Base64Text, Joined, JsonText, Ref, references, resolved, written
+from mlcluster.plan.values import Base64Text, Joined, JsonText, Ref, printable, references, resolved
 
 pytestmark = pytest.mark.unit
 
@@ -51,8 +51,8 @@ CASES: list[tuple[Any, Any, list[Ref], Any]] = [
 
 @pytest.mark.parametrize(("value", "shown"), [(value, shown) for value, shown, _, _ in CASES])
 def test_written(value: Any, shown: Any) -> None:
-    assert written(value) == shown
-    assert json.loads(json.dumps(written(value))) == shown, "a plan is printed as JSON"
+    assert printable(value) == shown
+    assert json.loads(json.dumps(printable(value))) == shown, "a plan is printed as JSON"
 
 
 @pytest.mark.parametrize(("value", "found"), [(value, found) for value, _, found, _ in CASES])
@@ -75,7 +75,7 @@ def test_what_the_lookup_raises_comes_through(value: Any) -> None:
 
 def test_nothing_is_changed_in_place() -> None:
     value = {"a": [ARN, {"b": NAME}]}
-    written(value)
+    printable(value)
     resolved(value, KNOWN.__getitem__)
     assert value == {"a": [ARN, {"b": NAME}]}
 
@@ -105,5 +105,5 @@ def test_every_reference_is_looked_up_once_and_no_other(value: Any) -> None:
     found = resolved(value, lookup)
     assert asked == list(references(value))
     assert list(references(found)) == []
-    assert written(found) == found
+    assert printable(found) == found
     assert json.loads(json.dumps(found)) == found

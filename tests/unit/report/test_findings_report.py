@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.findings import Finding, found
+from mlcluster.findings import Finding, finding
 from mlcluster.report.findings import findings_document, findings_text
 from mlcluster.spec.document import Document
 from mlcluster.spec.load import parse
@@ -21,9 +21,9 @@ nodePools:
 teams:
   - name: nobody
 """
-QUIET = found("NET001", ("teams",), "policies are created, but", "use another CNI")
-NOBODY = found("QTA001", ("teams", 0), "team nobody is guaranteed nothing", "add a guarantee")
-BUDGET = found("CST001", ("budget", "maxHourlyUsd"), "too much")
+QUIET = finding("NET001", ("teams",), "policies are created, but", "use another CNI")
+NOBODY = finding("QTA001", ("teams", 0), "team nobody is guaranteed nothing", "add a guarantee")
+BUDGET = finding("CST001", ("budget", "maxHourlyUsd"), "too much")
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mlcluster.catalog.components import pin
-from mlcluster.catalog.signs import all_signs
+from mlcluster.catalog.signatures import all_signatures
 from mlcluster.plan.model import ComponentPlan, Plan, PlanObject, PlanRelease, Realisation
 from mlcluster.rules.cluster_facts import UNKNOWN, Maker, Named, Release, Seen, Workload
+from mlcluster.rules.existing_installations import ManagedState
 from mlcluster.rules.installed import Discovery, discover
-from mlcluster.rules.standing import Ours
 from tests.specs import EXISTING, planned
 
 pytestmark = pytest.mark.unit
@@ -42,8 +42,8 @@ def plan_of(base: Plan, *names: str, values: Mapping[str, Any] | None = None, pr
     return replace(base, components=tuple(components), releases=tuple(releases), objects=())
 
 
-def decide(plan: Plan, ours: Ours | None = None, **seen: Any) -> Discovery:
-    return discover(plan, Seen(**seen), ours or Ours("atlas"), all_signs())
+def decide(plan: Plan, managed: ManagedState | None = None, **seen: Any) -> Discovery:
+    return discover(plan, Seen(**seen), managed or ManagedState("atlas"), all_signatures())
 
 
 def decisions(made: Discovery) -> dict[str, str]:
@@ -65,15 +65,15 @@ class TestRefuse:
         (finding,) = made.findings
         assert (finding.id, finding.blocks, finding.place) == ("EXI001", True, ("components", "gpu-operator"))
         assert finding.message == (
-            "NVIDIA GPU Operator v25.10.1 is there already: Helm release ops/gpu, made by Helm release ops/gpu"
+            "NVIDIA GPU Operator v25.10.1 is already installed: Helm release ops/gpu, created by Helm release ops/gpu"
         )
         assert finding.hint == (
-            "components.gpuOperator.install: false uses it as it is; or take it away (helm uninstall gpu -n ops)"
+            "Set `components.gpuOperator.install: false` to use it, or uninstall it (`helm uninstall gpu -n ops`)."
         )
 
     def test_what_another_mlcluster_cluster_made(self, base: Plan) -> None:
         made = decide(plan_of(base, "gpu-operator"), releases=(replace(GPU_OPERATOR, cluster="other"),))
-        assert "made by mlcluster, cluster other (Helm release ops/gpu)" in made.findings[0].message
+        assert "created by mlcluster, cluster other (Helm release ops/gpu)" in made.findings[0].message
 
     def test_a_second_node_feature_discovery(self, base: Plan) -> None:
         made = decide(plan_of(base, "gpu-operator"), workloads=(NFD,))
@@ -114,7 +114,7 @@ class TestRefuse:
 
     def test_definitions_that_helm_will_not_take_over(self, base: Plan) -> None:
         left = Named("CustomResourceDefinition", "clusterqueues.kueue.x-k8s.io", Maker("manager", "kubectl"))
-        made = decide(plan_of(base, "kueue"), definitions=(left,))
+        made = decide(plan_of(base, "kueue"), crds=(left,))
         assert ids(made) == ["EXI006"]
         assert "kubectl delete crd clusterqueues.kueue.x-k8s.io" in made.findings[0].hint
 
@@ -148,18 +148,18 @@ class TestLeave:
             "kueue": "install",
         }
 
-    def test_a_duty_that_ours_does_not_have(self, base: Plan) -> None:
+    def test_a_duty_that_the_managed_component_lacks(self, base: Plan) -> None:
         made = decide(plan_of(base, "gpu-operator", values={"nfd": {"enabled": False}}), workloads=(NFD,))
         assert (made.findings, decisions(made)["node-feature-discovery"]) == ((), "leave")
 
     def test_definitions_in_a_crds_folder(self, base: Plan) -> None:
-        """What a chart of ours, or of anybody, left when it was uninstalled: Helm takes it as it is."""
+        """CRDs left by an uninstalled chart with a crds/ directory do not block its installation."""
         left = Named("CustomResourceDefinition", "clusterpolicies.nvidia.com", UNKNOWN)
-        made = decide(plan_of(base, "gpu-operator"), definitions=(left,))
+        made = decide(plan_of(base, "gpu-operator"), crds=(left,))
         assert made.findings == ()
         assert [row.decision for row in made.rows] == ["install", "leave"]
 
-    def test_multus_of_a_network_operator_of_ours_is_a_second_one(self, base: Plan) -> None:
+    def test_multus_of_a_managed_network_operator_is_a_second_one(self, base: Plan) -> None:
         multus = Workload("DaemonSet", "kube-system", "kube-multus-ds", ("multus-cni:v4",), UNKNOWN)
         plan = plan_of(base, "network-operator")
         assert decisions(decide(plan, workloads=(multus,)))["multus"] == "leave"
@@ -186,7 +186,7 @@ class TestAdopt:
         hook = Named("ValidatingWebhookConfiguration", "kueue-validating-webhook-configuration", UNKNOWN)
         made = decide(plan_of(base, present=("kueue",)), webhooks=(hook,))
         assert ids(made) == ["EXI005"]
-        assert made.rows[0].note == "no workload of it was seen"
+        assert made.rows[0].note == "found none of its workloads"
 
     def test_nothing_to_adopt(self, base: Plan) -> None:
         made = decide(plan_of(base, present=("gpu-operator",)))
@@ -196,7 +196,7 @@ class TestAdopt:
         other = replace(GPU_OPERATOR, namespace="other")
         assert ids(decide(plan_of(base, present=("gpu-operator",)), releases=(GPU_OPERATOR, other))) == ["EXI002"]
 
-    def test_one_that_collides_with_ours(self, base: Plan) -> None:
+    def test_an_installation_that_conflicts_with_a_managed_one(self, base: Plan) -> None:
         plan = plan_of(base, "karpenter", present=("cluster-autoscaler",))
         autoscaler = Workload("Deployment", "kube-system", "cluster-autoscaler", ("x:v1.34.0",), UNKNOWN)
         assert ids(decide(plan, workloads=(autoscaler,))) == ["EXI002"]
@@ -207,56 +207,56 @@ class TestAdopt:
         assert ids(decide(plan, releases=(GPU_OPERATOR,), workloads=(exporter,))) == ["EXI001"]
 
 
-class TestOurs:
+class TestManaged:
     @pytest.mark.parametrize(
-        ("ours", "label"),
-        [(Ours("atlas", frozenset({("ops", "gpu")})), ""), (Ours("atlas"), "atlas")],
+        ("managed", "label"),
+        [(ManagedState("atlas", frozenset({("ops", "gpu")})), ""), (ManagedState("atlas"), "atlas")],
     )
-    def test_by_the_state_or_by_the_label(self, base: Plan, ours: Ours, label: str) -> None:
+    def test_by_the_state_or_by_the_label(self, base: Plan, managed: ManagedState, label: str) -> None:
         release = replace(GPU_OPERATOR, cluster=label)
-        made = decide(plan_of(base, "gpu-operator"), ours, releases=(release,), workloads=(PLUGIN,))
-        assert (made.findings, decisions(made)) == ((), {"gpu-operator": "ours", "nvidia-device-plugin": "ours"})
+        made = decide(plan_of(base, "gpu-operator"), managed, releases=(release,), workloads=(PLUGIN,))
+        assert (made.findings, decisions(made)) == ((), {"gpu-operator": "managed", "nvidia-device-plugin": "managed"})
 
     def test_what_would_be_uninstalled_is_not_adopted(self, base: Plan) -> None:
-        """The spec once installed it, and now says `install: false`: the engine would take it away."""
-        held = Ours("atlas", frozenset({("ops", "gpu")}))
+        """The spec installed it before and now has `install: false`: the engine would uninstall it."""
+        held = ManagedState("atlas", frozenset({("ops", "gpu")}))
         made = decide(plan_of(base, present=("gpu-operator",)), held, releases=(GPU_OPERATOR,))
         assert (ids(made), decisions(made)) == (["EXI004"], {"gpu-operator": "missing"})
-        assert "is this stack's own" in made.findings[0].message
+        assert "this stack manages" in made.findings[0].message
 
     def test_objects_with_our_label(self, base: Plan) -> None:
         mine = replace(PLUGIN, maker=Maker("mlcluster", "atlas"))
-        assert decisions(decide(plan_of(base), workloads=(mine,))) == {"nvidia-device-plugin": "ours"}
+        assert decisions(decide(plan_of(base), workloads=(mine,))) == {"nvidia-device-plugin": "managed"}
 
-    def test_webhooks_that_a_controller_of_ours_makes_itself(self, base: Plan) -> None:
+    def test_webhooks_that_a_managed_controller_creates(self, base: Plan) -> None:
         maker = Maker("manager", "vc-webhook-manager")
         hook = Named("MutatingWebhookConfiguration", "volcano-admission-service-jobs-mutate", maker)
-        plan, held = plan_of(base, "volcano"), Ours("atlas", frozenset({(pin("volcano").namespace, "volcano")}))
+        plan, held = plan_of(base, "volcano"), ManagedState("atlas", frozenset({(pin("volcano").namespace, "volcano")}))
         assert decide(plan, held, webhooks=(hook,)).findings == ()
         assert ids(decide(plan, webhooks=(hook,))) == ["EXI001"]
 
-    def test_a_second_release_beside_ours_is_not_ours(self, base: Plan) -> None:
-        plan, held = plan_of(base, "gpu-operator"), Ours("atlas", frozenset({("gpu-operator", "gpu-operator")}))
+    def test_a_second_release_is_not_managed(self, base: Plan) -> None:
+        plan, held = plan_of(base, "gpu-operator"), ManagedState("atlas", frozenset({("gpu-operator", "gpu-operator")}))
         mine = replace(GPU_OPERATOR, namespace="gpu-operator", name="gpu-operator")
         made = decide(plan, held, releases=(mine, GPU_OPERATOR))
         assert ids(made) == ["EXI001"]
-        assert [row.decision for row in made.rows] == ["ours", "refuse"]
+        assert [row.decision for row in made.rows] == ["managed", "refuse"]
 
-    def test_a_second_one_put_beside_ours_by_hand_is_not_ours(self, base: Plan) -> None:
+    def test_a_second_installation_by_hand_is_not_managed(self, base: Plan) -> None:
         plan = plan_of(base, "nvidia-device-plugin")
-        held = Ours("atlas", frozenset({(pin("nvidia-device-plugin").namespace, "nvidia-device-plugin")}))
+        held = ManagedState("atlas", frozenset({(pin("nvidia-device-plugin").namespace, "nvidia-device-plugin")}))
         by_hand = replace(PLUGIN, maker=Maker("manager", "kubectl"))
         assert ids(decide(plan, held, workloads=(by_hand,))) == ["EXI001"]
 
-    def test_definitions_of_a_release_of_ours(self, base: Plan) -> None:
+    def test_crds_of_a_managed_release(self, base: Plan) -> None:
         maker = Maker("helm", "kueue", pin("kueue").namespace)
         left = Named("CustomResourceDefinition", "clusterqueues.kueue.x-k8s.io", maker)
-        assert decide(plan_of(base, "kueue"), definitions=(left,)).findings == ()
+        assert decide(plan_of(base, "kueue"), crds=(left,)).findings == ()
 
     def test_a_process_of_the_lab(self) -> None:
         hook = Named("ValidatingWebhookConfiguration", "kueue-validating-webhook-configuration", Maker("manager", "x"))
         made = decide(planned(), webhooks=(hook,))
-        assert (made.findings, decisions(made)["kueue"]) == ((), "ours")
+        assert (made.findings, decisions(made)["kueue"]) == ((), "managed")
 
     def test_what_programs_of_the_lab_register(self, base: Plan) -> None:
         """KEDA as a process: nothing tells whose its API service is. A release of somebody is still somebody's."""
@@ -276,7 +276,7 @@ class TestBlind:
         made = decide(plan_of(base, "gpu-operator"), blind=BLIND)
         (finding,) = made.findings
         assert (finding.id, finding.blocks) == ("EXI005", False)
-        assert "could not look at Helm's release records" in finding.message
+        assert "could not read Helm's release records" in finding.message
         assert "User dev cannot list secrets" in finding.message
 
     def test_it_is_never_taken_as_absent(self, base: Plan) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.findings import REGISTRY, Severity, found
+from mlcluster.findings import REGISTRY, Severity, finding
 from mlcluster.plan.places import place
 
 pytestmark = pytest.mark.unit
@@ -55,7 +55,7 @@ def test_keys_are_ids() -> None:
 
 def test_an_unregistered_id_is_refused() -> None:
     with pytest.raises(KeyError):
-        found("XXX999", ("teams",), "made up")
+        finding("XXX999", ("teams",), "made up")
 
 
 def test_severities_are_ranked() -> None:

@@ -2,7 +2,7 @@
 
 from mlcluster.plan.eks.context import EksContext, resource
 from mlcluster.plan.eks.network import node_subnet
-from mlcluster.plan.eks.storage.doors import NFS_PORTS, group_ref, nodes_in, security_group
+from mlcluster.plan.eks.storage.security_groups import NFS_PORTS, group_ref, nodes_in, security_group
 from mlcluster.plan.eks.storage.volumes import Volume
 from mlcluster.plan.model import Manifest, PlanResource
 from mlcluster.plan.values import JsonText, Ref
@@ -43,7 +43,7 @@ def _file_system(context: EksContext, volume: Volume) -> PlanResource:
         ],
         "tags": {**context.tags, "Name": f"{context.name}-{volume.name}"},
     }
-    retained = volume.written.retain
+    retained = volume.configured.retain
     return resource(FILE_SYSTEM, volume.name, inputs, spec_path=volume.spec_path, retained=retained)
 
 
@@ -58,7 +58,7 @@ def _mount_target(context: EksContext, volume: Volume, zone: str) -> PlanResourc
 
 def _access_point(context: EksContext, volume: Volume, team: str) -> PlanResource:
     """A team's own directory, or its own way into the common one: a volume handle must not be in two PVs of a node."""
-    path = f"/teams/{team}" if volume.written.layout == "perTeam" else "/shared"
+    path = f"/teams/{team}" if volume.configured.layout == "perTeam" else "/shared"
     inputs = {
         "fileSystemId": Ref(volume.file_system, "id"),
         "posixUser": {"uid": OWNER, "gid": OWNER},

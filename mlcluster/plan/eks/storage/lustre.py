@@ -2,7 +2,13 @@
 
 from mlcluster.plan.eks.context import EksContext, resource
 from mlcluster.plan.eks.network import node_subnet
-from mlcluster.plan.eks.storage.doors import LUSTRE_PORTS, group_ref, nodes_in, security_group, servers_both_ways
+from mlcluster.plan.eks.storage.security_groups import (
+    LUSTRE_PORTS,
+    group_ref,
+    nodes_in,
+    security_group,
+    servers_both_ways,
+)
 from mlcluster.plan.eks.storage.volumes import Volume, lustre_zone
 from mlcluster.plan.model import Manifest, PlanResource
 
@@ -27,7 +33,7 @@ def _file_system(context: EksContext, volume: Volume, rules: tuple[str, ...]) ->
         "deploymentType": "PERSISTENT_2",
         "storageType": "SSD",
         "storageCapacity": volume.capacity_gib,
-        "perUnitStorageThroughput": volume.written.throughput_per_tib,
+        "perUnitStorageThroughput": volume.configured.throughput_per_tib,
         "dataCompressionType": "LZ4",
         "fileSystemTypeVersion": LUSTRE_VERSION,
         "subnetIds": node_subnet(context, lustre_zone(context, volume)),
@@ -41,5 +47,5 @@ def _file_system(context: EksContext, volume: Volume, rules: tuple[str, ...]) ->
         inputs,
         spec_path=volume.spec_path,
         needs=rules,
-        retained=volume.written.retain,
+        retained=volume.configured.retain,
     )

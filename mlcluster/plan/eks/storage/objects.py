@@ -91,7 +91,7 @@ def _offered(volume: Volume, team: str, namespace: str) -> Manifest:
         "claimRef": {"namespace": namespace, "name": volume.name},
         "csi": _source(volume, team),
     }
-    return {**spec, "mountOptions": ["flock"]} if volume.written.kind == "fsxLustre" else spec
+    return {**spec, "mountOptions": ["flock"]} if volume.configured.kind == "fsxLustre" else spec
 
 
 def _wanted(volume: Volume, persistent: str) -> Manifest:
@@ -105,11 +105,11 @@ def _wanted(volume: Volume, persistent: str) -> Manifest:
 
 
 def _modes(volume: Volume) -> list[str]:
-    return ["ReadOnlyMany" if volume.written.read_only else "ReadWriteMany"]
+    return ["ReadOnlyMany" if volume.configured.read_only else "ReadWriteMany"]
 
 
 def _size(volume: Volume) -> str:
-    return EFS_CAPACITY if volume.written.kind == "efs" else f"{volume.capacity_gib}Gi"
+    return EFS_CAPACITY if volume.configured.kind == "efs" else f"{volume.capacity_gib}Gi"
 
 
 def _source(volume: Volume, team: str) -> Manifest:
@@ -119,7 +119,7 @@ def _source(volume: Volume, team: str) -> Manifest:
     pkg/driver/node.go).
     """
     file_system = Ref(volume.file_system, "id")
-    if volume.written.kind == "efs":
+    if volume.configured.kind == "efs":
         handle = Joined((file_system, "::", Ref(volume.access_point(team), "id")))
         source: Manifest = {"driver": EFS, "volumeHandle": handle}
     else:
@@ -131,4 +131,4 @@ def _source(volume: Volume, team: str) -> Manifest:
                 "mountname": Ref(volume.file_system, "mountName"),
             },
         }
-    return {**source, "readOnly": True} if volume.written.read_only else source
+    return {**source, "readOnly": True} if volume.configured.read_only else source

@@ -16,5 +16,5 @@ def storage_resources(context: EksContext) -> tuple[PlanResource, ...]:
 
 def _resources(context: EksContext) -> Iterator[PlanResource]:
     for volume in shared_volumes(context):
-        make = efs_resources if volume.written.kind == "efs" else lustre_resources
+        make = efs_resources if volume.configured.kind == "efs" else lustre_resources
         yield from make(context, volume)

@@ -14,12 +14,12 @@ class Volume:
     """One shared volume.
 
     Attributes:
-        written: what the spec says.
+        configured: the entry of the spec.
         teams: names of the teams that have it, in the spec's order of teams.
         group: name of its security group in AWS; the group's id is SecurityGroup/<group>.
     """
 
-    written: SharedVolume
+    configured: SharedVolume
     teams: tuple[str, ...]
     group: str
     spec_path: str
@@ -27,18 +27,18 @@ class Volume:
     @property
     def name(self) -> str:
         """Of the volume and of the claim in each team's namespace."""
-        return self.written.name
+        return self.configured.name
 
     @property
     def file_system(self) -> str:
         """Id of the file system among the plan's resources."""
-        kind = "FileSystem" if self.written.kind == "efs" else "LustreFileSystem"
+        kind = "FileSystem" if self.configured.kind == "efs" else "LustreFileSystem"
         return f"{kind}/{self.name}"
 
     @property
     def capacity_gib(self) -> int:
         """Of an FSx for Lustre file system, GiB."""
-        return self.written.capacity_gib or DEFAULT_CAPACITY_GIB
+        return self.configured.capacity_gib or DEFAULT_CAPACITY_GIB
 
     def access_point(self, team: str) -> str:
         """Id of a team's way into an EFS file system; volume and team names have no dots."""
@@ -50,7 +50,7 @@ def shared_volumes(context: EksContext) -> tuple[Volume, ...]:
     every = [team.name for team in context.spec.teams]
     return tuple(
         Volume(
-            written=volume,
+            configured=volume,
             teams=tuple(team for team in every if volume.teams is None or team in volume.teams),
             group=f"{context.name}-volume-{volume.name}",
             spec_path=f"storage.volumes[{index}]",
@@ -61,7 +61,7 @@ def shared_volumes(context: EksContext) -> tuple[Volume, ...]:
 
 def lustre_zone(context: EksContext, volume: Volume) -> str:
     """The one zone of an FSx file system: as written, else that of the first pool with one zone, else the first."""
-    if volume.written.zone is not None:
-        return volume.written.zone
+    if volume.configured.zone is not None:
+        return volume.configured.zone
     single = [zones[0] for pool in context.pools if len(zones := context.zones_of(pool)) == 1]
     return (*single, *context.zones)[0]

@@ -49,8 +49,8 @@ class TestRefusal:
         made = looked(existing(), helm_record(*KUEUE, "0.18.3"))
         with pytest.raises(MlclusterError) as caught:
             report_findings(existing(), made.findings, Screen("text", color=False))
-        assert "EXI001: Kueue 0.18.3 is there already" in caught.value.happened
-        assert "made by Helm release kueue-system/kueue" in caught.value.happened
+        assert "EXI001: Kueue 0.18.3 is already installed" in caught.value.happened
+        assert "created by Helm release kueue-system/kueue" in caught.value.happened
         assert "components.kueue.install: false" in caught.value.hint
         assert "allow: [{id: EXI001" in caught.value.hint
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mlcluster.catalog.components import pins
-from mlcluster.catalog.leaves import Leaves, leaves_of, split_kind
+from mlcluster.catalog.residue import Residue, residue_of, split_kind
 from mlcluster.deploy.ownership.baseline import forget_found, found_before, note_found, noted_releases
 from mlcluster.deploy.removal.namespaces import Installed
 from mlcluster.deploy.removal.residue import clean_up, ever_installed
@@ -23,9 +23,9 @@ def server() -> FakeApiServer:
     return FakeApiServer()
 
 
-def noted(server: FakeApiServer, **definitions: str) -> None:
+def noted(server: FakeApiServer, **crds: str) -> None:
     """Notes as `up` writes them."""
-    put(server, "v1", "ConfigMap", "mlcluster-found", namespace="kube-system", data=dict(definitions))
+    put(server, "v1", "ConfigMap", "mlcluster-found", namespace="kube-system", data=dict(crds))
 
 
 NOTHING = '{"namespace": "jobset-system", "definitions": [], "nodeLabels": []}'
@@ -78,7 +78,7 @@ def test_one_of_another_release_is_kept(server: FakeApiServer) -> None:
 def test_one_that_a_release_which_stays_has_too_is_kept(server: FakeApiServer) -> None:
     noted(server, jobset=NOTHING)
     name = serve(server, JOBSET, "jobsets")
-    other = Installed("parent", "elsewhere", Leaves(definitions=(name,)))
+    other = Installed("parent", "elsewhere", Residue(crds=(name,)))
     kept = clean_up(server.kube(), [release("jobset")], Told(), nodes=True, staying=[other])
     assert kept == [f"CustomResourceDefinition/{name}: parent has it too"]
 
@@ -172,24 +172,24 @@ def test_up_notes_what_it_finds_once(server: FakeApiServer) -> None:
     note_found(plan, kube, [])
     found = found_before(kube, "jobset")
     assert found is not None
-    assert found.definitions == {name}
+    assert found.crds == {name}
     serve(server, "jobset.x-k8s.io/v1alpha3/JobSet", "others")
     note_found(plan, kube, [])
     assert found_before(kube, "jobset") == found
     assert noted_releases(kube) == {"jobset": "jobset-system", "kueue": "kueue-system"}
     both = ever_installed(kube, [release("jobset", "elsewhere")])
     assert [(one.name, one.namespace) for one in both] == [("jobset", "elsewhere"), ("kueue", "kueue-system")]
-    assert both[1].leaves == leaves_of("kueue")
+    assert both[1].residue == residue_of("kueue")
     forget_found(kube)
     assert found_before(kube, "jobset") is None
 
 
 @pytest.mark.parametrize("name", pins())
 def test_the_catalogue_says_it_in_words_that_are_read(name: str) -> None:
-    leaves = leaves_of(name)
-    kinds = [*leaves.workloads, *(kind for kinds in leaves.finalizers.values() for kind in kinds)]
+    residue = residue_of(name)
+    kinds = [*residue.workloads, *(kind for kinds in residue.finalizers.values() for kind in kinds)]
     assert all(split_kind(kind)[0].rpartition("/")[2].startswith("v") for kind in kinds)
-    assert all("." in definition for definition in leaves.definitions)
+    assert all("." in crd for crd in residue.crds)
 
 
 def test_kinds_are_upstreams_own() -> None:
@@ -198,12 +198,12 @@ def test_kinds_are_upstreams_own() -> None:
         pytest.skip("the reference folder with upstream's definitions is not here")
     served = "\n".join(path.read_text("utf-8") for path in REFERENCE.glob("*/*.yaml"))
     for name in ("kueue", "jobset", "network-operator"):
-        leaves = leaves_of(name)
-        kinds = [*leaves.workloads, *(kind for kinds in leaves.finalizers.values() for kind in kinds)]
+        residue = residue_of(name)
+        kinds = [*residue.workloads, *(kind for kinds in residue.finalizers.values() for kind in kinds)]
         for kind in kinds:
             version, word = split_kind(kind)
             assert version == "v1" or (f"kind: {word}\n" in served and version.partition("/")[0] in served), kind
 
 
 def test_a_component_that_nobody_knows_leaves_nothing() -> None:
-    assert leaves_of("mystery").definitions == ()
+    assert residue_of("mystery").crds == ()

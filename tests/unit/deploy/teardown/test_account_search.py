@@ -9,7 +9,7 @@ from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.deploy.teardown.account_search import ATTEMPTS, PAUSE_SECONDS, Search, search
 from mlcluster.errors import MlclusterError
 from mlcluster.report.screen import Screen
-from tests.fakes.aws_answers import ACCOUNT, Answers, Parameters, Refused, no_network
+from tests.fakes.aws_responses import ACCOUNT, Answers, Parameters, Refused, no_network
 from tests.fakes.remembering import reading_of
 from tests.specs import LOCAL
 

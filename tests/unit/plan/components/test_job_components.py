@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mlcluster.catalog.leaves import leaves_of
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
+from mlcluster.catalog.residue import residue_of
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.plan.taints import toleration_manifests
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
@@ -174,4 +174,4 @@ def test_certificates_of_others_outlive_the_release() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"certManager": {}})
     chart = release(plan, "cert-manager")
     assert chart.values["crds"] == {"enabled": True, "keep": True}
-    assert set(chart.crds) <= set(leaves_of("cert-manager").definitions)
+    assert set(chart.crds) <= set(residue_of("cert-manager").crds)

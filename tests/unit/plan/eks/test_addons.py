@@ -12,7 +12,7 @@ from mlcluster.plan.eks.identity import role_arn
 from mlcluster.plan.eks.network import ways_out
 from mlcluster.plan.model import PlanResource, Toleration
 from mlcluster.plan.taints import CRITICAL as CRITICAL_ADDONS
-from mlcluster.plan.values import written
+from mlcluster.plan.values import printable
 from mlcluster.rules.placement import component_pods_schedule
 from tests.eks_contexts import by_id, eks_context
 from tests.specs import SYSTEM, TRAIN, Data, planned
@@ -34,7 +34,7 @@ def addons(*pools: Data, **rest: Any) -> dict[str, PlanResource]:
 
 def settings(entry: PlanResource) -> Any:
     """The configuration, {} for the add-on's own."""
-    return written(entry.inputs.get("configurationValues", {})).get("$json", {})
+    return printable(entry.inputs.get("configurationValues", {})).get("$json", {})
 
 
 def test_only_what_is_used() -> None:

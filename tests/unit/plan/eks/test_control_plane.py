@@ -9,7 +9,7 @@ from mlcluster.plan.eks.addons import addon_resources
 from mlcluster.plan.eks.control_plane import cluster_id, cluster_security_group, control_plane_resources
 from mlcluster.plan.eks.identity import ITSELF, node_role_resources, pod_role
 from mlcluster.plan.eks.network import network_resources
-from mlcluster.plan.values import Ref, resolved, written
+from mlcluster.plan.values import Ref, printable, resolved
 from tests.eks_contexts import OWN_VPC, ZONES, by_id, eks_context
 
 pytestmark = pytest.mark.unit
@@ -38,7 +38,7 @@ def test_its_role_is_ours_and_has_its_policy_before_the_cluster_is_made() -> Non
     made = by_id(control_plane_resources(eks_context()))
     cluster, role = made["Cluster/atlas"], made["Role/atlas-cluster"]
     assert cluster.inputs["serviceRole"] == Ref(role.id, ITSELF)
-    (statement,) = written(role.inputs["assumeRolePolicy"])["$json"]["Statement"]
+    (statement,) = printable(role.inputs["assumeRolePolicy"])["$json"]["Statement"]
     assert statement["Principal"] == {"Service": "eks.amazonaws.com"}
     attachment = made["RolePolicyAttachment/atlas-cluster-AmazonEKSClusterPolicy"]
     assert attachment.inputs["policyArn"] == "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"

@@ -6,7 +6,7 @@ import pytest
 
 from mlcluster.plan.eks.addons import addon_resources
 from mlcluster.plan.eks.identity import ROLE, node_role_arn, node_role_resources, pod_role, role_arn
-from mlcluster.plan.values import Ref, written
+from mlcluster.plan.values import Ref, printable
 from mlcluster.spec.cluster import ClusterSpec
 from tests.eks_contexts import by_id, eks_context, eks_spec
 
@@ -18,7 +18,7 @@ LONGEST_IAM_ROLE = 64
 
 def trust_of(role: Any) -> dict[str, Any]:
     """The one statement of its trust policy."""
-    (statement,) = written(role.inputs["assumeRolePolicy"])["$json"]["Statement"]
+    (statement,) = printable(role.inputs["assumeRolePolicy"])["$json"]["Statement"]
     found: dict[str, Any] = statement
     return found
 
@@ -57,7 +57,7 @@ def test_a_role_for_a_service_account_is_associated_after_its_policies() -> None
     assert trust["Action"] == ["sts:AssumeRole", "sts:TagSession"]
     attached = found["RolePolicyAttachment/atlas-autoscaler-AmazonEBSCSIDriverPolicy"].inputs
     assert attached["policyArn"] == "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
-    policy = written(found["RolePolicy/atlas-autoscaler"].inputs["policy"])["$json"]
+    policy = printable(found["RolePolicy/atlas-autoscaler"].inputs["policy"])["$json"]
     assert policy["Statement"] == [{**STATEMENT, "Resource": "${Queue/atlas.arn}"}]
     assert "Queue/atlas" in found["RolePolicy/atlas-autoscaler"].needs
     association = found["PodIdentityAssociation/atlas-autoscaler"]

@@ -23,7 +23,7 @@ from mlcluster.plan.eks.karpenter_events import queue_arn
 from mlcluster.plan.eks.node_groups import node_group_resources
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import toleration_manifests
-from mlcluster.plan.values import Ref, references, resolved, written
+from mlcluster.plan.values import Ref, printable, references, resolved
 from tests.eks_contexts import OWN_VPC, by_id, eks_context
 from tests.fakes.sdk_types import problems
 from tests.specs import SYSTEM, TRAIN, Data
@@ -410,7 +410,7 @@ def test_what_refers_to_another_comes_after_it() -> None:
 def test_every_event_reaches_the_queue_and_nothing_else_does() -> None:
     resources = by_id(karpenter_resources(eks_context(FIXED, CPU, autoscaler="karpenter")))
     rules = {identifier for identifier in resources if identifier.startswith("EventRule/")}
-    details = {written(resources[rule].inputs["eventPattern"])["$json"]["detail-type"][0] for rule in rules}
+    details = {printable(resources[rule].inputs["eventPattern"])["$json"]["detail-type"][0] for rule in rules}
     assert details == {
         "EC2 Spot Instance Interruption Warning",
         "EC2 Instance Rebalance Recommendation",
@@ -428,7 +428,7 @@ def test_every_event_reaches_the_queue_and_nothing_else_does() -> None:
 
 def statements(*pools: Data) -> dict[str, Data]:
     here = eks_context(*pools, autoscaler="karpenter", accountId="111122223333")
-    return {one["Sid"]: written(one) for one in karpenter_statements(here, queue_arn(here))}
+    return {one["Sid"]: printable(one) for one in karpenter_statements(here, queue_arn(here))}
 
 
 def test_it_launches_into_our_subnets_with_our_groups() -> None:

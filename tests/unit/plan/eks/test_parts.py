@@ -18,7 +18,7 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.parts import EksParts, eks_parts, eks_pods
 from mlcluster.plan.eks.storage.retention import with_kept_parents
 from mlcluster.plan.model import Plan, PlanResource
-from mlcluster.plan.values import references, written
+from mlcluster.plan.values import printable, references
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.load import load
@@ -140,15 +140,15 @@ def test_names_are_short_enough_and_begin_with_the_clusters(example: Example) ->
     assert list(too_long(example.plan)) == []
     for entry in example.plan.resources:
         if entry.type in LONGEST and entry.type != "aws:cloudwatch/eventRule:EventRule":
-            assert str(written(entry.inputs["name"])).startswith(example.context.name), entry.id
+            assert str(printable(entry.inputs["name"])).startswith(example.context.name), entry.id
 
 
 def too_long(plan: Plan) -> Iterator[str]:
     """Every name over the limit of its type; a name that is none at all counts too."""
     for entry in plan.resources:
         name, longest = entry.inputs.get("name", ""), LONGEST.get(entry.type)
-        if longest is not None and not 0 < len(str(written(name))) <= longest:
-            yield f"{entry.id}: {written(name)}"
+        if longest is not None and not 0 < len(str(printable(name))) <= longest:
+            yield f"{entry.id}: {printable(name)}"
         group = entry.inputs.get("nodeGroupName", "")
         if entry.type == "aws:eks/nodeGroup:NodeGroup" and not 0 < len(group) <= LONGEST_NODE_GROUP:
             yield f"{entry.id}: {group}"

@@ -12,7 +12,7 @@ from mlcluster.plan.eks.storage import storage_addons, storage_objects, storage_
 from mlcluster.plan.model import Manifest, PlanObject, PlanResource
 from mlcluster.plan.pools import resolve_pools
 from mlcluster.plan.quota import team_plans
-from mlcluster.plan.values import Ref, references, written
+from mlcluster.plan.values import Ref, printable, references
 from mlcluster.rules.storage import kept_by_down
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
@@ -118,7 +118,7 @@ def test_each_team_has_an_access_point_of_its_own(layout: str, paths: list[str])
 
 
 def test_nobody_mounts_efs_but_through_an_access_point() -> None:
-    policy = written(resources(EFS)["FileSystemPolicy/datasets"].inputs["policy"])["$json"]
+    policy = printable(resources(EFS)["FileSystemPolicy/datasets"].inputs["policy"])["$json"]
     allow, deny = policy["Statement"]
     assert allow["Condition"]["StringEquals"]["elasticfilesystem:AccessPointArn"] == [
         "${AccessPoint/datasets.research.arn}",
@@ -246,7 +246,7 @@ def test_an_efs_volume_and_its_claim() -> None:
     made = objects(EFS)
     volume = made["PersistentVolume/research.datasets"].manifest
     claim = made["PersistentVolumeClaim/research/datasets"]
-    assert written(volume["spec"]) == {
+    assert printable(volume["spec"]) == {
         "capacity": {"storage": "5Gi"},
         "accessModes": ["ReadWriteMany"],
         "volumeMode": "Filesystem",
@@ -274,7 +274,7 @@ def test_an_efs_volume_and_its_claim() -> None:
 
 
 def test_a_lustre_volume() -> None:
-    spec = written(objects({**LUSTRE, "capacityGib": 2400})["PersistentVolume/product.scratch"].manifest["spec"])
+    spec = printable(objects({**LUSTRE, "capacityGib": 2400})["PersistentVolume/product.scratch"].manifest["spec"])
     assert spec["capacity"] == {"storage": "2400Gi"}
     assert spec["mountOptions"] == ["flock"]
     assert spec["csi"] == {
@@ -312,7 +312,7 @@ def test_a_read_only_volume(volume: Any) -> None:
 @pytest.mark.parametrize("volume", [{**EFS, "layout": "shared"}, {**EFS, "layout": "perTeam"}, LUSTRE])
 def test_no_two_volumes_have_one_handle(volume: Any) -> None:
     made = [entry.manifest for entry in objects(volume).values() if entry.manifest["kind"] == "PersistentVolume"]
-    assert len({written(one["spec"]["csi"]["volumeHandle"]) for one in made}) == len(made) == len(TEAMS)
+    assert len({printable(one["spec"]["csi"]["volumeHandle"]) for one in made}) == len(made) == len(TEAMS)
 
 
 @pytest.mark.parametrize(

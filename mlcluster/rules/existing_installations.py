@@ -1,22 +1,22 @@
-"""Existing installations: which discovered objects this stack manages, and which duties other parties have."""
+"""Existing installations: which of them this stack manages, and which duties the others have."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mlcluster.catalog.signs import Signs, Switch
+from mlcluster.catalog.signatures import Signature, Switch
 from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.plan.value_paths import catalogue_path, value_at
 from mlcluster.rules.cluster_facts import Seen
-from mlcluster.rules.recognise import Found, recognise
+from mlcluster.rules.recognition import Installation, match_signatures
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
-    """What this cluster's stack holds, and so nobody else.
+class ManagedState:
+    """The installations that the stack of this cluster manages.
 
     Attributes:
-        cluster: our cluster label's value.
+        cluster: value of the cluster label.
         releases: (namespace, name) of Helm releases in the state.
     """
 
@@ -27,96 +27,97 @@ class Ours:
 _ANONYMOUS = frozenset({"manager", "controller", "unknown"})
 
 
-class Standing:
-    """The plan and the cluster side by side.
+class ExistingInstallations:
+    """The plan and the existing installations of the cluster.
 
     Attributes:
         wanted: the plan's components by name.
-        found: everything that was recognised.
-        own: what of it is this stack's.
-        duties: what the plan's own components do: duty -> which one, and what switches it off.
+        found: every existing installation.
+        own: those that this stack manages.
+        duties: duty -> the planned component that has it, and its condition.
     """
 
-    def __init__(self, plan: Plan, seen: Seen, ours: Ours, signs: Mapping[str, Signs]) -> None:
-        self.plan, self.seen, self.ours, self.signs = plan, seen, ours, signs
+    def __init__(self, plan: Plan, seen: Seen, managed: ManagedState, signatures: Mapping[str, Signature]) -> None:
+        self.plan, self.seen, self.managed, self.signatures = plan, seen, managed, signatures
         self.wanted = {component.name: component for component in plan.components}
-        self.found = recognise(seen, signs)
+        self.found = match_signatures(seen, signatures)
         self.own = {one for one in self.found if self._is_own(one)}
         self.duties = dict(self._duties())
 
-    def by(self, one: Found) -> str:
-        """Who made it, in words."""
+    def by(self, one: Installation) -> str:
+        """Return the tool or controller that installed it, as text for messages."""
         cluster = self._label(one) if one.maker.kind == "helm" else ""
         of = f"mlcluster, cluster {cluster} (" if cluster else ""
         part = f" of {one.part_of}" if one.part_of else ""
         return f"{of}{one.maker.text}{part}{')' if of else ''}"
 
-    def way_out(self, one: Found) -> str:
-        """What somebody can do about it."""
+    def resolution(self, one: Installation) -> str:
+        """Return the hint that resolves a conflict with it."""
         key = COMPONENTS[one.name].key if one.name in COMPONENTS else ""
-        use = f"components.{key}.install: false uses it as it is" if key else "leave yours out of the spec"
-        remove = "have its owner take it away"
+        use = f"Set `components.{key}.install: false` to use it" if key else "Remove the component from the spec"
+        remove = "ask its owner to uninstall it"
         if one.maker.kind == "helm" and not one.part_of:
-            remove = f"take it away (helm uninstall {one.maker.name} -n {one.maker.namespace})"
-        return f"{use}; or {remove}"
+            remove = f"uninstall it (`helm uninstall {one.maker.name} -n {one.maker.namespace}`)"
+        return f"{use}, or {remove}."
 
-    def duties_of(self, one: Found) -> Iterable[str]:
-        """Of somebody else's: what it has by being there, and what its operator takes up as soon as it can."""
-        entry = self.signs[one.name]
+    def duties_of(self, one: Installation) -> Iterable[str]:
+        """Return the duties that an installation of another party has, or that its operator can enable later."""
+        entry = self.signatures[one.name]
         return [duty for duty, switch in entry.duties.items() if switch.later or not (switch.off or switch.on)]
 
-    def is_taken(self, one: Found, duty: str) -> bool:
-        """Whether a duty that it surely has is that of another component of ours."""
-        switch = self.signs[one.name].duties[duty]
+    def is_taken(self, one: Installation, duty: str) -> bool:
+        """Return whether a planned component has a duty that this installation always has."""
+        switch = self.signatures[one.name].duties[duty]
         return duty in self.duties and self.duties[duty][0] != one.name and not (switch.off or switch.on)
 
     def releases_of(self, name: str) -> list[PlanRelease]:
-        """The releases of a component; a mirror keeps the name of a chart."""
-        charts = self.signs[name].charts
+        """Return the planned releases of a component; a mirror keeps chart names."""
+        charts = self.signatures[name].charts
         return [one for one in self.plan.releases if one.chart.rstrip("/").rpartition("/")[2] in charts]
 
-    def _is_own(self, one: Found) -> bool:
+    def _is_own(self, one: Installation) -> bool:
         component = self.wanted.get(one.name)
         if component is not None and component.realisation in {"process", "simulated"}:
             return True
         if self._is_of_stack(one):
             return True
-        if one.maker.kind in _ANONYMOUS and self._may_be_registered_by_ours(one):
+        if one.maker.kind in _ANONYMOUS and self._may_be_registered_by_managed_controller(one):
             return True
         return any(other.name == one.part_of and self._is_of_stack(other) for other in self.found)
 
-    def _may_be_registered_by_ours(self, one: Found) -> bool:
-        """Controllers make webhooks themselves, and on the lab API services: no label tells that they do.
+    def _may_be_registered_by_managed_controller(self, one: Installation) -> bool:
+        """Return whether a controller of this stack may have created it.
 
-        A workload that nobody has signed is no controller's doing; a second one was put beside ours by hand.
+        Controllers create webhook configurations, and in a lab APIServices, without a label of the stack. A workload
+        without a field manager is not created by a controller: a user installed it beside the managed one.
         """
         return self.plan.cluster.target == "local" or (not one.workloads and self._is_held(one.name))
 
     def _is_held(self, name: str) -> bool:
-        """Whether the stack has a release of this component."""
+        """Return whether the stack has a release of this component."""
         if any(other.name == name and self._is_of_stack(other) for other in self.found):
             return True
-        return any((release.namespace, release.name) in self.ours.releases for release in self.releases_of(name))
+        return any((release.namespace, release.name) in self.managed.releases for release in self.releases_of(name))
 
-    def _is_of_stack(self, one: Found) -> bool:
+    def _is_of_stack(self, one: Installation) -> bool:
         maker = one.maker
         if maker.kind == "mlcluster":
-            return maker.name == self.ours.cluster
+            return maker.name == self.managed.cluster
         return maker.kind == "helm" and (
-            (maker.namespace, maker.name) in self.ours.releases or self._label(one) == self.ours.cluster
+            (maker.namespace, maker.name) in self.managed.releases or self._label(one) == self.managed.cluster
         )
 
-    def _label(self, one: Found) -> str:
-        """Our cluster label of the Helm release that made it."""
+    def _label(self, one: Installation) -> str:
+        """Return the cluster label of the Helm release that installed it."""
         key = (one.maker.namespace, one.maker.name)
         return next((entry.cluster for entry in self.seen.releases if (entry.namespace, entry.name) == key), "")
 
     def _duties(self) -> Iterator[tuple[str, tuple[str, Switch]]]:
-        """What this plan's own components do: duty -> which one, and what switches it off."""
+        """Yield each duty of a planned component, with the component and the condition."""
         for name, component in self.wanted.items():
-            if component.realisation == "present" or name not in self.signs:
+            if component.realisation == "present" or name not in self.signatures:
                 continue
-            for duty, switch in self.signs[name].duties.items():
+            for duty, switch in self.signatures[name].duties.items():
                 if self._has(name, switch):
                     yield duty, (name, switch)
 

@@ -49,6 +49,6 @@ def _touch(kube: Kube, names: list[str]) -> None:
                 kube.patch(_API, _KIND, name, changes, field_manager=FIELD_MANAGER)
 
 
-def _is(definition: Manifest, condition: str) -> bool:
-    found = (definition.get("status") or {}).get("conditions") or []
+def _is(crd: Manifest, condition: str) -> bool:
+    found = (crd.get("status") or {}).get("conditions") or []
     return any(entry["type"] == condition and entry["status"] == "True" for entry in found)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mlcluster.catalog.signs import all_signs
+from mlcluster.catalog.signatures import all_signatures
 from mlcluster.rules.cluster_facts import UNKNOWN, Maker, Named, Release, Seen, Workload
 from mlcluster.rules.makers import maker_of
-from mlcluster.rules.recognise import Found, image_parts, recognise, version_of_label
+from mlcluster.rules.recognition import Installation, image_parts, match_signatures, version_of_label
 
 pytestmark = pytest.mark.unit
 GPU = Maker("helm", "gpu", "gpu-operator")
@@ -18,8 +18,8 @@ def daemon_set(name: str, image: str, maker: Maker = UNKNOWN, **labels: str) -> 
     return Workload("DaemonSet", "somewhere", name, (image,), maker, **labels)
 
 
-def found_in(**seen: Any) -> dict[str, Found]:
-    return {one.name: one for one in recognise(Seen(**seen), all_signs())}
+def found_in(**seen: Any) -> dict[str, Installation]:
+    return {one.name: one for one in match_signatures(Seen(**seen), all_signatures())}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_none_of_it(name: str, image: str) -> None:
 def test_a_release_and_its_workloads_are_one_installation() -> None:
     release = Release("gpu-operator", "gpu", "gpu-operator", "v26.3.3", "v26.3.3", "deployed")
     operator = Workload("Deployment", "gpu-operator", "gpu-operator", ("nvcr.io/nvidia/gpu-operator:v26.3.3",), GPU)
-    (one,) = recognise(Seen(releases=(release,), workloads=(operator,)), all_signs())
+    (one,) = match_signatures(Seen(releases=(release,), workloads=(operator,)), all_signatures())
     assert (one.name, one.maker, one.version, one.version_kind) == ("gpu-operator", GPU, "v26.3.3", "chart")
     assert (one.where, one.running, one.workloads) == ("Helm release gpu-operator/gpu", True, True)
 
@@ -84,19 +84,19 @@ def test_two_installations_stay_two() -> None:
     other = Maker("manager", "kubectl")
     image = "registry.k8s.io/kueue/kueue:v0.17.1"
     seen = Seen(workloads=tuple(daemon_set("kueue-controller-manager", image, maker) for maker in (GPU, other)))
-    assert [one.maker for one in recognise(seen, all_signs())] == [GPU, other]
+    assert [one.maker for one in match_signatures(seen, all_signatures())] == [GPU, other]
 
 
 def test_definitions_alone_do_not_run() -> None:
     left = Named("CustomResourceDefinition", "clusterpolicies.nvidia.com", UNKNOWN)
-    one = found_in(definitions=(left,))["gpu-operator"]
+    one = found_in(crds=(left,))["gpu-operator"]
     assert (one.running, one.where) == (False, "CustomResourceDefinition clusterpolicies.nvidia.com")
 
 
 def test_definitions_say_nothing_more_beside_what_runs() -> None:
     left = Named("CustomResourceDefinition", "clusterpolicies.nvidia.com", Maker("manager", "Helm"))
     operator = Workload("Deployment", "gpu-operator", "gpu-operator", ("nvcr.io/nvidia/gpu-operator:v26.3.3",), GPU)
-    (one,) = recognise(Seen(workloads=(operator,), definitions=(left,)), all_signs())
+    (one,) = match_signatures(Seen(workloads=(operator,), crds=(left,)), all_signatures())
     assert one.maker == GPU
 
 
@@ -187,7 +187,7 @@ def test_makers(metadata: dict[str, Any], text: str) -> None:
 def test_every_component_of_the_catalogue_has_signs() -> None:
     from mlcluster.plan.components.index import COMPONENTS
 
-    assert set(COMPONENTS) <= set(all_signs())
-    for name, entry in all_signs().items():
+    assert set(COMPONENTS) <= set(all_signatures())
+    for name, entry in all_signatures().items():
         assert entry.duties, name
         assert entry.charts or entry.images or entry.workloads or entry.api_services, name

@@ -6,7 +6,7 @@ from mlcluster.errors import MlclusterError
 from mlcluster.kube.gates import Gates
 
 
-class GatedProgram:
+class PlatformProgram:
     """A Pulumi program that waits for releases; each run of it begins with fresh gates.
 
     Args:
