@@ -1,11 +1,11 @@
-"""What a finding is, and the registry of finding IDs. An ID is never reused for another meaning."""
+"""Findings, and the registry of their IDs. An ID is never reused for another meaning."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How bad a finding is; `error` stops `preview` and `up` unless the spec allows it with a reason."""
+    """Severity of a finding; `error` stops `preview` and `up` unless the spec allows it with a reason."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -13,7 +13,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for info, 1 for warning, 2 for error: what `--fail-on` compares."""
+        """Return 0 for info, 1 for warning, 2 for error; `--fail-on` compares them."""
         return {"info": 0, "warning": 1, "error": 2}[self.value]
 
 
@@ -33,10 +33,10 @@ class Finding:
     Attributes:
         id: a key of `REGISTRY`.
         severity: from the registry.
-        place: the spec's path, e.g. ("teams", 0, "guarantee").
-        message: what is wrong, with the figures that prove it.
-        hint: what to change.
-        allowed: the reason given under `allow` in the spec, or "" when it is not allowed.
+        place: path in the spec, e.g. ("teams", 0, "guarantee").
+        message: the problem, with the figures that prove it.
+        hint: the change that resolves it.
+        allowed: the reason under `allow` in the spec, or "" if it is not allowed.
     """
 
     id: str
@@ -47,12 +47,12 @@ class Finding:
     allowed: str = ""
 
     def allow(self, reason: str) -> "Finding":
-        """The same finding with the reason that the spec gives for it, "" for none."""
+        """Return the finding with the reason of the spec; "" for none."""
         return replace(self, allowed=reason)
 
     @property
     def blocks(self) -> bool:
-        """Whether `preview` and `up` stop here."""
+        """Return whether `preview` and `up` stop because of it."""
         return self.severity is Severity.ERROR and not self.allowed
 
 
@@ -60,90 +60,90 @@ _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 REGISTRY: dict[str, FindingKind] = {
     kind.id: kind
     for kind in (
-        FindingKind("AWS001", _E, "Another account, region or cluster than the spec wants"),
+        FindingKind("AWS001", _E, "Another account, region or cluster than in the spec"),
         FindingKind("AWS002", _E, "Kubernetes version that EKS does not offer"),
         FindingKind("AWS003", _E, "Zone or instance type that is not offered"),
-        FindingKind("AWS004", _E, "Account quota below what the plan needs"),
-        FindingKind("AWS005", _E, "Reservation or capacity block that cannot be used"),
+        FindingKind("AWS004", _E, "Account quota too low for the plan"),
+        FindingKind("AWS005", _E, "Unusable reservation or capacity block"),
         FindingKind("AWS006", _E, "Too few free addresses in a subnet"),
         FindingKind("AWS007", _E, "Key or role that does not exist"),
         FindingKind("AWS008", _E, "Image or add-on release that does not exist"),
-        FindingKind("AWS009", _E, "EFA interfaces other than the catalogue says"),
+        FindingKind("AWS009", _E, "EFA interfaces differ from the catalog"),
         FindingKind("AWS010", _W, "Spot capacity is unlikely"),
-        FindingKind("AWS011", _I, "The account does not answer"),
-        FindingKind("AWS012", _E, "Whoever creates the cluster has an access entry already"),
+        FindingKind("AWS011", _I, "Check of the account not possible"),
+        FindingKind("AWS012", _E, "Second access entry for the cluster creator"),
         FindingKind("AWS013", _E, "Another key for the secrets of a live cluster"),
-        FindingKind("CAP001", _E, "More flavors than a Kueue queue takes"),
-        FindingKind("CAP002", _E, "More labels or taints than a Kueue flavor takes"),
-        FindingKind("CAP003", _E, "More resources than a Kueue queue takes"),
-        FindingKind("CMP001", _E, "Chart value that follows from the spec"),
+        FindingKind("CAP001", _E, "Too many flavors for a Kueue queue"),
+        FindingKind("CAP002", _E, "Too many labels or taints for a Kueue flavor"),
+        FindingKind("CAP003", _E, "Too many resources for a Kueue queue"),
+        FindingKind("CMP001", _E, "Chart value that mlcluster sets"),
         FindingKind("CMP002", _W, "Secret in the values of a chart"),
         FindingKind("CST001", _E, "Over budget"),
         FindingKind("CST002", _W, "Budget not proven"),
         FindingKind("CST003", _I, "Price unknown"),
-        FindingKind("EXI001", _E, "Somebody else's component"),
-        FindingKind("EXI002", _E, "A duty that is taken"),
-        FindingKind("EXI003", _E, "Adopted component of another version"),
+        FindingKind("EXI001", _E, "Component is already installed"),
+        FindingKind("EXI002", _E, "Two components with the same duty"),
+        FindingKind("EXI003", _E, "Unsupported version of an adopted component"),
         FindingKind("EXI004", _E, "Nothing to adopt"),
-        FindingKind("EXI005", _W, "Part of the cluster not looked at"),
-        FindingKind("EXI006", _E, "Definitions in the way of a chart"),
-        FindingKind("EXI007", _E, "Somebody else's namespace"),
+        FindingKind("EXI005", _W, "Part of the cluster could not be read"),
+        FindingKind("EXI006", _E, "Existing CRDs block a chart"),
+        FindingKind("EXI007", _E, "Namespace already exists"),
         FindingKind("GPU001", _W, "GPU nodes without the accelerator taint"),
         FindingKind("GPU002", _W, "No pool for CPU work"),
         FindingKind("GPU003", _W, "Production on time slices"),
         FindingKind("GPU004", _I, "MPS is experimental"),
-        FindingKind("GPU005", _W, "No home for the GPU operator"),
-        FindingKind("GPU006", _I, "GPU operator that is there already"),
+        FindingKind("GPU005", _W, "No node for the GPU operator"),
+        FindingKind("GPU006", _I, "Existing GPU operator is not configured"),
         FindingKind("GPU007", _W, "Monitoring without GPU metrics"),
-        FindingKind("GPU008", _W, "MIG nodes that are ready too early"),
-        FindingKind("GPU009", _W, "GPU labels that nodes must have"),
-        FindingKind("GPU010", _W, "Shares of GPUs that somebody else makes"),
-        FindingKind("HEA001", _I, "Broken GPUs that nothing takes out of service"),
+        FindingKind("GPU008", _W, "MIG nodes are ready too early"),
+        FindingKind("GPU009", _W, "Missing GPU labels on nodes"),
+        FindingKind("GPU010", _W, "GPU sharing outside mlcluster"),
+        FindingKind("HEA001", _I, "No taint on nodes with broken GPUs"),
         FindingKind("HEA002", _W, "XIDs that any program can cause"),
         FindingKind("KUE001", _E, "Topology on a pool that may have no nodes"),
         FindingKind("KUE002", _E, "Topology on nodes without its labels"),
-        FindingKind("KUE003", _W, "A team of Volcano that borrows"),
+        FindingKind("KUE003", _W, "Team that uses Volcano borrows"),
         FindingKind("KUE004", _W, "Pools with and without topology"),
-        FindingKind("KUE005", _W, "Tiers that displace nothing through Volcano"),
-        FindingKind("KUE006", _E, "Guaranteed nodes that no autoscaler would start"),
-        FindingKind("KUE007", _E, "A guarantee with topology beside quota without"),
+        FindingKind("KUE005", _W, "Tiers that do not preempt through Volcano"),
+        FindingKind("KUE006", _E, "Guaranteed nodes that the autoscaler does not start"),
+        FindingKind("KUE007", _E, "Guarantee with topology and quota without"),
         FindingKind("NET001", _I, "Network policies may not be enforced"),
-        FindingKind("NET002", _E, "Public endpoint open to everybody"),
+        FindingKind("NET002", _E, "Public endpoint open to the internet"),
         FindingKind("NET003", _E, "Too few addresses for the pools"),
-        FindingKind("NET004", _E, "Nodes that cannot reach what they start from"),
+        FindingKind("NET004", _E, "Nodes cannot reach required services"),
         FindingKind("NET005", _I, "Kubernetes API only inside the VPC"),
-        FindingKind("NET006", _W, "Devices that nothing announces"),
+        FindingKind("NET006", _W, "Devices without a device plugin"),
         FindingKind("NET007", _I, "Multus without networks"),
-        FindingKind("NET008", _W, "CNI plugin that the nodes must bring"),
-        FindingKind("NET009", _W, "Secondary network on addresses of another"),
+        FindingKind("NET008", _W, "CNI plugin missing on the nodes"),
+        FindingKind("NET009", _W, "Overlapping address ranges of networks"),
         FindingKind("NET010", _W, "macvlan on EC2"),
-        FindingKind("NET011", _I, "RDMA without the right to lock memory"),
-        FindingKind("NET012", _E, "System nodes that wait for secondary networks"),
+        FindingKind("NET011", _I, "RDMA without the capability to lock memory"),
+        FindingKind("NET012", _E, "System nodes wait for secondary networks"),
         FindingKind("OBS001", _I, "GPU-hours without a price"),
-        FindingKind("OBS002", _I, "Labels of nodes that Prometheus has to see"),
-        FindingKind("QTA001", _W, "A team without any quota"),
-        FindingKind("QTA002", _W, "A share that rounds down to nothing"),
+        FindingKind("OBS002", _I, "Node labels missing in Prometheus"),
+        FindingKind("QTA001", _W, "Team without quota"),
+        FindingKind("QTA002", _W, "Share that rounds down to zero"),
         FindingKind("QTA003", _W, "Guaranteed time slices"),
-        FindingKind("QTA004", _W, "Limits of teams beyond what etcd holds"),
-        FindingKind("QTA005", _E, "A guarantee that no node is sure to hold"),
-        FindingKind("QTA006", _E, "Whole nodes and single GPUs guaranteed of one pool"),
-        FindingKind("QTA007", _W, "A pool full of controllers"),
-        FindingKind("SCH001", _E, "A component that no node takes"),
-        FindingKind("SCH002", _E, "Controllers that do not fit together"),
-        FindingKind("SCH003", _W, "Too few nodes for controllers at the start"),
-        FindingKind("SCH004", _W, "Controllers without room when a node is lost"),
+        FindingKind("QTA004", _W, "Limits of teams exceed the size of etcd"),
+        FindingKind("QTA005", _E, "Guarantee that no node is certain to hold"),
+        FindingKind("QTA006", _E, "Guarantees of whole nodes and single GPUs in one pool"),
+        FindingKind("QTA007", _W, "Pool that controllers can fill"),
+        FindingKind("SCH001", _E, "Component that fits no node"),
+        FindingKind("SCH002", _E, "Controllers do not fit together"),
+        FindingKind("SCH003", _W, "Too few initial nodes for controllers"),
+        FindingKind("SCH004", _W, "Controllers do not fit after the loss of a node"),
         FindingKind("SRV001", _W, "Models served without TLS"),
-        FindingKind("SRV002", _E, "Models of two teams under one host name"),
+        FindingKind("SRV002", _E, "Same host name for models of two teams"),
         FindingKind("STA001", _E, "State in local files of a CI machine"),
-        FindingKind("STO001", _I, "Storage that down keeps"),
-        FindingKind("UPG001", _E, "Upgrade that is blocked"),
-        FindingKind("UPG002", _W, "Upgrade with steps by hand"),
-        FindingKind("UPG003", _E, "Chart for another Kubernetes version"),
-        FindingKind("UPG004", _W, "Version other than the catalogue's"),
-        FindingKind("VER001", _E, "Version step that EKS does not take"),
+        FindingKind("STO001", _I, "Resources that `down` keeps"),
+        FindingKind("UPG001", _E, "Blocked upgrade"),
+        FindingKind("UPG002", _W, "Upgrade with manual steps"),
+        FindingKind("UPG003", _E, "Unsupported Kubernetes version of a chart"),
+        FindingKind("UPG004", _W, "Version differs from the catalog"),
+        FindingKind("VER001", _E, "Unsupported version step of EKS"),
         FindingKind("VER002", _W, "Kubernetes version out of standard support"),
         FindingKind("VER003", _E, "Capacity block with nodes during an upgrade"),
-        FindingKind("VER004", _W, "Node image that EKS chooses"),
+        FindingKind("VER004", _W, "Node image chosen by EKS"),
     )
 }
 """Every finding kind by ID; documented in docs/findings.md, one heading each."""

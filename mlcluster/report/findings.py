@@ -10,23 +10,22 @@ from mlcluster.spec.load import locate_problem
 from mlcluster.spec.problems import LocatedProblem
 
 DOCUMENTATION = "docs/findings.md"
+_NOUNS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def findings_text(findings: tuple[Finding, ...], document: Document, name: str, *, color: bool) -> str:
-    """Every finding with its line and caret; the last line says how many there are."""
+    """Return every finding with its line and caret; the last line has the verdict and the numbers."""
     blocks = [problem_text(_located(finding, document), color=color) for finding in findings]
     counts = Counter(finding.severity.value for finding in findings)
-    told = ", ".join(
-        f"{counts[kind]} {kind}{'s' if counts[kind] > 1 else ''}" for kind in ("error", "warning") if counts[kind]
-    )
-    notes = f"{counts['info']} to know" if counts["info"] else ""
-    verdict = "not fit to run" if any(finding.blocks for finding in findings) else "valid"
-    closing = f"{name}: {verdict}" + (f"; {', '.join(part for part in (told, notes) if part)}" if findings else "")
+    numbers = ((counts[severity], noun) for severity, noun in _NOUNS.items() if counts[severity])
+    summary = ", ".join(f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in numbers)
+    verdict = "blocked" if any(finding.blocks for finding in findings) else "valid"
+    closing = f"{name}: {verdict}" + (f" ({summary})" if summary else "")
     return "\n".join([*blocks, closing]) + "\n"
 
 
 def findings_document(findings: tuple[Finding, ...], document: Document) -> dict[str, Any]:
-    """`{apiVersion, kind: FindingList, findings: [...]}`."""
+    """Return `{apiVersion, kind: FindingList, findings: [...]}`."""
     return {
         "apiVersion": "mlcluster/v1alpha1",
         "kind": "FindingList",

@@ -60,11 +60,11 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     serving.models_without_tls,
     serving.host_names_of_two_teams,
 )
-"""Rules that look at what was asked for, too."""
+"""Rules that also read the spec."""
 
 
 def findings(plan: Plan, spec: ClusterSpec) -> tuple[Finding, ...]:
-    """Every finding on the plan, worst first; those that the spec allows carry the reason."""
+    """Return every finding on the plan, the most severe first; an allowed finding has its reason."""
     made = [*plan.findings, *(finding for rule in RULES for finding in rule(plan))]
     made += [finding for rule in OF_THE_SPEC for finding in rule(plan, spec)]
     if plan.cluster.target == "eks":
@@ -75,7 +75,7 @@ def findings(plan: Plan, spec: ClusterSpec) -> tuple[Finding, ...]:
 
 
 def _of_the_network(plan: Plan, spec: ClusterSpec) -> list[Finding]:
-    """Rules on how the network was asked for; loaded only for the target that makes one."""
+    """Return the findings on the network of an `eks` cluster; the rules are imported for this target only."""
     from mlcluster.rules import network
 
     rules = (network.public_endpoint, network.addresses, network.nodes_reach_aws, network.private_api)

@@ -7,6 +7,6 @@ from mlcluster.spec.cluster import ClusterSpec
 
 
 def with_reasons(findings: Iterable[Finding], spec: ClusterSpec) -> tuple[Finding, ...]:
-    """Return the findings, those that the spec allows with its reason; equal findings become one."""
+    """Return the findings without duplicates; a finding that the spec allows has the reason of the spec."""
     reasons = {allowed.id: allowed.reason for allowed in spec.allow}
     return tuple(dict.fromkeys(finding.allow(reasons.get(finding.id, "")) for finding in findings))

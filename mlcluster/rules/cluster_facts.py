@@ -11,7 +11,7 @@ MakerKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Who made an object, as far as the object tells.
+    """The tool, controller or user that created an object, read from the object.
 
     Attributes:
         name: of the Helm release, the add-on manager, the owning object (Kind/name) or the field manager; for
@@ -27,7 +27,7 @@ class Maker:
 
     @property
     def text(self) -> str:
-        """In words: "Helm release gpu-operator/gpu"."""
+        """Return it as text for messages: "Helm release gpu-operator/gpu"."""
         named = f" ({self.name})" if self.name else ""
         words: dict[str, str] = {
             "helm": f"Helm release {self.namespace}/{self.name}",
@@ -37,7 +37,7 @@ class Maker:
             "olm": f"OLM{named}",
             "argoCd": f"Argo CD{named}",
             "flux": f"Flux{named}",
-            "unknown": "nobody who left a name",
+            "unknown": "an unknown client",
         }
         return words.get(self.kind, self.name)
 
@@ -47,10 +47,10 @@ UNKNOWN = Maker("unknown")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A Helm release in its last revision; neither values nor manifest.
+    """The last revision of a Helm release, without values and manifest.
 
     Attributes:
-        cluster: our cluster label, where one of ours made it.
+        cluster: value of the cluster label if mlcluster installed it.
     """
 
     namespace: str
@@ -81,18 +81,18 @@ class Workload:
 
     @property
     def text(self) -> str:
-        """DaemonSet kube-system/nvidia-device-plugin."""
+        """Return it as text: DaemonSet kube-system/nvidia-device-plugin."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A definition, a webhook configuration, an API service or a namespace.
+    """A CRD, a webhook configuration, an APIService or a namespace.
 
     Attributes:
         chart: its label helm.sh/chart.
         version: its label app.kubernetes.io/version.
-        service: NAMESPACE/NAME that an API service asks; "" for what the API server serves itself.
+        service: NAMESPACE/NAME of the Service behind an APIService; "" if the API server serves it.
     """
 
     kind: str
@@ -104,17 +104,17 @@ class Named:
 
     @property
     def text(self) -> str:
-        """CustomResourceDefinition clusterpolicies.nvidia.com."""
+        """Return it as text: CustomResourceDefinition clusterpolicies.nvidia.com."""
         return f"{self.kind} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Everything that a look saw.
+    """Existing objects of a cluster.
 
     Attributes:
         kubernetes: the server's version, e.g. v1.36.3.
-        blind: what could not be looked at -> why, in the server's words.
+        blind: objects that could not be read -> the message of the API server.
     """
 
     kubernetes: str = ""

@@ -1,9 +1,10 @@
-"""Rules on the room of controllers: all their pods fit together, wherever the scheduler puts each of them.
+"""Rules on resources for controllers: all their pods fit together, on whichever nodes the scheduler puts them.
 
-A pod finds no room only while every node that it may use is short of something. To be short of a resource, a node must
-hold pods that request at least `usable - what the pod requests + 1` of it. That gives two bounds on how many nodes
-all other controllers can close to the pod: resource by resource, and pod by pod, each counted for the resource of which
-it closes most. With more nodes than the lesser of the two, one is open in every order of arrival.
+A pod stays Pending only while every node that it may use lacks some resource. A node lacks a resource if its pods
+request at least `usable - the pod's request + 1` of it. This gives two upper bounds on the number of nodes that the
+other controllers can close to the pod: a sum over resources, and a sum over pods, where each pod counts for the
+resource of which it closes most. If the pod may use more nodes than the lower bound of the two, one is open in every
+order of arrival.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from mlcluster.plan.quantities import add, canonical
 from mlcluster.spec.suggestions import listed
 
 Sizes = Mapping[str, int]
-"""Pool -> how many nodes it has."""
+"""Pool -> number of its nodes."""
 
 _SHOWN = ("cpu", "memory", "pods")
 _ROUNDING = 1e-9
@@ -47,13 +48,13 @@ def controllers_fit(plan: Plan) -> Iterator[Finding]:
 
 
 def _as_many_as_nodes(pod: PlanPod, pools: Sequence[Pool], sizes: Sizes) -> PlanPod:
-    """Return the pod with one replica fewer where replicas keep apart and a node of theirs is lost: the rest do."""
+    """Return the pod with at most one replica per node if its replicas must run on different nodes."""
     nodes = sum(sizes[pool.name] for pool in pools if takes(pool, pod))
     return replace(pod, replicas=max(1, min(pod.replicas, nodes))) if pod.apart else pod
 
 
 def without_room(pools: Sequence[Pool], pods: Sequence[PlanPod], sizes: Sizes) -> list[PlanPod]:
-    """Return the pods that the others can keep from every node; those that fit no pool at all are SCH001's."""
+    """Return the pods that the others can keep from every node. SCH001 reports pods that fit no pool."""
     homes = [frozenset(pool.name for pool in pools if takes(pool, pod)) for pod in pods]
     waiting = []
     for pod, mine in zip(pods, homes, strict=True):
@@ -79,11 +80,11 @@ def _closed(pod: PlanPod, replicas: Sequence[Amounts], pools: Sequence[Pool], si
 
 
 def _short_of_one(needed: Sequence[tuple[int, int]], requests: Sequence[int]) -> int:
-    """Return the most nodes that these requests make short of one resource.
+    """Return the largest number of nodes that these requests can make short of one resource.
 
     Args:
-        needed: how much of it closes a node, and how many such nodes there are; the least first.
-        requests: of one pod each. However large, a pod closes one node.
+        needed: (amount that closes a node, number of such nodes), the smallest amount first.
+        requests: one per pod; a pod of any size closes one node.
     """
     most = before = spent = 0
     for amount, nodes in needed:
@@ -97,7 +98,7 @@ def _all_replicas(pod: PlanPod) -> dict[str, int]:
     return {name: amount * pod.replicas for name, amount in pod.requests.items()}
 
 
-def _finding(  # noqa: PLR0913, PLR0917 -- what it is, when it is so, and the figures that prove it
+def _finding(  # noqa: PLR0913, PLR0917 -- the finding, its condition, and the figures that prove it
     identifier: str, when: str, plan: Plan, pods: Sequence[PlanPod], waiting: Sequence[PlanPod], sizes: Sizes
 ) -> Finding:
     homes = [pool for pool in plan.pools if any(takes(pool, pod) for pod in waiting)]
@@ -108,16 +109,16 @@ def _finding(  # noqa: PLR0913, PLR0917 -- what it is, when it is so, and the fi
     return finding(
         identifier,
         place(homes[0].spec_path),
-        f"{when}, controllers can fill the nodes so that others find no room. Together they request {_amounts(total)}; "
-        f"the nodes that accept them have {nodes}. Without room: {names}",
+        f"{when}, controllers can fill the nodes so that some stay Pending. Together they request {_amounts(total)}; "
+        f"the nodes that accept them have {nodes}. Pending: {names}",
         _HINTS[identifier].format(pool=homes[0].name),
     )
 
 
 _HINTS = {
-    "SCH002": "give {pool} larger nodes, or a larger maxSize",
-    "SCH003": "raise minSize of {pool}: until the autoscaler has started nodes, these controllers wait",
-    "SCH004": "give {pool} one node more, or larger ones",
+    "SCH002": "Give {pool} larger nodes, or a larger maxSize.",
+    "SCH003": "Raise minSize of {pool}: these controllers wait until the autoscaler has started nodes.",
+    "SCH004": "Give {pool} one more node, or larger nodes.",
 }
 
 

@@ -12,7 +12,7 @@ from mlcluster.plan.places import place
 
 _WHERE = ("budget", "maxHourlyUsd")
 _UNBOUNDED = math.inf
-"""No source bounds from above what AWS asks in another region, so a budget there is never proven."""
+"""No source gives an upper bound of prices in another region, so a budget there is never proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class _Figure:
         name: the pool, or the names of the resources.
         usd: the list price.
         least: the lowest possible price; the same as `usd` if the price is exact.
-        most: the highest possible price, infinite where nothing bounds it.
+        most: the highest possible price; infinite if unknown.
     """
 
     name: str
@@ -43,9 +43,9 @@ class _Figure:
 def budget(plan: Plan) -> Iterator[Finding]:
     """CST001, CST002: compare the budget with the cost of all pools at maximum size and of the resources beside them.
 
-    List prices of us-east-1 stand in for those of other regions and other ways to buy. `catalog.prices` bounds these
-    from below: a cost above the budget even there is an error. A cost within the budget is no finding if the list
-    prices of the region bound all its parts from above.
+    List prices of us-east-1 replace those of other regions and other capacity types. `catalog.prices` has a lower bound
+    of each: a cost above the budget at the lower bound is an error. A cost within the budget is no finding if the list
+    prices of the region are an upper bound of all its parts.
     """
     limit = plan.cluster.budget_usd_per_hour
     if limit is None:
@@ -67,7 +67,7 @@ def budget(plan: Plan) -> Iterator[Finding]:
 
 
 def _of_pool(plan: Plan, pool: Pool) -> _Figure:
-    """Return the figure of a pool that has a price; on `existing` its nodes may be bought in any way."""
+    """Return the figure of a pool that has a price; on `existing` its capacity type is unknown."""
     cost = pool.usd_per_hour_at_max or 0
     if pool.price is None or pool.price.exact:
         return _Figure(pool.name, cost, cost, cost)
@@ -99,7 +99,7 @@ def _cost(plan: Plan, figures: list[_Figure]) -> str:
 
 
 def _notes(plan: Plan, figures: list[_Figure], bound: str = "") -> str:
-    """Return what the figures stand for and leave out; "" or clauses that begin with a semicolon."""
+    """Return the notes on the figures, as clauses that begin with a semicolon; "" if there are none."""
     about = "" if all(one.exact for one in figures) else f"; ≈ marks on-demand list prices of {PRICE_REGION}"
     unpriced = costs(plan).unpriced_pools
     return f"{about}{bound}{f'; {_no_price(unpriced)}' if unpriced else ''}{_left_out(plan)}"
@@ -121,6 +121,6 @@ def unknown_prices(plan: Plan) -> Iterator[Finding]:
             yield finding(
                 "CST003",
                 place(pool.spec_path),
-                f"the price of {pool.instance_type or 'this node shape'} is not known",
-                "totals leave the pool out; give nodeShape.hourlyUsd",
+                f"the price of {pool.instance_type or 'this node shape'} is unknown, so totals exclude the pool",
+                "Set `nodeShape.hourlyUsd`.",
             )

@@ -1,4 +1,4 @@
-"""Rules on fast and secondary networks: devices are announced, pods start, address ranges do not overlap."""
+"""Rules on RDMA and secondary networks: device plugins, CNI plugins, address ranges."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _OPERATOR, _RDMA, _SRIOV = "network-operator", "rdma-shared-device-plugin", "sri
 
 
 def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET006: a pool offers what no component announces. On `local` the simulated nodes have it anyway."""
+    """NET006: no component advertises a device that a pool offers. Simulated nodes always have it."""
     if spec.target.kind == "local":
         return
     there = {component.name for component in plan.components}
@@ -28,13 +28,13 @@ def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 if {plugin, _OPERATOR} & there or name == "vpc.amazonaws.com/efa":
                     continue
                 field = "rdmaDevicePlugin" if plugin == _RDMA else "sriovDevicePlugin"
-                message = f"no component announces {name}: pods that ask for it wait for ever"
-                hint = f"components: {{{field}: {{}}}}, or {{{field}: {{install: false}}}} where it is there already"
+                message = f"no component advertises {name}: pods that request it stay Pending"
+                hint = f"Set `components: {{{field}: {{}}}}`, with `install: false` if the cluster has one."
                 yield finding("NET006", ("nodePools", index, "network", key, name), message, hint)
 
 
 def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET012: the nodes of an EKS cluster's own pods wait for networks that these pods bring."""
+    """NET012: the nodes for system pods wait for networks that system pods create."""
     if not isinstance(spec.target, EksTarget):
         return
     gated = {pool.name for pool in gated_pools(spec)}
@@ -45,15 +45,13 @@ def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
 
     first = system_pool(EksContext(spec, spec.target, plan.pools))
     if first.name in gated:
-        message = (
-            f"new nodes of {first.name} take no pods before Multus is there, and CoreDNS and every controller wait"
-        )
-        hint = "give the networks pools: [...] without it, or multus: {startupTaint: false}"
+        message = f"new nodes of {first.name} accept no pods until Multus runs, so CoreDNS and every controller wait"
+        hint = "List other pools in the `pools` of the networks, or set `multus: {startupTaint: false}`."
         yield finding("NET012", _NETWORKS, message, hint)
 
 
 def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET011: a team on a pool with RDMA whose pods may not have the capability that RDMA asks for."""
+    """NET011: a team on a pool with RDMA whose pods may not have the capability that RDMA requires."""
     del plan
     if spec.target.kind == "local":
         return
@@ -62,27 +60,29 @@ def locked_memory(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         pools = [name for name in team.guarantee if name in fast]
         if pools and team.pod_security != "privileged":
             message = (
-                f"pods of {team.name} may not have the capability IPC_LOCK (podSecurity: {team.pod_security}), which "
-                f"RDMA on pool {listed(pools)} asks for unless the nodes let every container lock memory"
+                f"pods of team {team.name} may not have the capability IPC_LOCK (podSecurity: {team.pod_security}); "
+                f"RDMA on pool {listed(pools)} requires it unless the nodes allow every container to lock memory"
             )
-            hint = "podSecurity: privileged, or LimitMEMLOCK=infinity for the container runtime of the nodes"
+            hint = "Set `podSecurity: privileged`, or LimitMEMLOCK=infinity for the container runtime of the nodes."
             yield finding("NET011", ("teams", index, "podSecurity"), message, hint)
 
 
 def programs_of_nodes(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET008: a network needs a program on the nodes that no component brings. Simulated nodes run none."""
+    """NET008: a network requires a CNI plugin that no component installs. Simulated nodes run none."""
     del plan
     if spec.target.kind == "local":
         return
     for index, network in enumerate(networks(spec)):
-        for key, program in _brought_by_nobody(spec, network):
+        for key, program in _missing_programs(spec, network):
             message = (
-                f"no component puts the CNI plugin {program} on the nodes; without it no pod starts on {network.name}"
+                f"no component installs the CNI plugin {program} on the nodes; pods on {network.name} cannot start"
             )
-            yield finding("NET008", (*_NETWORKS, index, *key), message, f"have /opt/cni/bin/{program} in their image")
+            yield finding(
+                "NET008", (*_NETWORKS, index, *key), message, f"Add /opt/cni/bin/{program} to the node image."
+            )
 
 
-def _brought_by_nobody(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[tuple[tuple[str, ...], str]]:
+def _missing_programs(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[tuple[tuple[str, ...], str]]:
     if network.type == "ipoib" and not operator_runs(spec):
         yield ("type",), network.type
     if network.ipam is not None and network.ipam.type == "dhcp":
@@ -90,7 +90,7 @@ def _brought_by_nobody(spec: ClusterSpec, network: SecondaryNetwork) -> Iterator
 
 
 def ranges_apart(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET009: the addresses of a secondary network are those of the VPC or of another network."""
+    """NET009: the address range of a secondary network overlaps the VPC or another network."""
     del plan
     taken: list[tuple[str, IPv4Network | IPv6Network]] = []
     if isinstance(spec.target, EksTarget) and spec.target.network.vpc_id is None:
@@ -102,17 +102,19 @@ def ranges_apart(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         for whose, other in taken:
             if own.version == other.version and own.overlaps(other):
                 message = f"{own} of network {network.name} overlaps {other} of {whose}"
-                hint = "give it a range of its own"
+                hint = "Use a range that overlaps no other."
                 yield finding("NET009", (*_NETWORKS, index, "ipam", "range"), message, hint)
         taken.append((f"network {network.name}", own))
 
 
 def frames_on_ec2(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET010: macvlan gives a pod a MAC address that EC2 does not know."""
+    """NET010: macvlan gives a pod a MAC address that EC2 did not assign."""
     del plan
     if spec.target.kind != "eks":
         return
     for index, network in enumerate(networks(spec)):
         if network.type == "macvlan":
-            message = f"EC2 drops frames of the MAC addresses that macvlan gives to pods on {network.name}"
-            yield finding("NET010", (*_NETWORKS, index, "type"), message, "type: ipvlan, with addresses of the subnet")
+            message = f"EC2 drops frames from the MAC addresses that macvlan gives to pods on {network.name}"
+            yield finding(
+                "NET010", (*_NETWORKS, index, "type"), message, "Set `type: ipvlan`, with addresses of the subnet."
+            )

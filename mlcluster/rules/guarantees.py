@@ -1,4 +1,4 @@
-"""Rules on guarantees: each is available as a whole, wherever controllers and other teams' pods run."""
+"""Rules on guarantees: each is available as a whole, on whichever nodes controllers and other teams run."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,11 +14,11 @@ from mlcluster.spec.suggestions import listed
 from mlcluster.spec.teams import Amount
 
 NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
-"""Resources that every pod uses: a share without one of them runs nothing."""
+"""Resources that every pod uses: a share without one of them can run no pod."""
 
 
 def guarantees_without_room(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """QTA005: a guarantee that no node can hold, because controllers may take the room."""
+    """QTA005: controllers may leave no node with enough resources for one unit of a guarantee."""
     pools = {pool.name: pool for pool in plan.pools}
     for index, team in enumerate(spec.teams):
         for name, amount in team.guarantee.items():
@@ -28,17 +28,17 @@ def guarantees_without_room(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             if missing and not amount.is_nothing:
                 terms = "; ".join(f"{_arithmetic(pool, resource)}{_parts(pool, unit)}" for resource in missing)
                 taken = any(pool.usable[resource] > pool.node_share[resource] for resource in missing)
-                elsewhere = "another pool with systemOnly: true for controllers, or " if taken else ""
+                elsewhere = ", add a pool with `systemOnly: true` for controllers" if taken else ""
                 yield finding(
                     "QTA005",
                     ("teams", index, "guarantee", name),
-                    f"no node of {name} is sure to hold {_spelled(unit)} of team {team.name}: {terms}",
-                    f"larger nodes, or {elsewhere}no guarantee of {name}",
+                    f"no node of {name} is certain to hold {_spelled(unit)} of team {team.name}: {terms}",
+                    f"Use larger nodes{elsewhere}, or remove the guarantee of {name}.",
                 )
 
 
 def whole_nodes_beside_gpus(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """QTA006: some teams are guaranteed whole nodes of a pool and others single GPUs, which may stand on each node."""
+    """QTA006: some teams have a guarantee of whole nodes of a pool, and others of single GPUs on any of its nodes."""
     for pool in for_teams(plan.pools):
         if pool.accelerator is None or pool.accelerator.sharing != "whole":
             continue
@@ -55,16 +55,16 @@ def whole_nodes_beside_gpus(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 "QTA006",
                 ("teams", index, "guarantee", pool.name),
                 f"{whole}: {_count(nodes, 'whole node')} of {pool.name} guaranteed; {parts}: {_count(gpus, 'GPU')}. "
-                f"Pods with one GPU each may stand on {touched} of its {pool.max_size} nodes, which leaves "
+                f"Pods with one GPU each may run on {touched} of its {pool.max_size} nodes, which leaves "
                 f"{_count(pool.max_size - touched, 'node')} whole",
-                "guarantee nodes to each of these teams, or gpus to each; or two pools",
+                "Guarantee nodes to each of these teams, or GPUs to each, or use two pools.",
             )
 
 
 def topology_beside_pools_without(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """KUE007: a team is guaranteed some of a pool with topology, and has quota of one without.
+    """KUE007: a team has a guarantee in a pool with topology, and quota in a pool without.
 
-    Kueue admits a workload that asks for no place to flavors with topology only where all flavors of its queue have
+    Kueue admits a workload without a topology request to flavors with topology only if all flavors of its queue have
     one (isTASOnly in 0.18.3; seen on the lab: `supports only TopologyAwareScheduling`).
     """
     levels = pool_levels(spec, for_teams(plan.pools))
@@ -75,28 +75,27 @@ def topology_beside_pools_without(plan: Plan, spec: ClusterSpec) -> Iterator[Fin
             yield finding(
                 "KUE007",
                 (*place(team.spec_path), "guarantee", placed[0]),
-                f"Kueue admits no job of team {team.name} to {placed[0]}, which has topology, unless the job asks for "
-                f"a place: {others[0]}, of which the team has quota too, has none",
-                f"set minSize of {others[0]}, take it from the team's guarantee and borrow, or remove topology",
+                f"{placed[0]} has topology and {others[0]} has none: team {team.name} has quota of both, so Kueue "
+                f"admits to {placed[0]} only those of its jobs that request a topology",
+                f"Set minSize of {others[0]}, remove it from the team's guarantee and borrow, or remove topology.",
             )
 
 
 def pools_full_of_controllers(plan: Plan) -> Iterator[Finding]:
-    """QTA007: controllers may take all of a resource of a pool, so that nothing is left for teams."""
+    """QTA007: controllers may use all of one resource of a pool, so teams have no quota in it."""
     for pool in for_teams(plan.pools) if plan.teams else ():
         missing = [name for name in NATIVE if pool.usable.get(name) and not pool.capacity[name]]
         if missing:
             yield finding(
                 "QTA007",
                 place(pool.spec_path),
-                f"controllers may take all {listed(missing)} of {pool.name}: its quota is nothing, and work of teams "
-                "goes elsewhere",
-                f"systemOnly: true for {pool.name}, or larger nodes",
+                f"controllers may use all {listed(missing)} of {pool.name}, so teams have no quota in it",
+                f"Set `systemOnly: true` for {pool.name}, or use larger nodes.",
             )
 
 
 def _one(amount: Amount) -> Amount:
-    """Return one piece in the unit of an amount: what is promised to fit whole."""
+    """Return one unit of an amount: a node, a GPU or a slice. A guarantee promises that each unit fits a node."""
     return Amount(**{unit: 1 for unit in ("nodes", "gpus", "slices") if getattr(amount, unit) is not None})
 
 
@@ -107,14 +106,14 @@ def _spelled(unit: Amount) -> str:
 
 
 def _parts(pool: Pool, unit: Amount) -> str:
-    """Return into how many parts the share of a node goes, where one is less than the node's."""
+    """Return the number of units that divide the share of a node, as text; "" if the unit is the node."""
     if pool.accelerator is None or unit.nodes is not None:
         return ""
     return f", for {_count(pool.accelerator.gpus, 'GPU') if unit.gpus else _count(pool.accelerator.slices, 'slice')}"
 
 
 def _arithmetic(pool: Pool, resource: str) -> str:
-    """Return, for one resource of one node: allocatable - daemon sets and reserved - controllers."""
+    """Return the arithmetic of one resource of one node: allocatable - daemon sets and reserved - controllers."""
 
     def spelled(amounts: Mapping[str, int]) -> str:
         return canonical(resource, amounts.get(resource, 0))

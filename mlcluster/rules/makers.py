@@ -23,11 +23,11 @@ _CONTROL_PLANE = frozenset({"kube-controller-manager", "kube-apiserver", "kube-s
 
 
 def maker_of(metadata: Mapping[str, Any]) -> Maker:
-    """Who made the object with this metadata."""
+    """Return the maker of the object with this metadata."""
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     return (
         _owner(metadata)
-        or _ours(labels)
+        or _mlcluster(labels)
         or _cloud(labels, annotations, metadata)
         or _operator_lifecycle(labels)
         or _helm(annotations)
@@ -47,14 +47,14 @@ def _owner(metadata: Mapping[str, Any]) -> Maker | None:
     return None
 
 
-def _ours(labels: Mapping[str, str]) -> Maker | None:
+def _mlcluster(labels: Mapping[str, str]) -> Maker | None:
     if labels.get(names.MANAGED_BY) == names.MANAGER and labels.get(names.CLUSTER):
         return Maker("mlcluster", labels[names.CLUSTER])
     return None
 
 
 def _cloud(labels: Mapping[str, str], annotations: Mapping[str, str], metadata: Mapping[str, Any]) -> Maker | None:
-    """EKS add-ons are applied by the field manager `eks`; GKE and AKS label what they manage."""
+    """Return the cloud provider: EKS add-ons have the field manager `eks`; GKE and AKS set labels."""
     if "eks" in _managers(metadata):
         return Maker("eksAddon")
     if "kubernetes.azure.com/managedby" in labels:
@@ -95,6 +95,6 @@ def _manager(metadata: Mapping[str, Any]) -> Maker | None:
 
 
 def _managers(metadata: Mapping[str, Any]) -> list[str]:
-    """Who set fields of the object itself, not of its status."""
+    """Return the field managers of the object, without those of its status."""
     fields = metadata.get("managedFields") or []
     return [str(entry["manager"]) for entry in fields if entry.get("manager") and not entry.get("subresource")]

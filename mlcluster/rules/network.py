@@ -16,29 +16,29 @@ _ENDPOINT = ("target", "endpoint")
 _NETWORK = ("target", "network")
 _EVERYBODY = frozenset({"0.0.0.0/0"})
 _TO_START = ("s3", "ecr", "sts", "ec2", "eks", "eksAuth")
-"""What nodes and their daemon sets ask (EKS user guide, "Private cluster requirements"); the CNI needs eksAuth."""
+"""AWS services that nodes and daemon sets call (EKS user guide, "Private cluster requirements"); eksAuth: the CNI."""
 
 
 def public_endpoint(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET002: the Kubernetes API answers the whole internet."""
+    """NET002: the Kubernetes API is open to the internet."""
     context = _context(plan, spec)
     if context is None or not context.target.endpoint.public:
         return
     cidrs = context.target.endpoint.public_cidrs
     if not cidrs or _EVERYBODY & set(cidrs):
-        what = "has no publicCidrs" if not cidrs else "is open to 0.0.0.0/0"
+        reason = "has no publicCidrs" if not cidrs else "allows 0.0.0.0/0"
         yield finding(
             "NET002",
             (*_ENDPOINT, "publicCidrs") if cidrs else _ENDPOINT,
-            f"the public endpoint {what}: everybody on the internet can try to log in",
-            "endpoint: {publicCidrs: [203.0.113.0/24]} with your own range, or {public: false}",
+            f"the public endpoint {reason}: any client on the internet can try to log in",
+            "Set `endpoint: {publicCidrs: [203.0.113.0/24]}` with your range, or `{public: false}`.",
         )
 
 
 def addresses(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET003: pools at their maximum, all in one zone, need more addresses than its subnet has.
+    """NET003: pools at maximum size, all in one zone, need more addresses than its subnet has.
 
-    Of an existing VPC the sizes are not known offline; preflight asks (AWS006).
+    The subnets of an existing VPC are not known offline; `preflight` reads them (AWS006).
     """
     context = _context(plan, spec)
     if context is None or context.target.network.vpc_id:
@@ -57,7 +57,7 @@ def addresses(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET004: a new VPC in which a node cannot reach the API, AWS or the registries that it starts from."""
+    """NET004: in a new VPC, a node cannot reach the Kubernetes API, AWS or an image registry."""
     context = _context(plan, spec)
     if context is None:
         return
@@ -66,8 +66,8 @@ def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         yield finding(
             "NET004",
             (*_ENDPOINT, "private"),
-            "the private endpoint is off, so nodes come to the API over the internet, and publicCidrs keep them out",
-            "set private: true",
+            "the private endpoint is disabled, so nodes use the public one, and publicCidrs does not include them",
+            "Set `private: true`.",
         )
     if context.target.network.vpc_id or context.target.network.nat != "none":
         return
@@ -75,16 +75,20 @@ def nodes_reach_aws(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     charts = (release.repository or release.chart for release in plan.releases if release.realisation == "helm")
     hosts = sorted({urlsplit(chart).hostname or chart for chart in charts})
     if hosts:
-        message = f"without NAT nothing here reaches the images of the components (charts of {listed(hosts)})"
-        yield finding("NET004", (*_NETWORK, "nat"), message, "nat: one, or a mirror that the nodes are set up to use")
+        message = f"without NAT, nodes cannot pull the images of components (charts from {listed(hosts)})"
+        yield finding(
+            "NET004", (*_NETWORK, "nat"), message, "Set `nat: one`, or configure a registry mirror on the nodes."
+        )
 
 
 def private_api(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """NET005: only machines inside the VPC reach the API, the one that runs mlcluster too."""
+    """NET005: only machines inside the VPC reach the Kubernetes API; mlcluster must run on one."""
     context = _context(plan, spec)
     if context is not None and not context.target.endpoint.public:
-        message = "the Kubernetes API answers inside the VPC only: `up` installs the components from a machine in there"
-        yield finding("NET005", (*_ENDPOINT, "public"), message, "run it there, through a VPN, or set public: true")
+        message = "only machines inside the VPC reach the Kubernetes API; `up` must run on one"
+        yield finding(
+            "NET005", (*_ENDPOINT, "public"), message, "Run `up` there or through a VPN, or set `public: true`."
+        )
 
 
 def _without_nat(context: EksContext) -> Iterator[Finding]:
@@ -95,15 +99,17 @@ def _without_nat(context: EksContext) -> Iterator[Finding]:
         wanted.append("efs")
     missing = [name for name in wanted if name not in network.endpoints]
     if missing:
-        message = f"without NAT, nodes reach AWS through endpoints only, and there is none for {listed(missing)}"
-        hint = f"nat: one, or endpoints: [{', '.join(dict.fromkeys([*network.endpoints, *wanted]))}]"
+        message = f"without NAT, nodes reach AWS only through VPC endpoints; the spec has none for {listed(missing)}"
+        hint = f"Set `nat: one`, or `endpoints: [{', '.join(dict.fromkeys([*network.endpoints, *wanted]))}]`."
         yield finding("NET004", (*_NETWORK, "endpoints"), message, hint)
     if not context.target.endpoint.private:
-        message = "without NAT and without the private endpoint, nodes do not reach the Kubernetes API"
-        yield finding("NET004", (*_ENDPOINT, "private"), message, "set private: true")
+        message = "without NAT and without the private endpoint, nodes cannot reach the Kubernetes API"
+        yield finding("NET004", (*_ENDPOINT, "private"), message, "Set `private: true`.")
     if context.target.autoscaler == "karpenter":
-        message = "Karpenter asks IAM, SSM and the price list, which the spec has no endpoints for"
-        yield finding("NET004", ("target", "autoscaler"), message, "nat: one, or autoscaler: clusterAutoscaler")
+        message = "Karpenter calls IAM, SSM and the AWS Price List, for which the spec has no endpoints"
+        yield finding(
+            "NET004", ("target", "autoscaler"), message, "Set `nat: one`, or `autoscaler: clusterAutoscaler`."
+        )
 
 
 def _arithmetic(demand: Demand, subnet: IPv4Network) -> str:
@@ -111,16 +117,16 @@ def _arithmetic(demand: Demand, subnet: IPv4Network) -> str:
     pools = "; ".join(_of_pool(pool) for pool in demand.pools)
     interfaces = sum(pool.singles for pool in demand.pools)
     return (
-        f"with every pool there whole, pods need {demand.prefixes * PREFIX_SIZE} addresses in blocks of /28 and "
-        f"interfaces {demand.singles}; {subnet} has {room} and {subnet.num_addresses - room} for them. "
+        f"at maximum size, pods need {demand.prefixes * PREFIX_SIZE} addresses in /28 blocks and interfaces need "
+        f"{demand.singles}; {subnet} has {room} and {subnet.num_addresses - room}. "
         f"Blocks: {pools}. Interfaces: nodes {interfaces}, control plane {demand.control_plane}, load balancers "
-        f"{demand.load_balancers}, endpoints {demand.endpoints}, file systems {demand.file_systems}, kept by AWS "
+        f"{demand.load_balancers}, endpoints {demand.endpoints}, file systems {demand.file_systems}, reserved by AWS "
         f"{demand.reserved}"
     )
 
 
 def _of_pool(pool: PoolDemand) -> str:
-    update = f" + {pool.surge} nodes of an update x {pool.surge_prefixes}" if pool.surge else ""
+    update = f" + {pool.surge} nodes during an update x {pool.surge_prefixes}" if pool.surge else ""
     filled = pool.prefixes_per_node - WARM_PREFIXES
     return (
         f"{pool.pool} {pool.nodes} nodes x {pool.prefixes_per_node} ({pool.pods} pods fill {filled}, "
@@ -129,16 +135,16 @@ def _of_pool(pool: PoolDemand) -> str:
 
 
 def _larger(context: EksContext) -> str:
-    """The smallest range around the one of the spec that would do, or what else to change."""
+    """Return the hint: the smallest VPC range that is large enough, or the alternatives if there is none."""
     given = IPv4Network(context.target.network.cidr)
     for prefix in range(given.prefixlen - 1, SHORTEST_VPC - 1, -1):
         wider = given.supernet(new_prefix=prefix)
         cut = layout(str(wider), context.zones)
         if cut is not None and all(demand.fits(cut.private[demand.zone]) for demand in demands(context)):
-            return f"cidr: {wider}"
+            return f"Set `cidr: {wider}`."
     return (
-        f"a VPC has no more than a /{SHORTEST_VPC}: give pools zones of their own (nodePools[].zones), lower their "
-        "maxSize, or use an existing VPC with several ranges"
+        f"Give pools different zones (nodePools[].zones), lower their maxSize, or use an existing VPC with several "
+        f"ranges: one range has at most a /{SHORTEST_VPC}."
     )
 
 

@@ -14,7 +14,7 @@ from mlcluster.spec.suggestions import listed
 
 
 def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
-    """SCH001: a pod of a component that fits no node of any pool."""
+    """SCH001: a component's pod fits no node of any pool."""
     for pod in plan.pods:
         reasons = [f"{pool.name} {why}" for pool in plan.pools if (why := _refuses(pool, pod))]
         if len(reasons) == len(plan.pools):
@@ -22,12 +22,12 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
                 "SCH001",
                 place(pod.spec_path),
                 f"the {pod.kind} {_named(pod)} fits no pool: {'; '.join(reasons)} ({pod.evidence}: {pod.source})",
-                f"{_room_for(reasons)}; where other nodes of the cluster take it, allow this with that reason",
+                f"{_room_for(reasons)}. If other nodes of the cluster accept it, allow this finding with that reason.",
             )
 
 
 def daemon_sets_fit(plan: Plan) -> Iterator[Finding]:
-    """SCH001: a pool whose nodes are too small for all daemon sets that come to them, and for what is reserved."""
+    """SCH001: the nodes of a pool are too small for their daemon sets and reserved resources."""
     for pool in plan.pools:
         short = [name for name, amount in pool.overhead.items() if amount > pool.allocatable.get(name, 0)]
         if not short:
@@ -36,24 +36,24 @@ def daemon_sets_fit(plan: Plan) -> Iterator[Finding]:
             f"{name} {canonical(name, pool.overhead[name])} of {canonical(name, pool.allocatable.get(name, 0))}"
             for name in short
         )
-        also = " and reserved" if any(pool.reserved.get(name) for name in short) else ""
+        also = " and reserved resources" if any(pool.reserved.get(name) for name in short) else ""
         yield finding(
             "SCH001",
             place(pool.spec_path),
-            f"daemon sets of components{also} take more than a node of {pool.name} has: {terms}; "
+            f"daemon sets of components{also} request more than a node of {pool.name} has: {terms}; "
             "some of their pods stay Pending on each of its nodes",
-            "larger nodes" + (", or reserve less" if also else ""),
+            "Use larger nodes" + (", or reserve less." if also else "."),
         )
 
 
 def _room_for(reasons: list[str]) -> str:
-    """What would take a pod that all pools refuse: larger nodes where only room is missing, else free ones."""
+    """Return the hint for a pod that fits no pool: larger nodes if only resources are missing, else untainted ones."""
     too_small = any(" has too little " in reason for reason in reasons)
-    return "larger nodes, or ask for less" if too_small else "add a pool without taints"
+    return "Use larger nodes, or lower its requests" if too_small else "Add a pool without taints"
 
 
 def first_nodes(plan: Plan) -> Iterator[Finding]:
-    """SCH001: on EKS, nodes for what starts other nodes, and for CoreDNS, which `up` waits twenty minutes for."""
+    """SCH001: on EKS, no pool has initial nodes for the autoscaler, or for CoreDNS, which `up` waits for."""
     if plan.cluster.target != "eks":
         return
     pods = [pod for pod in plan.pods if pod.kind == "Deployment" and pod.priority_class == "system-cluster-critical"]
@@ -65,8 +65,8 @@ def first_nodes(plan: Plan) -> Iterator[Finding]:
         yield finding(
             "SCH001",
             place(pool.spec_path),
-            f"no pool that takes {names} has a node from the start, and nothing starts one without them",
-            f"minSize: {min(2, pool.max_size)} for {pool.name}",
+            f"no pool that accepts {names} has an initial node, and only they can start one",
+            f"Set `minSize: {min(2, pool.max_size)}` for {pool.name}.",
         )
 
 
@@ -76,17 +76,17 @@ def _named(pod: PlanPod) -> str:
 
 
 def _refuses(pool: Pool, pod: PlanPod) -> str:
-    """Why no node of the pool takes the pod, as words after the pool's name; "" when one does."""
+    """Return why no node of the pool accepts the pod, as text after the pool's name; "" if one does."""
     if kept_out := refusal(pod, pool):
         return kept_out
-    # What daemon sets take together is compared in `daemon_sets_fit`: usable is less what this one takes itself.
+    # `daemon_sets_fit` checks the sum of all daemon sets: `usable` already excludes the requests of this one.
     room = subtract(pool.allocatable, pool.reserved) if pod.kind == "DaemonSet" else pool.usable
     short = [name for name, amount in pod.requests.items() if amount > room.get(name, 0)]
     return f"has too little {', '.join(short)}" if short else ""
 
 
 def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
-    """GPU001: nothing keeps CPU pods off these nodes."""
+    """GPU001: no taint keeps CPU pods off GPU nodes."""
     for pool in plan.pools:
         if pool.accelerator is None or any(
             taint.key == ACCELERATOR_TAINT and taint.effect in HARD_EFFECTS for taint in pool.taints
@@ -97,33 +97,33 @@ def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
             place(pool.spec_path),
             f"the nodes of {pool.name} have {pool.accelerator.gpus} GPUs and no {ACCELERATOR_TAINT} taint: "
             "CPU pods will fill them",
-            f"leave gpu.taint on, or on an existing cluster taint the nodes with {ACCELERATOR_TAINT} and list it",
+            f"Keep `gpu.taint`, or on an existing cluster taint the nodes with {ACCELERATOR_TAINT} and list the taint.",
         )
 
 
 def nowhere_for_cpu_work(plan: Plan) -> Iterator[Finding]:
-    """GPU002: teams can submit CPU work to no pool."""
+    """GPU002: no pool for teams accepts CPU pods."""
     if plan.teams and all(pool.accelerator is not None for pool in for_teams(plan.pools)):
         yield finding(
             "GPU002",
             ("nodePools",),
-            "every pool for teams has GPUs: pods without one (notebooks, data loading) have nowhere to run",
-            "add a pool without accelerators",
+            "every pool for teams has GPUs: pods without GPUs (notebooks, data loading) have no pool",
+            "Add a pool without GPUs.",
         )
 
 
 def network_policies_enforced(plan: Plan) -> Iterator[Finding]:
-    """NET001: a NetworkPolicy is only as good as the CNI that enforces it."""
+    """NET001: a CNI may not enforce NetworkPolicy objects."""
     if not plan.teams or plan.cluster.target == "eks":
         return
     why = (
         "the lab has no pod network"
         if plan.cluster.target == "local"
-        else "whether the cluster's CNI enforces them cannot be told from here"
+        else "mlcluster cannot check that the CNI of the cluster enforces them"
     )
     yield finding(
         "NET001",
         ("teams",),
         f"network policies are created, but {why}",
-        "on an existing cluster use a CNI that enforces NetworkPolicy (Cilium, Calico, VPC CNI with it switched on)",
+        "Use a CNI that enforces NetworkPolicy (Cilium, Calico, VPC CNI with network policies enabled).",
     )

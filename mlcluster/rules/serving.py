@@ -17,13 +17,13 @@ def models_without_tls(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     if ingress is not None and ingress.tls is None and service.type == "LoadBalancer":
         message = f"a load balancer serves the models under {ingress.domain} over plain HTTP"
         where = ("components", "kserve", "ingress")
-        yield finding("SRV001", where, message, "set tls: {issuer: NAME}, or tls: {secretName: NAME}")
+        yield finding("SRV001", where, message, "Set `tls: {issuer: NAME}`, or `tls: {secretName: NAME}`.")
 
 
 def host_names_of_two_teams(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """Yield SRV002 where models of two teams can have one host name.
+    """Yield SRV002 if models of two teams can have the same host name.
 
-    KServe joins both by a dash, MODEL-NAMESPACE.DOMAIN (domainTemplate of chart kserve-resources v0.20.0), and the
+    KServe forms the host name MODEL-NAMESPACE.DOMAIN (domainTemplate of chart kserve-resources v0.20.0), and the
     Gateway API gives a host to the oldest route. So model `x-a` of team `b` is model `x` of team `a-b`.
     """
     kserve = spec.components.kserve
@@ -38,5 +38,5 @@ def host_names_of_two_teams(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                     ("teams", index, "name"),
                     f"a model x of team {team.name} and a model x-{prefix} of team {other.name} have the same host, "
                     f"x-{team.name}.{kserve.ingress.domain}, and requests go to the older of the two",
-                    f"call the team something that does not end in -{other.name}",
+                    f"Choose a team name that does not end in -{other.name}.",
                 )

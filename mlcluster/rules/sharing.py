@@ -12,7 +12,7 @@ _WITH_METRICS = frozenset({"gpu-operator", "dcgm-exporter"})
 
 
 def production_on_time_slices(plan: Plan) -> Iterator[Finding]:
-    """GPU003: the most urgent tier of a team whose GPUs are all time slices."""
+    """GPU003: a team may submit the highest tier, and all its GPUs are time slices."""
     first = max(plan.tiers, key=lambda tier: tier.value).name
     sharing = {pool.name: pool.accelerator.sharing for pool in plan.pools if pool.accelerator is not None}
     for team in plan.teams:
@@ -22,25 +22,26 @@ def production_on_time_slices(plan: Plan) -> Iterator[Finding]:
                 "GPU003",
                 place(team.spec_path),
                 f"team {team.name} may submit {first}, and has GPUs only as time slices of {', '.join(sorted(pools))}: "
-                "whoever shares the GPU can end what production runs",
-                "guarantee it whole GPUs or MIG instances, or name its tiers without this one",
+                "another pod on the same GPU can crash its workloads",
+                f"Guarantee it whole GPUs or MIG instances, or list its tiers without {first}.",
             )
 
 
 def experimental_sharing(plan: Plan) -> Iterator[Finding]:
-    """GPU004: pools with MPS."""
+    """GPU004: a pool uses MPS."""
     for pool in plan.pools:
         if pool.accelerator is not None and pool.accelerator.sharing == "mps":
             yield finding(
                 "GPU004",
                 (*place(pool.spec_path), "gpu", "mps"),
-                f"MPS on {pool.name} is experimental in NVIDIA's device plugin: pods of one GPU share its faults",
-                "use gpu.mig where the GPU has it",
+                f"MPS on {pool.name} is experimental in NVIDIA's device plugin: "
+                "a fault of one pod ends all pods on the GPU",
+                "Use `gpu.mig` if the GPU supports MIG.",
             )
 
 
 def metrics_of_gpus(plan: Plan) -> Iterator[Finding]:
-    """GPU007: Prometheus without a DCGM exporter."""
+    """GPU007: monitoring without a DCGM exporter."""
     names = {component.name: component.spec_path for component in plan.components}
     exporters = {pod.name for pod in plan.pods} & {"nvidia-dcgm-exporter", "dcgm-exporter"}
     present = any(one.realisation == "present" and one.name in _WITH_METRICS for one in plan.components)
@@ -49,13 +50,13 @@ def metrics_of_gpus(plan: Plan) -> Iterator[Finding]:
         yield finding(
             "GPU007",
             place(names["kube-prometheus-stack"]),
-            "nothing in the plan exports metrics of GPUs: alerts on them and chargeback by use stay empty",
-            "add components.dcgmExporter, with install: false where the cluster has one",
+            "no component exports GPU metrics: GPU alerts and chargeback by use have no data",
+            "Add `components.dcgmExporter`, with `install: false` if the cluster has one.",
         )
 
 
 def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
-    """GPU008: pools that the Cluster Autoscaler grows and whose nodes offer MIG instances by size."""
+    """GPU008: the Cluster Autoscaler scales a pool whose nodes advertise MIG instances by profile."""
     if not any(component.name == "cluster-autoscaler" for component in plan.components):
         return
     for pool in plan.pools:
@@ -64,18 +65,18 @@ def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
             yield finding(
                 "GPU008",
                 (*place(pool.spec_path), "gpu", "mig"),
-                f"a new node of {pool.name} is ready before it offers {', '.join(device.shares)}, for which the "
-                "Cluster Autoscaler does not wait: it may start one node too many",
-                f"components.gpuOperator: {{migStrategy: single}}, or minSize: {pool.max_size}",
+                f"a new node of {pool.name} is ready before it advertises {', '.join(device.shares)}, and the "
+                "Cluster Autoscaler does not wait for them: it may start one node too many",
+                f"Set `components.gpuOperator: {{migStrategy: single}}`, or `minSize: {pool.max_size}`.",
             )
 
 
 def shares_made_elsewhere(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
-    """GPU010: shares that quotas count, and that a device plugin makes which nobody here configures."""
+    """GPU010: quotas count GPU shares that an unmanaged device plugin must create."""
     if plan.cluster.target != "existing" or any(
         component.name == "gpu-operator" and component.realisation == "present" for component in plan.components
     ):
-        return  # GPU006 tells what the operator that is there needs
+        return  # GPU006 lists the settings that an existing operator needs
     configured = {component.name for component in plan.components if component.realisation != "present"}
     for index, pool in enumerate(spec.node_pools):
         (owner, *_) = owners(spec, pool)["devicePlugin"] or ("",)
@@ -84,14 +85,14 @@ def shares_made_elsewhere(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
             yield finding(
                 "GPU010",
                 ("nodePools", index, "gpu", way),
-                f"each GPU of {pool.name} is counted {pool.gpu.replicas} times, and its device plugin is "
-                f"{'the image' if owner == IMAGE else 'the cluster'}'s own, which mlcluster does not configure",
-                "set the same replicas there, and allow this with that reason; or let the GPU operator announce them",
+                f"quotas count each GPU of {pool.name} {pool.gpu.replicas} times, but mlcluster does not configure the "
+                f"device plugin of {'the image' if owner == IMAGE else 'the cluster'}",
+                "Set the same replicas there and allow this finding with that reason, or install the GPU operator.",
             )
 
 
 def guarantees_on_time_slices(plan: Plan) -> Iterator[Finding]:
-    """QTA003: a guarantee of time slices is a guarantee of turns, not of memory."""
+    """QTA003: a guarantee of time slices does not guarantee GPU memory."""
     sliced = {pool.name for pool in plan.pools if pool.accelerator and pool.accelerator.sharing == "timeSlicing"}
     for team in plan.teams:
         for quota in team.quotas:
@@ -99,7 +100,7 @@ def guarantees_on_time_slices(plan: Plan) -> Iterator[Finding]:
                 yield finding(
                     "QTA003",
                     (*place(team.spec_path), "guarantee", quota.pool),
-                    f"team {team.name} is guaranteed time slices of {quota.pool}: they share the memory of one GPU, "
-                    "and one pod can use it up",
-                    "use MIG where the GPU can be partitioned",
+                    f"team {team.name} has a guarantee of time slices of {quota.pool}: they share the memory of "
+                    "one GPU, and one pod can use all of it",
+                    "Use MIG if the GPU supports it.",
                 )

@@ -8,7 +8,7 @@ from mlcluster.plan.places import place
 
 
 def kept_by_down(plan: Plan) -> Iterator[Finding]:
-    """STO001: resources that `down` leaves, and that go on costing money."""
+    """STO001: resources that `down` keeps and AWS continues to bill."""
     kept: dict[str, list[str]] = {}
     for entry in plan.resources:
         if entry.retained:
@@ -17,6 +17,6 @@ def kept_by_down(plan: Plan) -> Iterator[Finding]:
         yield finding(
             "STO001",
             place(spec_path),
-            f"`down` keeps {', '.join(identifiers)}, and what costs money there goes on costing it",
-            "`down` names each with the command that deletes it; shared volumes go too with `retain: false`",
+            f"`down` keeps {', '.join(identifiers)}, which AWS continues to bill",
+            "Run the commands that `down` prints to delete them; `retain: false` deletes shared volumes too.",
         )

@@ -1,7 +1,7 @@
 """Risk of a step between two versions of a component: safe, manual or blocked.
 
-The catalogue's records say what is known of a step; without one, a patch or a minor version is safe, and everything
-else (a major version, a step back, a version that cannot be compared) is for somebody to look at.
+The catalog's records describe known steps. Without a record, a patch or a minor version is safe; a major version, a
+downgrade and a version that cannot be compared are manual.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,25 +18,25 @@ Verdict = Literal["safe", "manual", "blocked"]
 Only = Literal["", "minor", "major", "skip", "back"]
 _RANK: dict[str, int] = {"safe": 0, "manual": 1, "blocked": 2}
 _DEFAULTS: dict[str, tuple[Verdict, str]] = {
-    "patch": ("safe", "a patch"),
-    "minor": ("safe", "a minor version of which no trouble is known"),
-    "major": ("manual", "a major version: its release notes say what it breaks"),
-    "back": ("manual", "a step back: what the newer version wrote, the older one may not read"),
+    "patch": ("safe", "a patch version"),
+    "minor": ("safe", "a minor version without known problems"),
+    "major": ("manual", "a major version: read its release notes for breaking changes"),
+    "back": ("manual", "a downgrade: the older version may not read data of the newer one"),
     "unknown": ("manual", "the versions cannot be compared"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of some steps.
+    """Known facts about some steps.
 
     Attributes:
-        start: range of versions that the step leaves (`from` in the catalogue).
-        end: range of versions that it goes to (`to`).
-        only: of these steps only minor or major ones, those that skip a minor version, or those back; "" is any step
-            forward.
-        kubernetes: range of Kubernetes versions on which `end` does not work, however it got there; "" for a step.
-        source: where it was read.
+        start: range of versions before the step (`from` in the catalog).
+        end: range of versions after it (`to`).
+        only: limits the record to minor or major steps, to steps that skip a minor version, or to downgrades; "": any
+            upgrade.
+        kubernetes: range of Kubernetes versions on which `end` does not work, after any step; "" for a step.
+        source: URL or document of the fact.
     """
 
     start: str
@@ -49,7 +49,7 @@ class Record:
     kubernetes: str = ""
 
     def fits(self, running: str, wanted: str) -> bool:
-        """Whether it is about this step."""
+        """Return whether the record applies to this step."""
         kind = step(running, wanted)
         if self.kubernetes or (kind == "back") != (self.only == "back"):
             return False
@@ -61,7 +61,7 @@ class Record:
 
 
 def records_of(pin: ComponentPin) -> tuple[Record, ...]:
-    """The records of a component."""
+    """Return the upgrade records of a component."""
     return tuple(_record(entry) for entry in pin.records)
 
 
@@ -80,7 +80,7 @@ def _record(entry: Mapping[str, Any]) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What a step means: the worst that is known of it, and everything that is."""
+    """The risk of a step: the highest verdict of all records that apply, and their reasons and steps."""
 
     verdict: Verdict
     why: tuple[str, ...]
@@ -89,7 +89,7 @@ class Assessment:
 
 
 def assess(records: Iterable[Record], running: str, wanted: str) -> Assessment:
-    """What the step from one version to another means."""
+    """Return the risk of the step from one version to another."""
     fitting = [record for record in records if record.fits(running, wanted)]
     if not fitting:
         verdict, why = _DEFAULTS.get(step(running, wanted), ("safe", "the same version"))
@@ -105,7 +105,7 @@ def assess(records: Iterable[Record], running: str, wanted: str) -> Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """A Helm release as it is now: in the stack's state, or as a look at the cluster saw it."""
+    """A deployed Helm release, from the state of the stack or from the cluster."""
 
     namespace: str
     name: str
@@ -115,7 +115,7 @@ class Deployed:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """One release that would get another version."""
+    """A release whose version would change."""
 
     release: str
     title: str
@@ -126,7 +126,7 @@ class Upgrade:
 
 
 def upgrades(plan: Plan, deployed: Iterable[Deployed]) -> tuple[Upgrade, ...]:
-    """Every release of the plan that is deployed in another version, or from another chart."""
+    """Return every planned release that is deployed with another version or chart."""
     known = {(one.namespace, one.name): one for one in deployed}
     made = []
     for release in plan.releases:
@@ -150,23 +150,25 @@ def _upgrade(release: PlanRelease, one: Deployed, assessment: Assessment) -> Upg
 
 
 def upgrade_findings(found_upgrades: Iterable[Upgrade]) -> Iterator[Finding]:
-    """UPG001 for what is blocked, UPG002 for what has steps by hand."""
+    """Yield UPG001 for a blocked upgrade, and UPG002 for an upgrade with manual steps."""
     for one in found_upgrades:
         assessment = one.assessment
         if assessment.verdict == "safe":
             continue
         identifier = "UPG001" if assessment.verdict == "blocked" else "UPG002"
-        what = "is blocked" if assessment.verdict == "blocked" else "has to be looked at"
-        message = f"{one.title} {one.running} -> {one.wanted} {what}: {'; '.join(assessment.why)}"
+        verdict = "is blocked" if assessment.verdict == "blocked" else "needs manual steps"
+        message = f"{one.title} {one.running} -> {one.wanted} {verdict}: {'; '.join(assessment.why)}"
         steps = "; ".join(f"{number}. {text}" for number, text in enumerate(assessment.steps, 1))
-        yield finding(identifier, place(one.spec_path), message, steps or "read the release notes between the two")
+        yield finding(
+            identifier, place(one.spec_path), message, steps or "Read the release notes of the versions between them."
+        )
 
 
 def kubernetes_range(plan: Plan, server: str = "") -> Iterator[Finding]:
-    """UPG003: a chart that is not made for the target's Kubernetes version.
+    """UPG003: a chart does not support the Kubernetes version of the target.
 
     Args:
-        server: version that the server tells, where the spec says none.
+        server: version of the API server, if the spec has none.
     """
     version = _minor(server or plan.cluster.kubernetes_version)
     for release in plan.releases:
@@ -176,15 +178,15 @@ def kubernetes_range(plan: Plan, server: str = "") -> Iterator[Finding]:
         why = _out_of_range(pin, version) if release.version == pin.version else ""
         why = why or _does_not_run(pin, release.version, version)
         if why:
-            message = f"{pin.title} {release.version} is not for Kubernetes {version}: {why}"
+            message = f"{pin.title} {release.version} does not support Kubernetes {version}: {why}"
             yield finding(
-                "UPG003", place(release.spec_path), message, f"another version of {pin.name}, or of Kubernetes"
+                "UPG003", place(release.spec_path), message, f"Use another version of {pin.name}, or of Kubernetes."
             )
 
 
 def _out_of_range(pin: ComponentPin, version: str) -> str:
     if pin.oldest and _number(version) < _number(pin.oldest):
-        return f"it needs {pin.oldest} or newer ({pin.source})"
+        return f"it requires {pin.oldest} or newer ({pin.source})"
     if pin.newest and _number(version) > _number(pin.newest):
         return f"it is known to work up to {pin.newest} ({pin.source})"
     return ""
@@ -198,27 +200,27 @@ def _does_not_run(pin: ComponentPin, chart: str, version: str) -> str:
 
 
 def other_versions(plan: Plan) -> Iterator[Finding]:
-    """UPG004: a version of the spec's instead of the catalogue's, of which nothing was checked."""
+    """UPG004: the spec sets another version than the catalog, which was not checked."""
     for release in plan.releases:
         pin = pin_of(release)
         if pin is not None and release.version != pin.version and release.realisation == "helm":
             message = (
-                f"{pin.title} {release.version} is not the catalogue's {pin.version}: "
-                "whether it knows our values and objects was not checked"
+                f"{pin.title} {release.version} differs from {pin.version} of the catalog: "
+                "its values and objects were not checked"
             )
             yield finding(
-                "UPG004", (*place(release.spec_path), "version"), message, f"leave version out for {pin.version}"
+                "UPG004", (*place(release.spec_path), "version"), message, f"Remove `version` to use {pin.version}."
             )
 
 
 def pin_of(release: PlanRelease) -> ComponentPin | None:
-    """The catalogue's entry for a release; a mirror keeps the name of a chart."""
+    """Return the catalog entry of a release; a mirror keeps chart names."""
     name = chart_name(release.chart)
     return next((pin for pin in pins().values() if pin.chart and chart_name(pin.chart) == name), None)
 
 
 def _minor(version: str) -> str:
-    """1.36 of v1.36.3-eks-1a2b3c; "" for what has no minor."""
+    """Return 1.36 of v1.36.3-eks-1a2b3c; "" for a version without a minor part."""
     parts = version.removeprefix("v").split(".")
     digits = "".join(character for character in parts[1] if character.isdigit()) if len(parts) > 1 else ""
     return f"{parts[0]}.{digits}" if parts[0].isdigit() and digits else ""

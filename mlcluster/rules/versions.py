@@ -1,6 +1,6 @@
 """Versions of charts and programs: their order, the step between two, and ranges such as ">=0.16,<0.20".
 
-Helm takes semantic versions (semver.org 2.0.0) with or without a leading v; image tags often are some.
+Helm accepts semantic versions (semver.org 2.0.0) with or without a leading v; many image tags have this form.
 """
 
 import re
@@ -15,7 +15,7 @@ _PART = re.compile(r"(>=|<=|<|>|=)?\s*v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$")
 
 
 def parse(text: str) -> "Version | None":
-    """The version; None for what is none. Missing parts are 0: 1.35 is 1.35.0."""
+    """Return the version, or None if the text is none. Missing parts are 0: 1.35 is 1.35.0."""
     from semver import Version
 
     try:
@@ -25,7 +25,7 @@ def parse(text: str) -> "Version | None":
 
 
 def step(running: str, wanted: str) -> Step:
-    """What kind of step leads from one to the other; before 1.0 a minor counts as a minor."""
+    """Return the kind of step between two versions; before 1.0, a minor version counts as minor."""
     old, new = parse(running), parse(wanted)
     if old is None or new is None:
         return "same" if running == wanted else "unknown"
@@ -39,7 +39,7 @@ def step(running: str, wanted: str) -> Step:
 
 
 def minors_between(running: str, wanted: str) -> int:
-    """How many minor versions lie between the two, within one major version: 0 for neighbours."""
+    """Return the number of minor versions between two versions of one major version: 0 for adjacent ones."""
     old, new = parse(running), parse(wanted)
     if old is None or new is None or old.major != new.major:
         return 0
@@ -47,13 +47,13 @@ def minors_between(running: str, wanted: str) -> int:
 
 
 def holds(wanted: str, version: str) -> bool:
-    """Whether a version is in a range: parts joined by commas, each an operator and a version, or a form like 0.18.x.
+    """Return whether a version is in a range: parts joined by commas, each an operator and a version, or like 0.18.x.
 
-    What comes after the numbers does not count: 0.20.0-rc.1 has what 0.20 brings, so it is not below 0.20. "" and "*"
-    hold everything, even what is no version; every other range holds no such thing.
+    Text after the numbers is ignored: 0.20.0-rc.1 has the features of 0.20, so it is not below 0.20. "" and "*" contain
+    every text, even one that is no version; no other range contains such text.
 
     Raises:
-        ValueError: the range is none.
+        ValueError: the text is no range.
     """
     parts = [part.strip() for part in wanted.split(",") if part.strip() not in {"", "*"}]
     triple = _triple(version)
@@ -67,10 +67,10 @@ _HIGHEST: _Triple = (1 << 62, 0, 0)
 
 
 def _check(part: str) -> tuple[_Triple, _Triple]:
-    """The first version of the range and the first beyond it."""
+    """Return the first version of the range, and the first version after it."""
     parsed = _PART.fullmatch(part)
     if parsed is None:
-        raise ValueError(f"{part!r} is no range of versions")
+        raise ValueError(f"{part!r} is not a range of versions")
     operator, major, minor, patch = parsed[1] or "=", int(parsed[2]), parsed[3], parsed[4]
     first = (major, _number(minor), _number(patch))
     if minor in {None, "x"}:

@@ -46,14 +46,14 @@ def test_a_finding_with_line_caret_and_hint(document: Document) -> None:
         "       |     ^\n"
         "         add a guarantee\n"
         "\n"
-        "cluster.yaml: valid; 1 warning\n"
+        "cluster.yaml: valid (1 warning)\n"
     )
 
 
 def test_the_last_line_counts(document: Document) -> None:
     text = text_of(document, BUDGET, NOBODY, NOBODY, QUIET, QUIET)
-    assert text.splitlines()[-1] == "cluster.yaml: not fit to run; 1 error, 2 warnings, 2 to know"
-    assert text_of(document, QUIET).splitlines()[-1] == "cluster.yaml: valid; 1 to know"
+    assert text.splitlines()[-1] == "cluster.yaml: blocked (1 error, 2 warnings, 2 notes)"
+    assert text_of(document, QUIET).splitlines()[-1] == "cluster.yaml: valid (1 note)"
 
 
 def test_an_allowed_finding_says_why(document: Document) -> None:

@@ -183,7 +183,7 @@ class TestKubernetes:
     def test_the_server_tells_its_version(self, base: Plan) -> None:
         plan = plan_of(base, release("gpu-operator"))
         (finding,) = kubernetes_range(plan, "v1.29.4-gke.1043000")
-        assert "is not for Kubernetes 1.29: it needs 1.33 or newer" in finding.message
+        assert "does not support Kubernetes 1.29: it requires 1.33 or newer" in finding.message
 
     @pytest.mark.parametrize(("version", "fine"), [("1.12.9", False), ("1.13.0", True)])
     def test_a_version_of_karpenter(self, base: Plan, version: str, fine: bool) -> None:
@@ -207,4 +207,4 @@ class TestOtherVersions:
     def test_a_version_of_the_spec(self, base: Plan) -> None:
         (finding,) = other_versions(plan_of(base, release("kueue", version="0.19.2"), release("jobset")))
         assert (finding.id, finding.place) == ("UPG004", ("components", "kueue", "version"))
-        assert "Kueue 0.19.2 is not the catalogue's 0.18.3" in finding.message
+        assert "Kueue 0.19.2 differs from 0.18.3 of the catalog" in finding.message

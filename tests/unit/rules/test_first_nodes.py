@@ -20,9 +20,9 @@ def test_a_cluster_that_begins_without_nodes(autoscaler: str, who: str) -> None:
     ((identifier, place, message, hint),) = said(
         {**SYSTEM, "minSize": 0}, {**TRAIN, "minSize": 1}, autoscaler=autoscaler
     )
-    assert (identifier, place, hint) == ("SCH001", ("nodePools", 0), "minSize: 2 for system")
+    assert (identifier, place, hint) == ("SCH001", ("nodePools", 0), "Set `minSize: 2` for system.")
     assert who in message
-    assert "has a node from the start" in message
+    assert "has an initial node" in message
 
 
 def test_one_node_is_enough() -> None:

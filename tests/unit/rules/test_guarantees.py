@@ -22,7 +22,7 @@ def _found(*pools: Data, **rest: Any) -> dict[str, str]:
 def test_a_node_that_controllers_can_fill_is_no_guarantee() -> None:
     team: Data = {"name": "a", "guarantee": {"small": {"nodes": 1}}}
     message = _found(SMALL, components=COMPONENTS, teams=[team])["QTA005"]
-    assert "no node of small is sure to hold the share of one node of team a" in message
+    assert "no node of small is certain to hold the share of one node of team a" in message
     assert "cpu 1 - 50m for daemon sets and reserved - 950m or more for controllers = 0" in message
 
 
@@ -58,14 +58,14 @@ def test_a_pool_without_any_room_for_teams_is_told() -> None:
     one: Data = {**SMALL, "maxSize": 1}
     team: Data = {"name": "a", "borrow": "all"}
     message = _found(one, components=COMPONENTS, teams=[team]).get("QTA007", "")
-    assert "controllers may take all" in message
+    assert "controllers may use all" in message
 
 
 def test_whole_nodes_beside_single_gpus() -> None:
     nodes: Data = {"name": "a", "guarantee": {"train": {"nodes": 4}}}
     gpus: Data = {"name": "b", "guarantee": {"train": {"gpus": 5}}}
     message = _found(SYSTEM, TRAIN, teams=[nodes, gpus])["QTA006"]
-    assert "Pods with one GPU each may stand on 5 of its 8 nodes, which leaves 3 nodes whole" in message
+    assert "Pods with one GPU each may run on 5 of its 8 nodes, which leaves 3 nodes whole" in message
     fewer: Data = {"name": "b", "guarantee": {"train": {"gpus": 4}}}
     assert "QTA006" not in _found(SYSTEM, TRAIN, teams=[nodes, fewer])
 

@@ -72,12 +72,12 @@ def test_too_many_nodes_come_with_the_whole_arithmetic() -> None:
     assert finding.place == ("target", "network", "cidr")
     assert finding.message.startswith("zone us-west-2a, us-west-2b, us-west-2c: ")
     for part in (
-        f"cpu 300 nodes x {each} ({pods} pods fill {each - 1}, 1 warm) + 2 nodes of an update x 2",
+        f"cpu 300 nodes x {each} ({pods} pods fill {each - 1}, 1 warm) + 2 nodes during an update x 2",
         f"= {(300 * each + 4) * 16}",
         f"pods need {(300 * each + 4) * 16} addresses",
         "10.0.0.0/18 has 12288 and 4096",
         "control plane 16",
-        "kept by AWS 5",
+        "reserved by AWS 5",
     ):
         assert part in finding.message
     assert "nodePools[].zones" in finding.hint
@@ -86,8 +86,8 @@ def test_too_many_nodes_come_with_the_whole_arithmetic() -> None:
 def test_a_wider_range_is_proposed_when_one_would_do() -> None:
     pool = {"name": "cpu", "instanceType": "m7i.2xlarge", "maxSize": 20}
     (finding,) = addresses(*given(pool, network={"cidr": "10.4.0.0/20"}))
-    assert finding.hint.startswith("cidr: 10.")
-    wider = finding.hint.removeprefix("cidr: ")
+    assert finding.hint.startswith("Set `cidr: 10.")
+    wider = finding.hint.removeprefix("Set `cidr: ").removesuffix("`.")
     assert list(addresses(*given(pool, network={"cidr": wider}))) == []
 
 

@@ -176,8 +176,8 @@ def managed(*managers: str, status: bool = False) -> dict[str, Any]:
         (managed("kubectl-client-side-apply"), "kubectl"),
         (managed("kube-controller-manager", "HashiCorp"), "Terraform"),
         (managed("someone-else"), "someone-else"),
-        (managed("kubelet", status=True), "nobody who left a name"),
-        ({}, "nobody who left a name"),
+        (managed("kubelet", status=True), "an unknown client"),
+        ({}, "an unknown client"),
     ],
 )  # fmt: skip
 def test_makers(metadata: dict[str, Any], text: str) -> None:

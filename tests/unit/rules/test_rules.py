@@ -47,7 +47,7 @@ class TestCAP001:
     def test_65_pools_of_a_cohort_and_of_a_team(self) -> None:
         shared, own = of_kind("CAP001", *many(65), teams=[GUEST])
         assert (shared.place, own.place) == (("nodePools",), ("teams", 0))
-        assert "the cohort atlas shares 65 pools; Kueue takes 64" in shared.message
+        assert "the cohort atlas shares 65 pools; Kueue accepts 64" in shared.message
         assert "team guests has a share in 65 pools" in own.message
 
     def test_64_pools_are_fine(self) -> None:
@@ -62,7 +62,7 @@ class TestCAP002:
         taints = [{"key": f"t{index}", "effect": "NoSchedule"} for index in range(8)]
         (finding,) = of_kind("CAP002", SYSTEM, {**TRAIN, "taints": taints})
         assert finding.place == ("nodePools", 1)
-        assert "pool train is told apart by 9 taints; a Kueue flavor takes 8" in finding.message
+        assert "the nodes of pool train have 9 taints; a Kueue flavor accepts 8" in finding.message
 
     def test_nine_labels_of_a_selector(self) -> None:
         selector = {f"example.com/l{index}": "x" for index in range(9)}
@@ -80,7 +80,7 @@ class TestCAP003:
         rdma = {f"rdma/hca{index}": 1 for index in range(60)}
         shared, own = of_kind("CAP003", {**TRAIN, "network": {"rdma": rdma}}, teams=[GUEST])
         assert (shared.place, own.place) == (("metadata", "name"), ("teams", 0))
-        assert "team guests has quota of 65 resources; Kueue takes 64" in own.message
+        assert "team guests has quota of 65 resources; Kueue accepts 64" in own.message
 
     def test_64_resources(self) -> None:
         rdma = {f"rdma/hca{index}": 1 for index in range(59)}
@@ -199,7 +199,7 @@ class TestCST003:
     def test_a_shape_without_a_price(self) -> None:
         (finding,) = of_kind("CST003", SYSTEM, priced(None))
         assert (finding.place, finding.severity) == (("nodePools", 1), Severity.INFO)
-        assert "the price of this node shape is not known" in finding.message
+        assert "the price of this node shape is unknown" in finding.message
 
     def test_a_price_and_nodes_that_are_there_already(self) -> None:
         assert not of_kind("CST003", priced(0.0))
@@ -233,14 +233,14 @@ class TestSCH001:
         tiny = {"name": "tiny", "nodeShape": {"cpu": "400m", "memory": "100Mi"}, "maxSize": 1}
         (finding,) = of_kind("SCH001", tiny, target=EXISTING)
         assert "tiny has too little cpu, memory" in finding.message
-        assert finding.hint.startswith("larger nodes, or ask for less")
+        assert finding.hint.startswith("Use larger nodes, or lower its requests.")
 
     def test_daemon_sets_that_together_are_more_than_a_node(self) -> None:
         """Each of them fits nodes of the other pool, but their pods come to every node."""
         nano = {"name": "nano", "instanceType": "t3.nano", "maxSize": 2}
         (finding,) = of_kind("SCH001", {**SYSTEM, "minSize": 2}, nano, target=EKS)
         assert finding.place == ("nodePools", 1)
-        assert "daemon sets of components take more than a node of nano has: memory" in finding.message
+        assert "daemon sets of components request more than a node of nano has: memory" in finding.message
 
     def test_daemon_sets_that_fill_a_node_fit_it(self) -> None:
         """What they take themselves is not taken from the room for them."""
@@ -284,7 +284,7 @@ class TestQTA001:
     def test_a_team_without_anything(self) -> None:
         (finding,) = of_kind("QTA001", SYSTEM, teams=[TEAM, {"name": "nobody"}])
         assert finding.place == ("teams", 1)
-        assert "team nobody is guaranteed nothing and may borrow nothing" in finding.message
+        assert "team nobody has no guarantee and cannot borrow" in finding.message
 
     def test_guarantees_of_nothing_count_as_nothing(self) -> None:
         assert of_kind("QTA001", SYSTEM, teams=[{"name": "nobody", "guarantee": {"system": {"nodes": 0}}}])
@@ -313,7 +313,7 @@ class TestQTA004:
         (finding,) = of_kind("QTA004", SYSTEM, teams=teams)
         assert "2 teams allow 8,600 ConfigMaps and Secrets" in finding.message
         assert "(most: research with 8,100)" in finding.message
-        assert "4,096 together for each team" in finding.hint
+        assert "4,096 for each team" in finding.hint
 
     def test_the_defaults_of_a_few_teams_fit(self) -> None:
         assert not of_kind("QTA004", SYSTEM, teams=[TEAM, GUEST])

@@ -22,10 +22,14 @@ def told(gpu: Data, target: Data = EXISTING, **components: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("gpu", "components", "whose"),
     [
-        (SLICES, {}, "the cluster's own"),
-        (SLICES, {"nvidiaDevicePlugin": {"install": False}}, "the cluster's own"),
-        ({**SLICES, "imageBrings": ["driver", "toolkit", "devicePlugin"]}, {"gpuOperator": {}}, "the image's own"),
-        ({"mps": {"replicas": 2}}, {}, "the cluster's own"),
+        (SLICES, {}, "the device plugin of the cluster"),
+        (SLICES, {"nvidiaDevicePlugin": {"install": False}}, "the device plugin of the cluster"),
+        (
+            {**SLICES, "imageBrings": ["driver", "toolkit", "devicePlugin"]},
+            {"gpuOperator": {}},
+            "the device plugin of the image",
+        ),
+        ({"mps": {"replicas": 2}}, {}, "the device plugin of the cluster"),
     ],
 )
 def test_told_with_whose_plugin_it_is(gpu: Data, components: dict[str, Any], whose: str) -> None:
