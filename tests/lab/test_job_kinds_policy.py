@@ -124,35 +124,35 @@ def test_nobody_names_a_controlling_owner(team: Tenant, name: str) -> None:
 def test_nothing_is_cut_loose(team: Tenant, name: str) -> None:
     _, api_version, plural = KINDS[name]
     place = f"{plural}/{name}-waits"
-    words = "go with it"
+    words = "deleted with it"
     _refused(team, words, "DELETE", api_version, place, {"propagationPolicy": "Orphan"})
     _refused(team, words, "DELETE", api_version, place, {"orphanDependents": True})
     _refused(team, words, "DELETE", api_version, place, None, propagationPolicy="Orphan")
     finalizer = {"metadata": {"finalizers": ["orphan"]}}
-    _refused(team, "take the finalizer", "PATCH", api_version, place, finalizer)
+    _refused(team, "remove the finalizer", "PATCH", api_version, place, finalizer)
 
 
 def test_parts_of_a_job_set_stay_as_they_are(team: Tenant) -> None:
     place = "jobs/full-workers-0"
-    _refused(team, "part of what its owner asked", "PATCH", "batch/v1", place, {"spec": {"parallelism": 4}})
-    _refused(team, "stays its own", "PATCH", "batch/v1", place, {"metadata": {"ownerReferences": None}})
+    _refused(team, "part of a larger workload", "PATCH", "batch/v1", place, {"spec": {"parallelism": 4}})
+    _refused(team, "keeps its owner", "PATCH", "batch/v1", place, {"metadata": {"ownerReferences": None}})
     _refused(
         team,
-        "only Kueue resumes | part of what its owner asked",  # two policies refuse it, and the server names one
+        "only Kueue resumes | part of a larger workload",  # two policies refuse it, and the server names one
         "PATCH",
         "batch/v1",
         "jobs/jobset-waits-workers-0",
         {"spec": {"suspend": False}},
     )
-    _refused(team, "go with it", "DELETE", "batch/v1", place, None)
+    _refused(team, "deleted with it", "DELETE", "batch/v1", place, None)
 
 
 def test_a_running_pod_stays_with_its_job(team: Tenant) -> None:
     """With other labels the job controller would let it go, and make another one."""
     name = _running(team, "full")[0]
     label = {"metadata": {"labels": {"batch.kubernetes.io/controller-uid": "mine"}}}
-    _refused(team, "say what it belongs to", "PATCH", "v1", f"pods/{name}", label)
-    _refused(team, "stays its own", "PATCH", "v1", f"pods/{name}", {"metadata": {"ownerReferences": None}})
+    _refused(team, "identify its owner", "PATCH", "v1", f"pods/{name}", label)
+    _refused(team, "keeps its owner", "PATCH", "v1", f"pods/{name}", {"metadata": {"ownerReferences": None}})
     added = as_member(team, "PATCH", "v1", f"pods/{name}", {"metadata": {"labels": {"mine": "yes"}}})
     assert added["metadata"]["labels"]["mine"] == "yes"
 
@@ -175,7 +175,7 @@ def test_templates_are_looked_into(team: Tenant) -> None:
     _refused_new(team, "is not a tier of this team", with_pod(priorityClassName="system-cluster-critical"))
     elastic = job_set("elastic")
     elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
-    _refused_new(team, "elastic jobs grow", elastic)
+    _refused_new(team, "elastic job grows", elastic)
     urgent = mpi_job("urgent")
     urgent["spec"]["runPolicy"] |= {"schedulingPolicy": {"priorityClass": "system-cluster-critical"}}
     _refused_new(team, "is not a tier of this team", urgent)
@@ -183,7 +183,7 @@ def test_templates_are_looked_into(team: Tenant) -> None:
     worker = limited["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
     worker["spec"] = pod_spec()
     worker["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "6"}}
-    _refused_new(team, "name one wherever there is a limit", limited)
+    _refused_new(team, "set a request for every limit", limited)
 
 
 def test_templates_are_bounded(team: Tenant) -> None:
@@ -221,7 +221,7 @@ def test_a_ray_cluster_ends_with_its_job(team: Tenant) -> None:
     _refused_new(team, "keeps its cluster for at most 600 s after it has finished", made)
     made["spec"] |= {"ttlSecondsAfterFinished": 0, "deletionStrategy": {"onSuccess": {"policy": "DeleteNone"}}}
     made["spec"]["deletionStrategy"]["onFailure"] = {"policy": "DeleteNone"}
-    _refused_new(team, "leave deletionStrategy out", made)
+    _refused_new(team, "remove deletionStrategy", made)
 
 
 @pytest.mark.parametrize("name", ["jobset", "mpijob", "raycluster"])
@@ -230,7 +230,7 @@ def test_finalizers_and_foreign_affinity_are_refused_in_templates(team: Tenant, 
     made = KINDS[name][0]("wrong")
     template = _template(made, name)
     template["metadata"] = {"finalizers": ["example.test/never"]}
-    _refused_new(team, "keeps the object and its namespace for ever", made)
+    _refused_new(team, "keeps the object and its namespace forever", made)
     del template["metadata"]
     term = {"labelSelector": {}, "topologyKey": "kubernetes.io/os", "namespaceSelector": {}}
     template["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -252,10 +252,10 @@ def test_the_service_of_a_ray_head_has_no_finalizer(team: Tenant) -> None:
     service = {"metadata": {"name": "head", "finalizers": ["example.test/never"]}, "spec": {}}
     made = ray_cluster("wrong")
     made["spec"]["headGroupSpec"]["headService"] = service
-    _refused_new(team, "in the Service of a head too", made)
+    _refused_new(team, "also in the Service of a head", made)
     inside = ray_job("wrong")
     inside["spec"]["rayClusterSpec"]["headGroupSpec"]["headService"] = service
-    _refused_new(team, "in the Service of a head too", inside)
+    _refused_new(team, "also in the Service of a head", inside)
 
 
 def test_no_other_version_of_a_kind_passes(team: Tenant) -> None:
@@ -305,7 +305,7 @@ def test_a_runtime_of_the_namespace_is_refused(team: Tenant) -> None:
     own = train_job("own")
     own["spec"]["runtimeRef"]["kind"] = "TrainingRuntime"
     words = refused(team, own)
-    assert "must not change under it" in words or "not found" in words
+    assert "must not change afterwards" in words or "not found" in words
     runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime"}
     made = {**runtime, "metadata": {"name": "own", "namespace": TEAM}, "spec": {"template": {"spec": {}}}}
     assert "forbidden" in refused(team, made)

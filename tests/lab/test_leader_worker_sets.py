@@ -173,7 +173,7 @@ def test_what_is_counted_does_not_change_but_the_number_of_groups(team: Tenant, 
 def test_nothing_is_cut_loose(team: Tenant, running: dict[str, Any]) -> None:
     path = f"/apis/{API}/namespaces/{TEAM}/leaderworkersets/llm"
     headers = [("Impersonate-User", "member"), ("Impersonate-Group", team.group)]
-    with pytest.raises(ApiError, match="go with it"):
+    with pytest.raises(ApiError, match="deleted with it"):
         team.kube.request("DELETE", path, {"propagationPolicy": "Orphan"}, headers=headers)
 
 

@@ -8,7 +8,7 @@ from tests.lab.attacks import as_member, refused, refused_change, request_as
 from tests.lab.workloads import Tenant, controller, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
-KEEPS = "keeps the object and its namespace for ever"
+KEEPS = "keeps the object and its namespace forever"
 FINALIZER = "example.test/never"
 RBAC = "rbac.authorization.k8s.io"
 

@@ -13,7 +13,7 @@ from tests.lab.workloads import GPU, KUEUE, Tenant, container, controller, job, 
 pytestmark = pytest.mark.lab
 
 NEVER = "example.test/never"
-KEEPS = "keeps the object and its namespace for ever"
+KEEPS = "keeps the object and its namespace forever"
 TEMPLATED = ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet")
 
 
@@ -130,14 +130,14 @@ def test_an_init_container_becomes_no_sidecar(running_set: Tenant) -> None:
     first = {**container(gpus=4), "name": "first", "restartPolicy": "Always"}
     change = {"spec": {"template": {"spec": {"initContainers": [first]}}}}
     words = refused_change(running_set, "apps/v1", "statefulsets/tried", change)
-    assert "a StatefulSet is counted as it was made" in words
+    assert "a StatefulSet is counted as it was created" in words
 
 
 def test_the_ordinals_of_a_stateful_set_stay(running_set: Tenant) -> None:
     """With others it starts new pods while the old ones end: 24 GPUs on nodes, 8 counted."""
     change = {"spec": {"ordinals": {"start": 10}}}
     words = refused_change(running_set, "apps/v1", "statefulsets/tried", change)
-    assert "a StatefulSet is counted as it was made" in words
+    assert "a StatefulSet is counted as it was created" in words
 
 
 def test_a_member_does_not_suspend_a_running_job(products: Tenant) -> None:
@@ -146,7 +146,7 @@ def test_a_member_does_not_suspend_a_running_job(products: Tenant) -> None:
     wait_for("it runs", lambda: products.running("paused") == 1)
     change = {"spec": {"suspend": True}}
     words = refused_change(products, "batch/v1", "jobs/paused", change)
-    assert "to stop it, delete it and submit it anew" in words
+    assert "to stop it, delete it and submit it again" in words
 
 
 # Attacks that were refused, or counted after all.
@@ -209,7 +209,7 @@ def test_partial_admission_does_not_grow_back(products: Tenant) -> None:
     products.submit(made)
     wait_for("one pod runs", lambda: products.running("partial") == 1)
     words = refusal(lambda: as_member(products, "PATCH", "batch/v1", "jobs/partial", {"spec": {"parallelism": 3}}))
-    assert "a Job that runs has been counted" in words
+    assert "a running Job has been counted" in words
 
 
 def test_requests_of_a_whole_pod_are_counted(products: Tenant) -> None:
@@ -303,7 +303,7 @@ def test_a_collection_is_not_deleted_without_its_pods(products: Tenant) -> None:
     products.submit(job("one", "products", pod_spec(cpu="100m")))
     for options in (None, {"propagationPolicy": "Orphan"}, {"orphanDependents": True}):
         words = refusal(partial(as_member, products, "DELETE", "batch/v1", "jobs", options))
-        assert "go with it" in words
+        assert "deleted with it" in words
 
 
 def test_another_scheduler_opens_no_other_priority(products: Tenant) -> None:

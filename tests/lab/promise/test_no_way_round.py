@@ -82,7 +82,7 @@ def test_gate_taken_off_by_a_user_is_refused(full: Tenant) -> None:
     _held_back(full, "gated")
     ungated = {"spec": {"schedulingGates": None}}
     words = refusal(lambda: full.kube.patch("v1", "Pod", "gated", ungated, "products"))  # an administrator
-    assert "only Kueue takes its scheduling gate off" in words
+    assert "only Kueue removes its scheduling gate" in words
 
 
 def test_job_resumed_by_a_user_is_refused(full: Tenant) -> None:
@@ -157,10 +157,10 @@ def test_group_of_pods_with_a_forged_role_is_refused(products: Tenant) -> None:
     for index, gpus in enumerate((1, 8, 8)):
         labels = {"kueue.x-k8s.io/pod-group-name": "group"}
         forged = pod(f"member-{index}", "products", pod_spec(gpus=gpus), labels=labels, annotations=marks)
-        assert "pods that form a group by themselves" in refused(products, forged)
+        assert "does not count the pods of a pod group" in refused(products, forged)
     by_annotation = {**marks, "kueue.x-k8s.io/pod-group-name": "group"}
     forged = pod("annotated", "products", pod_spec(gpus=1), annotations=by_annotation)
-    assert "pods that form a group by themselves" in refused(products, forged)
+    assert "does not count the pods of a pod group" in refused(products, forged)
 
 
 def test_running_pod_cannot_leave_the_sight_of_kueue(products: Tenant) -> None:
@@ -179,7 +179,7 @@ def test_elastic_job_is_refused(products: Tenant) -> None:
     """Its gate can be taken off the template, and only the number of its pods is compared: 64 GPUs for 1."""
     elastic = job("elastic", "products", pod_spec(gpus=1))
     elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
-    assert "elastic jobs grow past what the queue has counted" in refused(products, elastic)
+    assert "an elastic job grows without being counted" in refused(products, elastic)
 
 
 def test_stateful_set_cannot_grow_its_pods(products: Tenant) -> None:
@@ -191,7 +191,7 @@ def test_stateful_set_cannot_grow_its_pods(products: Tenant) -> None:
     bigger = [{**spec["containers"][0], "resources": {**spec["containers"][0]["resources"], "limits": {GPU: "8"}}}]
     grown: dict[str, Any] = {"spec": {"template": {"spec": {"containers": bigger}}}}
     message = refused_change(products, "apps/v1", "statefulsets/store", grown)
-    assert "a StatefulSet is counted as it was made" in message
+    assert "a StatefulSet is counted as it was created" in message
     newer = [{**spec["containers"][0], "image": "example.test/newer"}]
     updated = {"spec": {"template": {"spec": {"containers": newer}}}}
     as_member(products, "PATCH", "apps/v1", "statefulsets/store", updated)
@@ -201,9 +201,9 @@ def test_limit_without_request_is_refused_where_it_would_be_counted_too_low(prod
     """Kueue would count the LimitRange's 500m for a pod that gets 6 CPUs; a bare pod has its request by then."""
     spec = pod_spec()
     spec["containers"][0]["resources"] = {"limits": {"cpu": "6", "memory": "20Gi"}}
-    assert "name one wherever there is a limit" in refused(products, job("limited", "products", spec))
+    assert "set a request for every limit" in refused(products, job("limited", "products", spec))
     whole = {**pod_spec(), "resources": {"limits": {"cpu": "6"}}}
-    assert "name one wherever there is a limit" in refused(products, job("whole", "products", whole))
+    assert "set a request for every limit" in refused(products, job("whole", "products", whole))
     products.submit(pod("bare-limit", "products", spec))
     requests = (products.pod("bare-limit") or {})["spec"]["containers"][0]["resources"]["requests"]
     assert requests["cpu"] == "6"

@@ -32,7 +32,7 @@ def test_a_stateful_set_runs_with_the_replicas_it_was_counted_with(products: Ten
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 2)
     for replicas in (1, 3):
         words = refusal(partial(_scale, products, replicas))
-        assert "scale it to 0, and back to the same number" in words
+        assert "scale it only to 0 and back to the same number" in words
         refusal(partial(_scale, products, replicas, subresource=False))
     stays("running", lambda: gpus_on_nodes(products.kube, "products") == 2)
     _scale(products, 0)
