@@ -69,7 +69,7 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
-    """Options that stand before the command."""
+    """Options before the command."""
 
 
 @app.command()
@@ -267,7 +267,7 @@ def plugins_install(
 
 
 def _take_signals_for_interrupts() -> None:
-    """Have SIGTERM and SIGHUP do what Ctrl-C does: else children and what is half done would stay behind.
+    """Make SIGTERM and SIGHUP act like Ctrl-C, so that child processes and partial work are cleaned up.
 
     A signal that the caller ignores, as `nohup` does, stays ignored.
     """
@@ -287,7 +287,7 @@ def main() -> None:
         print(f"mlcluster {__version__}")
         return
     _take_signals_for_interrupts()
-    os.umask(os.umask(0o077) | stat.S_IWOTH)  # for what mlcluster and its programs write: never open to all users
+    os.umask(os.umask(0o077) | stat.S_IWOTH)  # files of mlcluster and its programs are never writable by all users
     try:
         app()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- the last stop before the shell

@@ -16,7 +16,7 @@ _LONGEST_SOCKET_DIRECTORY = 90
 
 @contextmanager
 def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turn an OSError into an error that names the path, the reason and what to do."""
+    """Turn an OSError into an error that names the path, the reason and the remedy."""
     try:
         yield
     except OSError as error:

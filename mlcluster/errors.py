@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ExitCode(IntEnum):
-    """What the shell sees, the same for every verb."""
+    """Exit codes, the same for every command."""
 
     OK = 0
     INVALID = 1  # the spec is unreadable or invalid, or the cluster or account is wrong
@@ -21,13 +21,13 @@ class MlclusterError(Exception):
     """Something expected went wrong.
 
     Args:
-        doing: what we were doing, as a phrase: "starting etcd".
-        happened: what went wrong, as the user should read it; never a secret.
-        hint: what to try next, or "" when the message says it already.
-        exit_code: what the process ends with.
+        doing: the operation, as a phrase: "starting etcd".
+        happened: the problem, as text for the user; never a secret.
+        hint: the next step for the user; "" if the message contains it.
+        exit_code: exit code of the process.
 
     Attributes:
-        document: what `-o json` prints where the verb has more to report than this error; None for the error alone.
+        document: the result that `-o json` prints if there is more than this error; None for the error alone.
     """
 
     document: Mapping[str, Any] | None = None
@@ -50,7 +50,7 @@ class MlclusterError(Exception):
 
 
 class InterruptedByUserError(MlclusterError):
-    """Ctrl-C or SIGTERM: says what is half done and how to resume."""
+    """Ctrl-C or SIGTERM: describes the partial work and how to resume it."""
 
     def __init__(self, doing: str, happened: str, hint: str) -> None:
         super().__init__(doing, happened, hint, exit_code=ExitCode.INTERRUPTED)

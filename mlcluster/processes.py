@@ -19,8 +19,8 @@ class Answer:
 
     Attributes:
         code: exit code, negative for a signal; None when it did not end in time and was killed.
-        stdout: what it printed.
-        stderr: what it printed there, or why it could not be started.
+        stdout: its standard output.
+        stderr: its standard error, or the reason why it did not start.
     """
 
     code: int | None
@@ -52,7 +52,7 @@ def ask(
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,  # a wrapper script and what it waits for are ended together
+            start_new_session=True,  # ends a wrapper script and its child processes together
         )
     except OSError as error:
         return Answer(126, stderr=str(error))

@@ -1,4 +1,4 @@
-"""How long work tells that it goes on. Pure: `report.progress` has the kinds that write to a terminal or a log."""
+"""Progress reporting for long-running operations. Pure: `report.progress` writes to a terminal or a log."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,17 +9,17 @@ class Task(Protocol):
     """One piece of work that is shown while it runs."""
 
     def update(self, note: str, *, done: int | None = None, total: int | None = None) -> None:
-        """Says how far it is, e.g. ("kube-apiserver", done=2, total=9)."""
+        """Report the current step, e.g. ("kube-apiserver", done=2, total=9)."""
 
 
 class Progress(Protocol):
     """Where progress goes: a live display, plain lines, events, or nowhere."""
 
     def say(self, text: str) -> None:
-        """Tells one fact that stays readable afterwards."""
+        """Print a line that stays readable afterwards."""
 
     def task(self, title: str) -> AbstractContextManager[Task]:
-        """Shows `title` as running until the context ends; the end tells its seconds."""
+        """Show `title` as running until the context ends; then print its duration in seconds."""
 
 
 class SilentTask:

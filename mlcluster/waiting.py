@@ -27,11 +27,11 @@ def wait_while(
     """Call `look` until it returns something empty, or until `seconds` have passed.
 
     Args:
-        on_wait: gets what `look` returned, each time that it is not empty.
+        on_wait: receives the result of `look` each time that it is not empty.
         pause: seconds between two calls.
 
     Returns:
-        What `look` returned last: empty, unless the time was up.
+        The last result of `look`: empty, unless the time ran out.
     """
     clock = clock or Clock()
     deadline = clock.now() + seconds

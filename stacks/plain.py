@@ -1,4 +1,4 @@
-"""For `pulumi up` in a stack's own folder, without mlcluster's command line: what to register comes from the config.
+"""Entry point for `pulumi up` in the directory of a stack, without mlcluster's command line: the config has the plan.
 
     pulumi config set mlcluster:spec ../../cluster.yaml        the spec, relative to the stack's folder
 

@@ -1,7 +1,7 @@
-"""Releases that must be ready before what needs them is registered: an output that resolves when somebody says so.
+"""Readiness of releases before the registration of objects that need them: an output that resolves when they are ready.
 
 The engine creates a resource as soon as it is registered, and the SDK registers it when its dependencies are known. So
-a dependency that is known late holds back exactly what needs the release, and nothing else.
+a dependency that resolves late delays exactly the objects that need the release.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from typing import Any
 import pulumi
 
 Ready = Callable[[str], object]
-"""Returns when a release, by its plan id, is ready for what needs it; raises when it will not be."""
+"""Returns when a release, by its plan id, is ready for the objects that need it; raises if it never will be."""
 
 
 class Gated:
-    """What to put into `depends_on`.
+    """Return the value of `depends_on`.
 
     Args:
-        ready: asked once for each release, in a thread of its own; None: there is nobody to ask.
-        releases: ids of the releases to ask for.
+        ready: called once for each release, in a separate thread; None: do not wait.
+        releases: ids of the releases to wait for.
     """
 
     def __init__(self, ready: Ready | None = None, releases: Collection[str] = ()) -> None:
@@ -32,7 +32,7 @@ class Gated:
     def after(self, needs: Iterable[str], made: Mapping[str, pulumi.Resource]) -> list[Any]:
         """The dependencies of something that needs these ids: resources, and outputs that become one.
 
-        In a preview nothing is waited for: what a planned release would bring is not there.
+        A preview does not wait: the objects of a planned release do not exist yet.
         """
         asks = self._ready is not None and not pulumi.runtime.is_dry_run()
         found = []

@@ -1,4 +1,4 @@
-"""Puts values in the place of a plan's references: outputs of this run, or what another stack has exported."""
+"""Replaces references of the plan by values: outputs of this run, or exports of another stack."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -9,17 +9,17 @@ import pulumi
 from mlcluster.plan.values import Joined, JsonText, Ref, references, resolved
 
 Find = Callable[[Ref], Any]
-"""What a reference means: a plain value, a pulumi.Output, or a resource."""
+"""The value of a reference: a plain value, a pulumi.Output, or a resource."""
 
 Values = Mapping[str, Mapping[str, Any]]
-"""What the stack of the cloud exported as `values`: {resource id: {output: value}}."""
+"""The export `values` of the AWS stack: {resource id: {output: value}}."""
 
 
 def sent(value: Any, find: Find) -> Any:
     """A value of the plan as it is given to the SDK: plain data, with outputs in it where something is not known yet.
 
     Args:
-        find: what it raises comes through.
+        find: its exceptions are not caught.
     """
     if not any(isinstance(find(ref), pulumi.Output | pulumi.Resource) for ref in references(value)):
         return resolved(value, find)
@@ -46,9 +46,9 @@ def _as_json(document: Any) -> str:
 
 
 def exported(values: Values) -> Find:
-    """Looks references up in what the stack of the cloud exported.
+    """Looks up references in the exports of the AWS stack.
 
-    During a preview, one that it has not exported yet is unknown: the change that brings it is previewed too.
+    During a preview, a value that is not exported yet is unknown: its change is part of the preview.
 
     Raises:
         ValueError: from the function, outside of a preview.

@@ -1,7 +1,7 @@
-"""Registers what a plan holds with the Pulumi engine: one resource per object, in the order of their needs.
+"""Registers a plan with the Pulumi engine: one resource per object, in the order of their needs.
 
 Every stack uses this loop, so a preview shows exactly what the offline plan showed. Resources are registered
-generically: a type token and the whole object are what the SDK's own classes send, without the time to import them.
+generically: the SDK's classes send a type token and the whole object too, but take time to import.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _Item = TypeVar("_Item", bound="Registered")
 
 
 class Registered(Protocol):
-    """What the loop needs to know about a plan's object or resource."""
+    """The fields of a plan's object or resource that the loop reads."""
 
     @property
     def id(self) -> str: ...
@@ -70,7 +70,7 @@ class Release(Registered, Protocol):
 
 
 class Awaited(Protocol):
-    """A release, or an object that brings CRDs: what to wait for before something that needs it is registered."""
+    """A release, or an object that creates CRDs, that must be ready before objects that need it are registered."""
 
     @property
     def id(self) -> str: ...
@@ -146,7 +146,7 @@ def platform_entries(
     values: Values | None = None,
     immutable: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[list[Entry], set[str]]:
-    """The entries of a plan, and the ids of what somebody else realises: a host process, the target, another stack.
+    """Return the entries of a plan, and the ids of objects that a host process, the target or another stack creates.
 
     Args:
         objects: of the plan.
@@ -166,9 +166,9 @@ def platform_entries(
 
 
 def gated_releases(releases: Iterable[Awaited], ready: Ready | None) -> Gated:
-    """The releases that say what to ask before something that needs them is registered.
+    """Return the releases that have a readiness check for the objects that need them.
 
-    One that is only simulated has nobody who could answer.
+    A simulated release has no pods that could become ready.
     """
     asked = [item.id for item in releases if item.realisation != "simulated" and (item.crds or item.webhook_probes)]
     return Gated(ready, frozenset(asked))
@@ -178,7 +178,7 @@ def in_order(entries: Sequence[_Item], elsewhere: Collection[str] = ()) -> list[
     """The entries, each after everything it needs; needs in `elsewhere` are met before the program runs.
 
     Raises:
-        ValueError: an entry needs an id that nobody registers.
+        ValueError: an entry needs an id that is not registered.
         graphlib.CycleError: the needs go in a circle.
     """
     by_id = {entry.id: entry for entry in entries}
@@ -199,10 +199,10 @@ def register(
     """Registers every entry under its plan id, so that URNs do not depend on the order of a list.
 
     Args:
-        entries: what to register.
+        entries: the objects and resources to register.
         provider: of the cluster.
-        elsewhere: ids that somebody else realises.
-        gated: releases that must be ready, and not just there, for what needs them.
+        elsewhere: ids of objects that another party creates.
+        gated: releases that must be ready, not only installed, before the objects that need them.
     """
     gated = gated or Gated()
     made: dict[str, pulumi.Resource] = {}

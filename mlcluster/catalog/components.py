@@ -1,4 +1,4 @@
-"""Components: the exact version of each, where it comes from, and what is known about it (components.json).
+"""Components: the exact version, the source and the known facts of each (components.json).
 
 Bump a version there and nowhere else. The order of the file is the order of components in every plan.
 `docs/components.md` is made from the same file.
@@ -14,24 +14,24 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class ComponentPin:
-    """One component at one exact version.
+    """A component at one exact version.
 
     Attributes:
-        name: key of the catalogue; the Helm release is called so too.
+        name: key of the catalog, and name of the Helm release.
         chart: name of the chart, or the whole reference of an OCI chart; "" where we write the objects ourselves.
         version: of the chart, else of the images.
         repository: URL of the chart repository; "" for OCI.
-        oldest: first minor version of Kubernetes that it is made for, "" when upstream does not say.
-        newest: last one that it is known to work with, "" likewise.
-        images: by path in the chart's values, by kind and name of an object ("EnvoyProxy mlcluster"), or by a name of
-            ours where there is no chart: the image, or the registry that the path takes.
-        source: where the facts were read, and `date` as of when (YYYY-MM-DD).
+        oldest: first supported minor version of Kubernetes; "" if upstream does not document it.
+        newest: last minor version of Kubernetes with which it is known to work; "" if unknown.
+        images: by path in the chart's values, by kind and name of an object ("EnvoyProxy mlcluster"), or by a name
+            in mlcluster if there is no chart: the image, or the registry at the path.
+        source: source of the facts; `date` is the day of reading (YYYY-MM-DD).
         confirmed: read in the source itself, or second-hand.
-        why: why somebody wants it.
-        sets: path in the values -> why we set it.
-        checks: what is checked about it, and by whom.
-        removal: how it goes away.
-        records: what is known about steps between versions (`rules.upgrades`).
+        why: its purpose.
+        sets: path in the values -> the reason why mlcluster sets it.
+        checks: the checks of it, and the modules that make them.
+        removal: how it is removed.
+        records: known facts about steps between versions (`rules.upgrades`).
         signatures: detection signature of an installation (`catalog.signatures`).
         residue: leftover resources of its chart after an uninstall (`catalog.residue`).
         field: its field in the spec's `components`, and its module in `plan.components`; "" if another part of the spec
@@ -68,22 +68,22 @@ class ComponentPin:
 
 @cache
 def pins() -> Mapping[str, ComponentPin]:
-    """Every pin by name, in the order of the file."""
+    """Return every pin by name, in the order of the file."""
     text = Path(__file__).with_name("components.json").read_text("utf-8")
     return {name: _pin(name, entry) for name, entry in json.loads(text).items()}
 
 
 def pin(name: str) -> ComponentPin:
-    """The pin of one component.
+    """Return the pin of a component.
 
     Raises:
-        KeyError: the catalogue has no such component.
+        KeyError: the catalog has no such component.
     """
     return pins()[name]
 
 
 def chart_name(chart: str) -> str:
-    """The name of a chart, given by name or by an OCI reference: kueue of oci://registry.k8s.io/kueue/charts/kueue."""
+    """Return the name of a chart, given by name or by an OCI reference: kueue of oci://registry.k8s.io/kueue/charts/kueue."""
     return chart.rstrip("/").rpartition("/")[2]
 
 

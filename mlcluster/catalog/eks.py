@@ -1,4 +1,4 @@
-"""EKS: regions, versions, and what is pinned for each, every pin with its evidence (eks.json, docs/eks-pins.md)."""
+"""EKS: regions, versions, and the pins of each with their evidence (eks.json, docs/eks-pins.md)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,11 +32,11 @@ class EksVersion:
 
 @dataclass(frozen=True, slots=True)
 class EksPin:
-    """One pinned value and what it rests on.
+    """A pinned value and its evidence.
 
     Attributes:
         minor: e.g. "1.34".
-        name: where it stands, e.g. "addons/vpc-cni", "amiReleases/AL2023_x86_64_NVIDIA", "clusterAutoscaler".
+        name: its path in eks.json, e.g. "addons/vpc-cni", "amiReleases/AL2023_x86_64_NVIDIA", "clusterAutoscaler".
         confirmed: whether a source names this value for this minor.
         evidence: the source; without one, why the value is believed.
     """
@@ -55,7 +55,7 @@ def _data() -> dict[str, Any]:
 
 
 def regions() -> frozenset[str]:
-    """Every region that the catalogue knows."""
+    """Return every region of the catalog."""
     return frozenset(_data()["regions"])
 
 
@@ -75,7 +75,7 @@ def known_zones(region: str) -> tuple[str, ...]:
 
 
 def excluded_zone_ids(region: str) -> frozenset[str]:
-    """IDs of the zones whose subnets EKS does not take for a control plane, e.g. use1-az3 (EKS user guide)."""
+    """IDs of the zones whose subnets EKS rejects for a control plane, e.g. use1-az3 (EKS user guide)."""
     return frozenset(_data()["regions"].get(region, {}).get("excludedZoneIds", ()))
 
 

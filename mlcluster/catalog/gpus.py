@@ -34,7 +34,7 @@ class Gpu:
 
 @cache
 def gpus() -> tuple[Gpu, ...]:
-    """Every GPU model that the catalogue knows."""
+    """Return every GPU model of the catalog."""
     text = Path(__file__).with_name("gpus.json").read_text("utf-8")
     return tuple(
         Gpu(entry["model"], entry["memoryMib"], entry["productLabel"], tuple(entry["deviceIds"]), entry["migLayouts"])
@@ -44,12 +44,12 @@ def gpus() -> tuple[Gpu, ...]:
 
 @cache
 def gpu(model: str, memory_mib: int | None) -> Gpu | None:
-    """The facts of a model with this much memory per device, or None when the catalogue does not know it."""
+    """Return the facts of a model with this memory per device, or None if the catalog does not have it."""
     return next((known for known in gpus() if known.model == model and known.memory_mib == memory_mib), None)
 
 
 def mig_resource(profile: str) -> str:
-    """What pods request of one MIG instance with the strategy "mixed": 1g.5gb+me is nvidia.com/mig-1g.5gb.me.
+    """Return the resource name of a MIG instance with the strategy "mixed": 1g.5gb+me is nvidia.com/mig-1g.5gb.me.
 
     Source: NVIDIA/k8s-device-plugin v0.20.0, where every "+" of the profile becomes a dot.
     """
@@ -62,7 +62,7 @@ _TESLA = frozenset({"t4", "v100", "a100"})
 def accelerator_label(model: str) -> str:
     """Value of the node label k8s.amazonaws.com/accelerator for a GPU model, e.g. nvidia-tesla-t4, nvidia-h100.
 
-    The Cluster Autoscaler asks only whether the label is there, so any value does; these are spelt like those in
+    The Cluster Autoscaler only checks that the label exists, so any value works; these are spelled like those in
     its AWS documentation.
     """
     return f"nvidia-tesla-{model}" if model in _TESLA else f"nvidia-{model}"

@@ -1,4 +1,4 @@
-"""Subjects of practical guides to machine learning on Kubernetes, and how a spec asks for each (guide.json)."""
+"""Subjects of practical guides to machine learning on Kubernetes, and the spec entries for each (guide.json)."""
 
 import json
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One thing that guides tell people to install or configure.
+    """A tool or setting that guides recommend.
 
     Attributes:
         name: as guides call it.
-        components: names in the catalogue of what brings it.
-        asks: the part of a spec that asks for it, as YAML.
+        components: names of the components that provide it.
+        asks: the spec entries for it, as YAML.
         spec: the whole spec that a test takes through `validate` and `plan`, relative to the project's root.
-        shows: where it shows in the plan: part of the plan -> text that stands in it.
+        shows: part of the plan -> text in it that proves the effect.
         tested: test files that try it, relative to the project's root.
     """
 

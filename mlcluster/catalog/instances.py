@@ -18,11 +18,11 @@ class InstanceType:
         accelerator: model, e.g. "h100"; "" without one.
         accelerator_manufacturer: e.g. "nvidia", "aws"; "" without one.
         accelerator_memory_mib: per device, MiB; None when unknown.
-        vcpu: what EC2's quotas count.
+        vcpu: number of vCPUs, which EC2's quotas count.
         memory_mib: of the machine, MiB, before anything is kept back.
         efa: EFA interfaces; 0 when it has none.
         local_nvme_gb: instance store, GB (10^9 bytes) in all; 0 without one.
-        allocatable_cpu_milli: what pods can use, milli-CPU; memory and ephemeral storage in MiB.
+        allocatable_cpu_milli: amount that pods can use, milli-CPU; memory and ephemeral storage in MiB.
         usd_per_hour: Linux on demand in us-east-1; None when unknown.
     """
 
@@ -59,7 +59,7 @@ def instance_type(name: str) -> InstanceType:
     """The facts of one instance type.
 
     Raises:
-        KeyError: the catalogue does not know it.
+        KeyError: the catalog does not have it.
     """
     if name not in instance_names():
         raise KeyError(name)

@@ -12,7 +12,7 @@ _DEVICE = 1
 """Device index of an EFA-only interface on every card.
 
 Amazon's guide to EC2 takes 0 on cards after the first; eksctl 0.230, Karpenter 1.14 and terraform-aws-modules/eks
-take 1, on EKS nodes, next to the VPC CNI. Either keeps (card, device) unique; 1 is what runs on EKS.
+take 1, on EKS nodes, next to the VPC CNI. Either keeps (card, device) unique; EKS nodes use 1.
 """
 
 PRIMARY = (0, 0)
@@ -52,7 +52,7 @@ def network_layout(instance_type: str) -> NetworkLayout | None:
     p6e-gb200 gets the four that AWS recommends (400 Gbit/s each); it could have eight at half the speed.
 
     Raises:
-        KeyError: the catalogue does not know the type.
+        KeyError: the catalog does not have the type.
     """
     known = _data()["cards"].get(instance_type, {"cards": 1})
     per_card = _per_card(instance_type, known)
@@ -83,7 +83,7 @@ def why_no_layout(instance_type: str) -> str | None:
     """Why `network_layout` has none for this type, for a person; None when there is one.
 
     Raises:
-        KeyError: the catalogue does not know the type.
+        KeyError: the catalog does not have the type.
     """
     if network_layout(instance_type) is not None:
         return None

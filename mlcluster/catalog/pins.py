@@ -14,7 +14,7 @@ __all__ = [
 
 KUEUE = pin("kueue")
 KARPENTER_CRD = pin("karpenter-crd")
-"""A chart of its own, because a chart's crds/ folder is never upgraded; before KARPENTER."""
+"""The chart of the CRDs, because Helm never upgrades a crds/ directory; installed before KARPENTER."""
 
 KARPENTER = pin("karpenter")
 CLUSTER_AUTOSCALER = pin("cluster-autoscaler")

@@ -1,4 +1,4 @@
-"""List prices of what AWS bills beside EC2 instances, in us-east-1, and how far other prices can be below list.
+"""List prices of AWS resources other than EC2 instances, in us-east-1, and lower bounds of other prices.
 
 Sources, read in 2026 as public pages quote them: EKS control plane (aws.amazon.com/eks/pricing), NAT gateway (AWS Price
 List, 2025-10), public IPv4 addresses and interface endpoints (aws.amazon.com/vpc/pricing, /privatelink/pricing), KMS

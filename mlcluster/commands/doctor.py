@@ -1,4 +1,4 @@
-"""`mlcluster doctor`: check that everything the next command needs is there. Read-only and quick."""
+"""`mlcluster doctor`: check everything that the next command needs. Read-only and quick."""
 
 import json
 from collections.abc import Callable, Sequence

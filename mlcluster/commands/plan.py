@@ -1,4 +1,4 @@
-"""`mlcluster plan`: what `up` would make true. Offline, no credentials, no engine; `--live` looks at the cluster."""
+"""`mlcluster plan`: show the plan. Offline, no credentials, no engine; `--live` reads the cluster."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ def plan(path: Path, output: str, *, live: bool = False, charts: Path | None = N
     """Print the plan as tables, or whole as JSON or YAML.
 
     Args:
-        live: ask the cluster what is there already; reads only. `FINDINGS` when it has something against the plan.
+        live: compare with existing installations in the cluster; read-only. `FINDINGS` if they conflict with the plan.
         charts: directory of chart archives, which are rendered for the shapes of pods.
 
     Raises:
@@ -50,7 +50,7 @@ def _rendered(workspace: Workspace, charts: Path) -> Workspace:
 
 
 def _with_cluster(workspace: Workspace, output: str) -> ExitCode:
-    """The plan, and below it (as data: under the key `live`) what the cluster has already."""
+    """Print the plan, and below it (in JSON: under the key `live`) the existing installations."""
     from mlcluster.deploy.preview.installations import looked_at
     from mlcluster.deploy.preview.upgrades import component_findings, component_steps
     from mlcluster.report.findings import findings_document, findings_text

@@ -1,4 +1,4 @@
-"""`mlcluster plugins`: install and list the provider plugins that the engine asks for."""
+"""`mlcluster plugins`: install and list the provider plugins of the engine."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def install_plugins(
     An optional plugin is installed only from `source`.
 
     Args:
-        path: the spec whose plugins are wanted; None for those of an `eks` spec with default settings.
+        path: the spec whose plugins are needed; None for those of an `eks` spec with default settings.
         source: a directory with archives, or one archive; None to download.
         output: text or jsonl.
         engine: finds the pulumi executable.

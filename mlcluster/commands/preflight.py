@@ -1,6 +1,6 @@
 """`mlcluster preflight`: check that the AWS account can create the planned resources, and this machine.
 
-It asks only, and changes nothing.
+It is read-only.
 """
 
 import json
@@ -46,7 +46,7 @@ def preflight_of(
     Args:
         workspace: the spec and its plan.
         output: text or json.
-        progress: shows what is asked.
+        progress: shows the current check.
         opened: finds the account.
         machine: looks at this machine.
     """

@@ -1,4 +1,4 @@
-"""`mlcluster unlock`: clear what a killed run left, after a check that its process is dead."""
+"""`mlcluster unlock`: clear the locks that a killed run left, after a check that its process is dead."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def _unlock(workspace: Workspace, screen: Screen, *, assume_dead: bool) -> ExitC
         screen.result("UnlockResult", "there is no lab, so nothing is locked", {"cleared": []})
         return ExitCode.OK
     cleared = []
-    # A killed run may have left a lab that does not run, and recovery asks its API server: so the lab starts.
+    # Recovery reads the API server of a lab, which a killed run may have left stopped: so the lab starts.
     with open_session(workspace, screen.progress, start=True, owned=False) as session:
         for stack in session.stacks:
             with screen.progress.task(f"looking at {stack.title}"):

@@ -22,10 +22,10 @@ from mlcluster.report.standard_output import use_color
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """The arguments of `mlcluster up`, and what the user has answered.
+    """The arguments of `mlcluster up`, and the answer of the user.
 
     Attributes:
-        agreed: the user has agreed to create everything of the plan: a preview asks for destruction alone.
+        agreed: the user has confirmed the creation of the plan, so the preview asks only about destruction.
     """
 
     path: Path

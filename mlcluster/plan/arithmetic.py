@@ -13,12 +13,12 @@ class PoolArithmetic:
 
     Attributes:
         allocatable: of all nodes.
-        daemon_sets: what daemon sets of components request.
-        controllers: what the pods of controllers may take, wherever the scheduler puts them.
-        reserved: what the spec keeps back for other daemon sets.
+        daemon_sets: requests of the daemon sets of components.
+        controllers: the most that controllers can request on these nodes, on whichever nodes the scheduler puts them.
+        reserved: amounts that the spec reserves for other daemon sets.
         guaranteed: nominal quota of all teams together.
         unassigned: the rest, which teams may borrow or which is kept back; all of it on a pool without teams.
-        node: of one node, what a team's `nodes: 1` is; nothing on a pool without teams.
+        node: amounts of one node in a guarantee (`nodes: 1`); empty on a pool without teams.
     """
 
     pool: str

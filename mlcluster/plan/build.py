@@ -86,7 +86,7 @@ def _team_objects(
     guards: tuple[str, ...],
     callers: Iterable[Caller],
 ) -> Iterator[PlanObject]:
-    """Yield what each team's namespace holds.
+    """Yield the objects in the namespace of each team.
 
     Args:
         requests: of a container that names none.
@@ -135,7 +135,7 @@ def _cloud(
     teams: tuple[TeamPlan, ...],
     of_components: tuple[PlanResource, ...],
 ) -> "EksParts":
-    """What comes with AWS; its modules are loaded only here, so that other targets do not wait for them."""
+    """Return the AWS resources; their modules are imported only here, so that other targets do not load them."""
     from mlcluster.plan.eks.context import EksContext
     from mlcluster.plan.eks.parts import eks_parts
 

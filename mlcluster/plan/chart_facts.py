@@ -39,7 +39,7 @@ class Workload:
     """A workload of a rendered chart.
 
     Attributes:
-        hooks: Helm hooks of a Job, e.g. ("pre-install", "pre-upgrade"); () for what stays.
+        hooks: Helm hooks of a Job, e.g. ("pre-install", "pre-upgrade"); () for other objects.
         requests: of one pod, as the scheduler counts them.
         node_terms: required node affinity, of which a node satisfies one; () for none.
         apart: no two pods share a node (required anti-affinity on kubernetes.io/hostname).
@@ -64,10 +64,10 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class ChartFacts:
-    """What a chart makes of its values.
+    """Facts about the objects that a chart renders with its values.
 
     Attributes:
-        images: of every workload, and those that stand in flags, environment variables and custom resources.
+        images: of every workload, and those in flags, environment variables and custom resources.
         definitions: names of CRDs.
         kept: those of them that `helm uninstall` does not delete.
         webhooks: names of webhook configurations.
@@ -112,7 +112,7 @@ def chart_facts(objects: Iterable[Manifest], namespace: str) -> ChartFacts:
 
 
 def pod_requests(spec: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a pod requests, as the scheduler counts it (k8s.io/component-helpers/resource, PodRequests).
+    """Return the requests of a pod, as the scheduler counts them (k8s.io/component-helpers/resource, PodRequests).
 
     Containers and sidecars (init containers that restart) add up; every other init container runs beside the sidecars
     that stand before it. A limit without a request is the request (API defaults of a container).
@@ -222,7 +222,7 @@ def matches(labels: Mapping[str, str], key: str, operator: str, values: tuple[st
 def _images(node: Any) -> Iterator[str]:
     """Return every image: of a container, of a custom resource, in a flag, a variable or the JSON of a ConfigMap.
 
-    A part of a custom resource that says `enabled: false` is left out.
+    A part of a custom resource with `enabled: false` is excluded.
     """
     if isinstance(node, Mapping):
         if node.get("enabled") is False:

@@ -1,8 +1,8 @@
-"""What controllers may take of the nodes that teams use.
+"""Resources that controllers may use on the nodes of teams.
 
-The scheduler, not mlcluster, chooses the node of a controller's pod, and chooses again when a node is lost. So the plan
-counts with the worst that the scheduler's rules allow: of a pool each replica that may come to it at all, of one node
-all of these together. Replicas that keep apart count once a node. Pods that every other pod displaces count nowhere.
+The scheduler chooses the node of a controller's pod, and chooses again when a node is lost. So the plan counts the
+worst case that the scheduler allows: on a pool, every replica that may run there; on one node, all of these together.
+Replicas with anti-affinity to each other count once per node. Pods that every other pod preempts do not count.
 """
 
 from collections.abc import Iterable
@@ -14,22 +14,22 @@ from mlcluster.plan.quantities import add, subtract
 
 
 def with_controllers(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Pool, ...]:
-    """Return the pools, each with what controllers may take of it, and of one of its nodes.
+    """Return the pools, each with the most that controllers may use of it, and the rest of one node.
 
     Args:
-        pools: less what daemon sets take.
+        pools: with the requests of daemon sets already subtracted.
     """
     controllers = [pod for pod in pods if is_controller(pod)]
     return tuple(_less(pool, [pod for pod in controllers if takes(pool, pod)]) for pool in pools)
 
 
 def is_controller(pod: PlanPod) -> bool:
-    """Return whether the scheduler is free to choose the pod's node, and the pod keeps its room."""
+    """Return whether the scheduler chooses the pod's node, and other pods do not preempt it."""
     return pod.kind != "DaemonSet" and not pod.yields
 
 
 def takes(pool: Pool, pod: PlanPod) -> bool:
-    """Return whether an empty node of the pool takes the pod."""
+    """Return whether the pod fits an empty node of the pool."""
     return lands_on(pod, pool) and all(amount <= pool.usable.get(name, 0) for name, amount in pod.requests.items())
 
 

@@ -20,7 +20,7 @@ _OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "webhook_probes"),
 """Fields that hold another system's document: their keys stay as they are."""
 
 _LEFT_OUT = frozenset({"findings"})
-"""`validate` tells them, with what the spec allows."""
+"""`validate` prints the findings, with the reasons of allowed ones."""
 
 
 def to_document(plan: Plan) -> dict[str, Any]:

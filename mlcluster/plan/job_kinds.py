@@ -1,9 +1,9 @@
-"""Kinds of work that a controller of its own turns into Jobs and pods, and the users of these controllers.
+"""Job kinds, whose controllers create Jobs and pods, and the users of these controllers.
 
-Kueue 0.18.3 holds such work back as a whole: its webhook suspends the top object when it is created, and leaves alone
-what the object's controller makes (`FindAncestorJobManagedByKueue`). So the pods of an admitted JobSet or MPIJob carry
-no gate of Kueue's; the policies admit them by the user that makes them and by their owner. A team member cannot act as
-a controller's service account, which lives in a namespace outside the team.
+Kueue 0.18.3 queues such an object as a whole: its webhook suspends the top object when it is created, and ignores the
+objects that the controller creates (`FindAncestorJobManagedByKueue`). So the pods of an admitted JobSet or MPIJob have
+no scheduling gate; the policies accept them by the user that creates them and by their owner. A team member cannot act
+as the service account of a controller, because its namespace does not belong to the team.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ class JobKind:
     The policies have its version, its resource and its pod templates (`templates/policies/shared`).
 
     Attributes:
-        component: whose controller serves it.
+        component: the component with its controller.
         framework: Kueue's name for it.
         group: the API group.
     """
@@ -58,10 +58,10 @@ USERS: Mapping[str, str] = {
     "keda": "system:serviceaccount:keda:keda-operator",
     "lws": "system:serviceaccount:lws-system:lws-controller-manager",
 }
-"""Whom each controller is known as to the API server, where its chart is installed under our names."""
+"""Component -> user name of its controller, if mlcluster installs its chart."""
 
 COUNTED = frozenset(kind.component for kind in KINDS)
-"""Controllers whose Jobs are parts of what Kueue has counted; those of others wait by themselves."""
+"""Components whose Jobs Kueue counts with their owner; it queues the Jobs of other controllers one by one."""
 
 _MAKERS = (
     *(Acting(kind.component, kind.group, kind.kind) for kind in KINDS),
@@ -72,11 +72,11 @@ _MAKERS = (
 
 
 def controllers(spec: ClusterSpec, components: Iterable[str]) -> dict[str, str]:
-    """Component of the plan that makes things in teams' namespaces -> the user that its controller is.
+    """Return component -> user name of its controller, for controllers that create objects in team namespaces.
 
-    One that is there already may run under another name, which the spec says: `serviceAccount: namespace/name`.
+    An existing installation may use another service account: `serviceAccount: namespace/name` in the spec.
     """
-    said: dict[str, JobController | None] = {
+    settings_of: dict[str, JobController | None] = {
         "jobset": spec.components.job_set,
         "kubeflow-trainer": spec.components.trainer,
         "mpi-operator": spec.components.mpi_operator,
@@ -84,20 +84,20 @@ def controllers(spec: ClusterSpec, components: Iterable[str]) -> dict[str, str]:
         "lws": spec.components.leader_worker_set,
     }
     users = {name: USERS[name] for name in components if name in USERS}
-    for name, settings in said.items():
+    for name, settings in settings_of.items():
         if name in users and settings is not None and settings.service_account:
             users[name] = f"system:serviceaccount:{settings.service_account.replace('/', ':')}"
     return users
 
 
 def kinds_of(components: Iterable[str]) -> tuple[JobKind, ...]:
-    """The kinds that the components of a plan bring."""
+    """Return the job kinds of the components of a plan."""
     present = set(components)
     return tuple(kind for kind in KINDS if kind.component in present)
 
 
 def frameworks(components: Iterable[str]) -> list[str]:
-    """Kueue's names of the kinds that the components bring."""
+    """Return Kueue's names of the job kinds of the components."""
     return [kind.framework for kind in kinds_of(components)]
 
 
@@ -106,7 +106,7 @@ def owners(components: Mapping[str, str], *, only: Iterable[str] = ()) -> list[l
 
     Args:
         components: of the plan -> the user that each one's controller is.
-        only: component names; default: every component that makes things for an owner.
+        only: component names; default: every component that creates objects for an owner.
     """
     chosen = set(only) or {maker.component for maker in _MAKERS}
     return [

@@ -1,6 +1,6 @@
-"""The hard limits of a team's ResourceQuota: what its pods may request, and how many objects it may store.
+"""The hard limits of a team's ResourceQuota: requests of its pods, and numbers of stored objects.
 
-Kueue's quota bounds what runs. ResourceQuota cannot do that as well: it counts a pod from its creation, also while
+Kueue's quota limits running workloads. ResourceQuota cannot do that: it counts a pod from its creation, also while
 Kueue's gate keeps it pending, and no quota scope (Terminating, BestEffort, PriorityClass, ...) separates gated pods
 from running ones. A limit as low as the team's share would let pending pods of a Deployment block the pods of a Job
 that Kueue has admitted. So it is twice the share; docs/tenancy.md describes the consequences.
@@ -14,7 +14,7 @@ from mlcluster.plan.quantities import add, canonical, ordered, parse
 from mlcluster.spec.teams import Team, TeamLimits
 
 QUEUED_PODS_FACTOR = 2
-"""Room for pods that wait behind Kueue's gate, and for those that are being deleted."""
+"""Leaves room for gated pods and for pods that are being deleted."""
 PORTS_PER_LOAD_BALANCER = 16
 """Node ports of a Service of type LoadBalancer: one for each of its ports."""
 REVISIONS = 12
@@ -38,9 +38,9 @@ _STORED = (
     "serviceaccounts",
     "statefulsets.apps",
 )
-"""Every other kind that the roles `edit` and `admin` may create, and what controllers store for each revision.
+"""Every other kind that the roles `edit` and `admin` may create, and the objects that controllers store per revision.
 
-Events are missing: ResourceQuota ignores them (pkg/quota/v1/install, DefaultIgnoredResources), so a policy does it.
+Events are missing: ResourceQuota ignores them (pkg/quota/v1/install, DefaultIgnoredResources), so a policy limits them.
 """
 _BY_REVISION = frozenset({"controllerrevisions.apps", "replicasets.apps"})
 
@@ -78,9 +78,9 @@ def _most_pods(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> int:
 
 
 def _most(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, int]:
-    """Return what pods of the team may request: nominal plus what may be borrowed, twice.
+    """Return the most that pods of the team may request: twice the nominal quota plus the borrowing limit.
 
-    Of a team that Volcano queues it is the bound itself: once.
+    For a team that Volcano queues, it is the quota itself.
     """
     by_name = {pool.name: pool for pool in pools}
     share: dict[str, int] = {}
@@ -94,7 +94,7 @@ def _most(spec: Team, team: TeamPlan, pools: tuple[Pool, ...]) -> dict[str, int]
 
 
 def _objects(limits: TeamLimits, pods: int, kinds: Iterable[str]) -> dict[str, str]:
-    """Return how many objects the namespace may hold; `pods` are those that have not ended."""
+    """Return the limits on numbers of objects in the namespace; `pods` is the number of pods that have not ended."""
     counts = {
         "count/pods": pods + limits.finished_pods,
         "count/jobs.batch": limits.jobs,

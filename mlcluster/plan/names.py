@@ -9,7 +9,7 @@ POOL = f"{DOMAIN}/pool"
 SYSTEM_ONLY = f"{DOMAIN}/system-only"
 """Label of nodes on which only components run, on `eks` and `local`."""
 SCHEDULER = f"{DOMAIN}/scheduler"
-"""Label of a team's namespace whose pods another scheduler than Kueue queues: volcano."""
+"""Label of the namespace of a team that Volcano queues instead of Kueue."""
 TIERS = f"{DOMAIN}/tiers"
 """Annotation of a team's namespace: its tiers, comma separated; the tier policy reads it."""
 POOLS = f"{DOMAIN}/pools"
@@ -33,7 +33,7 @@ EFA_RESOURCE = "vpc.amazonaws.com/efa"
 
 
 def owned(cluster: str, **labels: str) -> dict[str, str]:
-    """The labels of every object of ours; by them a later run knows what it may touch."""
+    """Return the labels of every managed object; a later run changes only objects with them."""
     return {MANAGED_BY: MANAGER, CLUSTER: cluster, **labels}
 
 

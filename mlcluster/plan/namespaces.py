@@ -1,4 +1,4 @@
-"""What each team's namespace holds: labels, roles, limits, network."""
+"""Objects in the namespace of each team: labels, roles, limits, network."""
 
 from collections.abc import Iterable
 

@@ -16,7 +16,7 @@ NODES_OWN = (
     "fd00:ec2::/32",  # AWS over IPv6
     "fd20:ce::254/128",  # Google over IPv6
 )
-"""What belongs to the node and never to a team's pods; a range inside one of them opens nothing."""
+"""Address ranges of the node, never of a team's pods; an egress range inside one of them has no effect."""
 
 POD_IDENTITY = ("169.254.170.23/32", "fd00:ec2::23/128")
 """Where the EKS Pod Identity agent answers on every node (port 80); pods without it have no cloud rights."""
@@ -46,7 +46,7 @@ class Caller:
 
 
 def network_policy(egress: Egress) -> Manifest:
-    """Free inside the namespace and to DNS; outside as `egress` says; `caller_policy` lets components in."""
+    """Return the policy: traffic inside the namespace and to DNS is free, `egress` limits other traffic."""
     everything_here: Manifest = {"podSelector": {}}
     return {
         "podSelector": {},

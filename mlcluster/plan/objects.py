@@ -1,4 +1,4 @@
-"""How an object of the plan is made: its id, its labels, what it needs first."""
+"""Construction of an object of the plan: its id, its labels, its needs."""
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject
@@ -20,7 +20,7 @@ def object_id(kind: str, name: str, namespace: str = "") -> str:
     return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
 
 
-def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object of ours
+def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object
     cluster: str,
     api_version: str,
     kind: str,
@@ -33,7 +33,7 @@ def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object of ours
     needs: tuple[str, ...] = (),
     spec_path: str,
 ) -> PlanObject:
-    """An object with our labels; one in a namespace of ours needs that namespace first.
+    """Return an object with the managed labels; an object in a managed namespace needs that namespace first.
 
     Args:
         cluster: name of the cluster, for the ownership labels.
@@ -56,7 +56,7 @@ def from_manifest(cluster: str, manifest: Manifest, *, needs: tuple[str, ...] = 
     Args:
         cluster: name of the cluster, for the ownership labels.
         manifest: whole; of its metadata only the name counts.
-        needs: ids of what must exist first.
+        needs: ids of objects that must exist first.
     """
     body = {key: value for key, value in manifest.items() if key not in {"apiVersion", "kind", "metadata"}}
     kind, name = manifest["kind"], manifest["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""What daemon sets take of each node, and whether a pod may run on the nodes of a pool."""
+"""Requests of daemon sets on each node, and whether a pod may run on the nodes of a pool."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from mlcluster.plan.taints import untolerated
 
 
 def with_daemon_sets(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Pool, ...]:
-    """Return the pools, each less what the daemon sets that land on its nodes request."""
+    """Return the pools, each with the requests of the daemon sets on its nodes subtracted."""
     daemons = [pod for pod in pods if pod.kind == "DaemonSet"]
     return tuple(_less(pool, [pod for pod in daemons if lands_on(pod, pool)]) for pool in pools)
 

@@ -1,4 +1,4 @@
-"""Rights to read queues: the members of a team see what their work waits for and what is free to borrow.
+"""Rights to read queues: team members see why their workloads are pending, and the quota that they can borrow.
 
 ClusterQueues and Cohorts are cluster-scoped, so the roles of a namespace do not cover them. They hold numbers only:
 quota, usage, and how many workloads are pending. The names of pending workloads come from Kueue's visibility API

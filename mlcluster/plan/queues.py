@@ -14,11 +14,11 @@ from mlcluster.spec.cluster import ClusterSpec
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """What the spec says of queues beside amounts.
+    """Settings of queues in the spec, without amounts.
 
     Attributes:
         levels: pool -> the node labels by which gangs are packed.
-        fair: Kueue shares what is borrowed by weight.
+        fair: Kueue shares borrowed quota by weight.
         weights: team -> its weight.
         displaces: team -> the highest priority of others' work that it may displace while it borrows.
         elsewhere: teams that another scheduler queues.
@@ -145,9 +145,9 @@ def _local_queue(cluster: str, team: TeamPlan) -> PlanObject:
 
 
 def _resource_groups(quotas: Iterable[FlavorQuota], called: Mapping[str, str]) -> list[Manifest]:
-    """One group: cpu stands in every flavor and may stand in one group only.
+    """Return one resource group: every flavor has cpu, and a resource may be in one group only.
 
-    Every flavor lists every covered resource, in the same order; what a pool does not have is "0".
+    Every flavor lists every covered resource, in the same order; a resource that the pool lacks is "0".
     """
     quotas = list(quotas)
     covered = ordered({name for quota in quotas for name in quota.nominal})

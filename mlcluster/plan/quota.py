@@ -25,7 +25,7 @@ def for_teams(pools: Iterable[Pool]) -> tuple[Pool, ...]:
 
 
 def amounts_of(pool: Pool, amount: Amount) -> dict[str, int]:
-    """What `amount` of `pool` is, for every resource of the pool."""
+    """Return an amount of a pool as amounts of every resource."""
     if amount.nodes is not None:
         return fraction(pool.node_share, amount.nodes, 1)
     if pool.accelerator is None:
@@ -54,7 +54,7 @@ def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ..
 
 
 def cohort_plans(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPlan, ...]) -> tuple[CohortPlan, ...]:
-    """Every cohort with what nobody is guaranteed; empty amounts where the spec keeps that back."""
+    """Return every cohort with its remainder, which no team has a guarantee of; empty if the spec excludes it."""
     shares = {cohort.name: cohort.share for cohort in spec.cohorts}
     guaranteed = guaranteed_per_pool(teams)
     remainder = {pool.name: subtract(pool.capacity, guaranteed.get(pool.name, {})) for pool in in_flavor_order(pools)}
@@ -69,7 +69,7 @@ def cohort_plans(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPl
 
 
 def guaranteed_per_pool(teams: Iterable[TeamPlan]) -> dict[str, dict[str, int]]:
-    """Pool -> what all teams together are guaranteed of it."""
+    """Return pool -> the sum of the guarantees of all teams."""
     total: dict[str, dict[str, int]] = {}
     for team in teams:
         for quota in team.quotas:

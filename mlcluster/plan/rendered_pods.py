@@ -16,7 +16,7 @@ _EVERY_NODE = {"kubernetes.io/os": "linux"}
 
 
 def rendered_pods(plan: Plan, release: PlanRelease, workloads: Iterable[Workload], source: str) -> tuple[PlanPod, ...]:
-    """Return the pods of a release's workloads: of a daemon set one for each pool whose nodes it runs on.
+    """Return the pods of the workloads of a release; a daemon set has one for each pool on whose nodes it runs.
 
     Labels that only live nodes have, Karpenter's among them, are not in a plan: which pools refuse a pod by them is
     taken from its declared pods.

@@ -38,7 +38,7 @@ def _hidden_at(values: Manifest, path: ValuePath) -> Any:
 
 
 def _hidden(key: str, value: Any) -> Any:
-    """Return the value with every text hidden that looks like a secret or whose key is one of a secret."""
+    """Return the value with every secret hidden: a text in the form of a secret, or under the key of one."""
     if isinstance(value, Mapping):
         return {name: _hidden(name, part) for name, part in value.items()}
     if isinstance(value, list):

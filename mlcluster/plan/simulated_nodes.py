@@ -22,7 +22,7 @@ RACKS_PER_BLOCK = 4
 
 
 def simulated_nodes(cluster: str, target: LocalTarget, pools: tuple[Pool, ...]) -> tuple[PlanResource, ...]:
-    """Every node of every pool; pools with EFA or a placement group stand in one zone, others are spread."""
+    """Return every node of every pool. Pools with EFA or a placement group are in one zone, others are spread."""
     return tuple(_node(cluster, pool, index, target.zones) for pool in pools for index in range(pool.max_size))
 
 
@@ -71,7 +71,7 @@ def _labels(cluster: str, pool: Pool, name: str, index: int, zone: str) -> dict[
 
 
 def _gpu_labels(pool: Pool) -> dict[str, str]:
-    """What GPU feature discovery and the MIG manager would write."""
+    """Return the labels that GPU feature discovery and the MIG manager would set."""
     device = pool.accelerator
     if device is None:
         return {}
@@ -101,7 +101,7 @@ def _sharing_labels(device: Accelerator, product: str) -> dict[str, str]:
 
 
 def _mig_labels(device: Accelerator, known: Gpu, product: str) -> dict[str, str]:
-    """With the strategy "single" instances are called GPUs; with "mixed" each size has labels of its own."""
+    """Return the labels of MIG instances: the strategy "single" calls them GPUs, "mixed" labels each profile."""
     state = {"nvidia.com/mig.config.state": "success"}
     if "nvidia.com/gpu" in device.shares:
         return {**state, "nvidia.com/mig.strategy": "single", "nvidia.com/gpu.count": str(device.slices)}

@@ -25,7 +25,7 @@ HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 """Effects that keep a pod off a node."""
 
 CRITICAL = Toleration("CriticalAddonsOnly", "Exists")
-"""What every controller tolerates, and no daemon set: the taint of `systemOnly` pools, with any effect."""
+"""Toleration of the taint of `systemOnly` pools, with any effect; every controller has it, and no daemon set."""
 
 EVERY_TAINT = Toleration(operator="Exists")
 
@@ -91,7 +91,7 @@ def _configured(taints: Iterable[Any]) -> tuple[Taint, ...]:
     return tuple(Taint(taint.key, taint.value, taint.effect) for taint in taints)
 
 
-# What tolerates what
+# Which pods tolerate which taints
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -148,7 +148,7 @@ def controller_tolerations(system_pool: Pool, *, compare_values: bool = False) -
     """Return the tolerations of a controller: `CRITICAL`, and the other taints that keep pods off the system pool.
 
     Args:
-        system_pool: the pool whose nodes controllers must be able to run on.
+        system_pool: the pool on which controllers must be able to run.
         compare_values: match the value of each taint that has one.
     """
     others = (taint for taint in system_pool.taints if taint.effect in HARD_EFFECTS and taint.key != CRITICAL.key)

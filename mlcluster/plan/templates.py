@@ -3,12 +3,12 @@
 A file is plain YAML that a reviewer reads as it is. The parts that depend on the plan are marked in four ways, and
 a name that is not defined is an error:
 
-- `${name}` in a text stands for a text of `Values.texts`, or for a named expression of `Values.expressions`.
+- `${name}` in a text is replaced by a text of `Values.texts`, or by a named expression of `Values.expressions`.
   `${name(argument)}` passes an argument, which the expression calls `${it}`.
 - `when: FLAG` in an item of a list keeps the item only if the flag is set, `unless: FLAG` only if it is not. A list of
-  flags needs one that is set. An item that is no mapping is written as `{when: FLAG, line: TEXT}`.
-- `include: NAME` as an item stands for the items of a list of `Values.lists`; its other keys are added to each.
-- `lines: [...]` in place of a text stands for the lines that are kept, one after the other.
+  flags needs one that is set. An item that is not a mapping has the form `{when: FLAG, line: TEXT}`.
+- `include: NAME` as an item is replaced by the items of a list of `Values.lists`; its other keys are added to each.
+- `lines: [...]` in place of a text is replaced by the lines whose conditions hold, joined in order.
 
 No Jinja2: a template that Jinja2 renders is YAML only afterwards, so neither editors nor tests can read it, and its
 import alone takes longer than reading every file here.
@@ -128,7 +128,7 @@ def _named(name: str, argument: str | None, values: Values) -> str:
 
 
 def _indented(place: re.Match[str], inserted: str) -> str:
-    """Return the text for a placeholder, with its later lines deeper than the line that it stands in."""
+    """Return the text for a placeholder, with its later lines indented below the line of the placeholder."""
     line = place.string[: place.start()].rpartition("\n")[2]
     return inserted.replace("\n", "\n  " + " " * (len(line) - len(line.lstrip())))
 

@@ -17,7 +17,7 @@ def resolve_tiers(spec: ClusterSpec) -> tuple[Tier, ...]:
 def tier_objects(cluster: str, tiers: tuple[Tier, ...], kueue: str, *, headroom: bool) -> list[PlanObject]:
     """Both classes of every tier.
 
-    The PriorityClass never preempts unless the tier says so: the scheduler would kill single pods of a gang, Kueue
+    The PriorityClass never preempts unless the tier sets it: the scheduler would kill single pods of a gang, Kueue
     displaces whole workloads.
 
     Args:

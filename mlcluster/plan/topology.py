@@ -1,4 +1,4 @@
-"""Where nodes stand in the network: levels of labels, and the Topology objects by which Kueue packs gangs together.
+"""Network topology of nodes: levels of labels, and the Topology objects by which Kueue packs gangs together.
 
 Labels of AWS (layer 1 is the coarsest; the cloud controller sets them on instance types that
 DescribeInstanceTopology knows, which are those with EFA for training). Kueue's rules are those of 0.18.3.
@@ -32,11 +32,11 @@ Levels = tuple[str, ...]
 
 
 def pool_levels(spec: ClusterSpec, pools: Iterable[Pool]) -> dict[str, Levels]:
-    """Pool -> the node labels of its levels, coarse to fine; empty where no pool has topology.
+    """Return pool -> the node labels of its levels, coarse to fine; empty if no pool has topology.
 
-    Where one pool has it, the others stand on host names: a queue whose flavors all have topology admits jobs that do
-    not ask for a place to any of them, one with both kinds of flavor does not (isTASOnly in Kueue 0.18.3, seen on the
-    lab). Only a pool that may have no nodes stays without.
+    If one pool has topology, the others use host names: a queue whose flavors all have topology admits jobs without a
+    topology request to any of them, a queue with both kinds of flavor does not (isTASOnly in Kueue 0.18.3, seen on the
+    lab). Only a pool that may have no nodes has no topology.
     """
     pools = tuple(pools)
     written = {pool.name: pool for pool in spec.node_pools}
@@ -51,7 +51,7 @@ def pool_levels(spec: ClusterSpec, pools: Iterable[Pool]) -> dict[str, Levels]:
 
 
 def topology_name(levels: Levels) -> str:
-    """The name of a Topology: levels cannot change, so other levels are another object."""
+    """Return the name of a Topology: its levels cannot change, so other levels need another object."""
     known = {(*AWS_LAYERS, HOSTNAME): "aws-network", (*SIMULATED, HOSTNAME): "block-rack", (HOSTNAME,): "hostname"}
     if levels in known:
         return known[levels]
@@ -59,10 +59,10 @@ def topology_name(levels: Levels) -> str:
 
 
 def flavor_name(pool: Pool, levels: Levels | None) -> str:
-    """What the pool's flavor is called: as the pool, with topology also after what Kueue then refuses to change.
+    """Return the name of a pool's flavor: the name of the pool, with topology also a hash of its immutable fields.
 
-    Labels, tolerations and topology of such a flavor are fixed, and while a queue uses it, it cannot be deleted: what
-    changes is another flavor, to which the queues move before the old one goes. What stands before the dot is the pool.
+    Kueue rejects changes of labels, tolerations and topology of such a flavor, and its deletion while a queue uses it.
+    So a change creates another flavor, and the queues move to it before `up` deletes the old one.
     """
     if not levels:
         return pool.name
@@ -73,7 +73,7 @@ def flavor_name(pool: Pool, levels: Levels | None) -> str:
 def topology_objects(
     cluster: str, pools: Iterable[Pool], levels: Mapping[str, Levels], kueue: str
 ) -> dict[str, PlanObject]:
-    """Every Topology of the pools, by its name."""
+    """Return every Topology of the pools by its name."""
     made: dict[str, PlanObject] = {}
     for pool in pools:
         if pool.name in levels:
@@ -85,12 +85,12 @@ def topology_objects(
 
 
 def topology_id(levels: Levels) -> str:
-    """The id of the Topology with these levels."""
+    """Return the id of the Topology with these levels."""
     return object_id("Topology", topology_name(levels))
 
 
 def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[str, Levels]) -> Iterator[Finding]:
-    """Pools whose topology lets nothing in: Kueue counts only nodes that are there, and that have every label."""
+    """Yield findings on pools whose topology admits nothing: Kueue counts existing nodes with every label only."""
     pools = tuple(pools)
     for pool in pools:
         where = (*place(pool.spec_path), "topology")
@@ -98,9 +98,9 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
             yield finding(
                 "KUE004",
                 place(pool.spec_path),
-                f"{pool.name} may have no nodes, so it stays without topology while other pools have one: teams with "
-                "quota of both have their jobs admitted to those only when they ask for a place",
-                f"set minSize of {pool.name}, or let those jobs say kueue.x-k8s.io/podset-unconstrained-topology",
+                f"{pool.name} may have no nodes, so it has no topology, while other pools have one: for teams with "
+                "quota of both, Kueue admits to the other pools only jobs that request a topology",
+                f"Set minSize of {pool.name}, or annotate these jobs kueue.x-k8s.io/podset-unconstrained-topology.",
             )
         if pool.name not in levels:
             continue
@@ -108,19 +108,19 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
             yield finding(
                 "KUE001",
                 where,
-                f"Kueue admits work to {pool.name} only on nodes that are there, and there may be none: minSize is 0, "
-                "and the autoscaler starts a node for pods, which come after admission",
-                f"set minSize of {pool.name} to the nodes that one gang needs, or remove topology",
+                f"Kueue admits workloads to {pool.name} only on existing nodes, and it may have none: minSize is 0, "
+                "and the autoscaler starts a node only for pods of admitted workloads",
+                f"Set minSize of {pool.name} to the number of nodes that one gang needs, or remove topology.",
             )
         elif _starts_for_pods(spec, pool) and (needed := _guaranteed_nodes(spec, pool)) > (free := _free(spec, pool)):
             yield finding(
                 "KUE006",
                 (*place(pool.spec_path), "minSize"),
-                f"{needed} nodes of {pool.name} are guaranteed, and only {free} are always there and free. Where one "
-                "pool has topology, Kueue admits work only to nodes that are there, and the autoscaler starts a node "
-                "only for work that is admitted. The pods of `warm` count as work that keeps its node",
-                f"minSize: {needed + pool.min_size - free} for {pool.name}, or guarantee less of it, or remove "
-                "topology from all pools",
+                f"{needed} nodes of {pool.name} are guaranteed, but only {free} always exist and are free. If one pool "
+                "has topology, Kueue admits workloads only to existing nodes, and the autoscaler starts a node only "
+                "for admitted workloads. The pods of `warm` occupy their nodes",
+                f"Set `minSize: {needed + pool.min_size - free}` for {pool.name}, or guarantee less of it, or remove "
+                "topology from all pools.",
             )
         missing = [key for key in levels[pool.name] if not _has(spec.target.kind, pool, key)]
         if missing:
@@ -128,12 +128,12 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
                 "KUE002",
                 where,
                 f"nodes of {pool.name} do not have the label {missing[0]}, so Kueue admits nothing to them",
-                "name labels that every node of the pool has, or put it into the pool's labels",
+                "List labels that every node of the pool has, or add it to the labels of the pool.",
             )
 
 
 def _guaranteed_nodes(spec: ClusterSpec, pool: Pool) -> int:
-    """Return how many nodes of the pool the teams that Kueue queues need for their guarantees."""
+    """Return the number of nodes that the guarantees of the teams in Kueue need."""
     given = [team.guarantee[pool.name] for team in spec.teams
              if team.scheduler == "kueue" and pool.name in team.guarantee]  # fmt: skip
     device = pool.accelerator
@@ -145,13 +145,13 @@ def _guaranteed_nodes(spec: ClusterSpec, pool: Pool) -> int:
 
 
 def _free(spec: ClusterSpec, pool: Pool) -> int:
-    """Return how many nodes Kueue always sees without pods: it counts those of `warm`, whatever their priority."""
+    """Return the number of nodes that always exist without pods; Kueue counts the pods of `warm`."""
     warm = next(written.warm for written in spec.node_pools if written.name == pool.name)
     return max(0, pool.min_size - (warm.nodes if warm else 0))
 
 
 def _starts_for_pods(spec: ClusterSpec, pool: Pool) -> bool:
-    """Whether nodes above the minimum come only when pods wait; those of a capacity block come at its time."""
+    """Return whether the autoscaler adds nodes only for pending pods; a capacity block adds its nodes at its start."""
     scaled = isinstance(spec.target, EksTarget) and spec.target.autoscaler != "none"
     return scaled and pool.capacity_type != "capacityBlock"
 
@@ -174,7 +174,7 @@ def _levels(target: str, pool: Pool, written: NodePool) -> Levels:
 
 
 def _has(target: str, pool: Pool, key: str) -> bool:
-    """Whether nodes of a pool carry a label, as far as can be told: on `existing` only the cluster knows."""
+    """Return whether nodes of a pool have a label; on `existing` it is unknown, so True."""
     if target == "existing" or key in _EVERY_NODE | _PLACES or key in pool.labels:
         return True
     if target == "local":

@@ -35,5 +35,5 @@ def dotted(path: ValuePath) -> str:
 
 
 def catalogue_path(text: str) -> ValuePath:
-    """Return a path of the catalogue, whose keys have no dots."""
+    """Return a path of the catalog, whose keys have no dots."""
     return tuple(text.split("."))

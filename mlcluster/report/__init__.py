@@ -1,1 +1,1 @@
-"""What people and programs read: tables, problems, findings, progress, JSON."""
+"""Output for people and programs: tables, problems, findings, progress, JSON."""

@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def installed_text(already: Discovery, *, color: bool) -> str:
-    """Component, what was found, by whom, which version, what becomes of it; then what could not be looked at."""
+    """Return the table of existing installations with their owners, versions and decisions, then unreadable objects."""
     page = Page(color=color, width=UNFOLDED)
     version = f" (Kubernetes {already.seen.kubernetes})" if already.seen.kubernetes else ""
     page.print(Text(f"In the cluster already{version}", "bold"))
@@ -40,7 +40,7 @@ def _rows(rows: tuple[Row, ...]) -> Table:
 
 
 def installed_document(already: Discovery) -> dict[str, Any]:
-    """`{kubernetes, notLookedAt: {what: why}, components: [...]}`."""
+    """Return `{kubernetes, notLookedAt: {kind: reason}, components: [...]}`."""
     return {
         "kubernetes": already.seen.kubernetes,
         "notLookedAt": dict(already.seen.blind),
@@ -60,7 +60,7 @@ def installed_document(already: Discovery) -> dict[str, Any]:
 
 
 def upgrades_text(changing: tuple[Upgrade, ...]) -> str:
-    """A line for each component that gets another version, with what is known of the step and what it takes."""
+    """Return a line for each component whose version changes, with the risk and the manual steps."""
     lines = ["Versions that change"]
     for one in changing:
         lines.append(f"  {one.title} {one.running} -> {one.wanted}: {one.assessment.verdict}")

@@ -1,4 +1,4 @@
-"""Leftover resources of a cluster as text: what is retained, what is unknown, and commands to delete the rest."""
+"""Leftover resources of a cluster as text: retained ones, unknown ones, and commands to delete the rest."""
 
 from collections.abc import Iterable, Sequence
 
@@ -39,7 +39,7 @@ def _things(things: Iterable[Leftover]) -> Table:
 
 
 def _short(identifier: str) -> str:
-    """What tells an ARN or URL apart: the command has it whole."""
+    """Return the distinct end of an ARN or URL; the command contains it in full."""
     return identifier.rpartition(":")[2] if identifier.startswith(("arn:", "https:")) else identifier
 
 

@@ -21,7 +21,7 @@ def amount(resource: str, value: int) -> str:
 
 
 def short(resource: str) -> str:
-    """Return what a resource is called in a narrow column: "gpu" for nvidia.com/gpu."""
+    """Return the short name of a resource for a narrow column: "gpu" for nvidia.com/gpu."""
     return _SHORT.get(resource, resource.removeprefix("nvidia.com/"))
 
 
@@ -31,7 +31,7 @@ def usd(value: float | None) -> str:
 
 
 def price_source(prices: list[Price]) -> str:
-    """The line under the prices that says what they are."""
+    """Return the line under the prices that explains them."""
     dated = sorted({(price.region, price.date) for price in prices if price.date})
     own = any(not price.date for price in prices)
     if not dated:

@@ -1,4 +1,4 @@
-"""The arithmetic of each pool as a table: from what its nodes offer to what is guaranteed and left."""
+"""The arithmetic of each pool as a table: from allocatable to guaranteed and unassigned amounts."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def arithmetic_rows(plan: Plan) -> list[Sequence[str | Text]]:
 
 
 def arithmetic_note(plan: Plan) -> str:
-    """Return what the columns of controllers and of what is unassigned mean in this plan."""
+    """Return the explanation of the columns `controllers` and `unassigned` in this plan."""
     shared = "it is kept back"
     if any(cohort.remainder for cohort in plan.cohorts):
         system = any(pool.system_only for pool in plan.pools)

@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def preflight_text(report: Report, document: Document, name: str, *, color: bool) -> str:
-    """Who was asked, a row for each check, then every finding with its line and caret; the last line counts.
+    """Return the account, a row for each check, and every finding with its line and caret; the last line counts them.
 
     Args:
         name: of the spec's file.

@@ -68,7 +68,7 @@ def window(source: str, column: int) -> tuple[str, int]:
         column: from 1, in characters.
 
     Returns:
-        The text, and how many terminal columns stand before the character at `column`.
+        The text, and the number of terminal columns before the character at `column`.
     """
     left, right = (part.replace("\t", _TAB) for part in (source[: column - 1], source[column - 1 :].rstrip()))
     if cells(left) + cells(right) > WIDTH:

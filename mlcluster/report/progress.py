@@ -21,7 +21,7 @@ def for_terminal(stream: TextIO | None = None) -> Progress:
 
 
 class _PlainTask:
-    """Repeats a line only when what it tells has changed, and at most every few seconds."""
+    """Prints a line again only if its text has changed, and at most every few seconds."""
 
     QUIET_SECONDS = 5.0
 

@@ -21,7 +21,7 @@ PAST = {"create": "created", "update": "updated", "replace": "replaced", "delete
 
 
 class Patience:
-    """Names what an operation waits for whenever the engine has reported nothing for a while."""
+    """Prints the resources that an operation waits for if the engine has reported nothing for a while."""
 
     def __init__(self, task: Task, *, silence: float = SILENCE_SECONDS) -> None:
         self._task = task
@@ -88,7 +88,7 @@ class Screen:
         self.progress.say(text)
 
     def changes(self, title: str, changes: Changes) -> None:
-        """What a preview found."""
+        """The result of a preview."""
         if self.machine:
             listed = [change_document(change) for change in changes.effective]
             self._events.emit("Preview", title=title, counts=changes.counts, changes=listed)
@@ -104,7 +104,7 @@ class Screen:
 
     @contextmanager
     def operation(self, title: str, total: int = 0) -> Iterator[Callable[[Event], None]]:
-        """Shows an engine operation while it runs; yields what the engine tells its events to.
+        """Shows an engine operation while it runs; yields the receiver of its events.
 
         Raises:
             OperationInterruptedError: it was interrupted; the changes of earlier operations are counted with its own.

@@ -16,7 +16,7 @@ def status_text(document: dict[str, Any], *, color: bool, spec: str = "cluster.y
     """Pools, components, teams, then everything that is not as planned.
 
     Args:
-        document: what `status` found.
+        document: the result of `status`.
         color: whether to color it.
         spec: the spec file, for the command to run next.
     """

@@ -17,7 +17,7 @@ UNFOLDED = 2000
 
 
 class Page(Console):
-    """A console that keeps what is printed on it; no text is taken for markup."""
+    """A console that keeps the printed text; it does not interpret markup."""
 
     def __init__(self, *, color: bool, width: int = WIDE) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class Page(Console):
         )
 
     def text(self) -> str:
-        """Return what was printed, without spaces at the ends of lines."""
+        """Return the printed text, without spaces at the ends of lines."""
         text = cast("io.StringIO", self.file).getvalue()
         return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 

@@ -1,4 +1,4 @@
-"""Monitors for the controllers of components: what Prometheus scrapes besides Kueue, GPUs, nodes and pods of teams.
+"""Monitors for the controllers of components; Kueue, GPUs, nodes and pods of teams have other modules.
 
 Labels and ports are those of the Services that the charts make (KEDA's chart makes its own monitors); a test renders
 the charts and compares. Node problem detector has no Service, so its pods are scraped.

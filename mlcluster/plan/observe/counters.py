@@ -1,8 +1,8 @@
 """Which DCGM fields the exporter reports: the file that replaces its own (dcgm-exporter 4.5.3-4.8.2).
 
-The exporter's own files leave out ECC errors, throttling and what happened in a window; a file of ours replaces theirs
-whole, so it also holds what theirs reports. A field that the exporter does not know ends it at its start: the names
-here are those of its own files, 4.5.3-4.8.2.
+The exporter's default files lack ECC errors, throttling and counters over a window. The file of mlcluster replaces
+them, so it also has their fields. An unknown field stops the exporter at its start: the names here are those of its
+default files, 4.5.3-4.8.2.
 """
 
 from dataclasses import dataclass

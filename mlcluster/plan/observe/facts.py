@@ -22,7 +22,7 @@ class Share:
     """How much of a physical GPU one piece of a resource is, in one pool.
 
     Attributes:
-        resource: what pods request, e.g. nvidia.com/mig-1g.5gb.
+        resource: resource name in requests of pods, e.g. nvidia.com/mig-1g.5gb.
         profile: the MIG profile as the exporter's GPU_I_PROFILE has it, "" without MIG.
         per_node: pieces that a node offers.
     """
@@ -34,7 +34,7 @@ class Share:
 
 
 def gpu_shares(pool: Pool) -> tuple[Share, ...]:
-    """What the pool's GPUs are divided into; all of a node's pieces together are its GPUs.
+    """The shares into which the GPUs of a pool are divided; all shares of a node together are its GPUs.
 
     Pieces of several sizes count by their compute slices, the number before the "g" of a MIG profile; a GPU that is not
     divided beside others that are counts whole.

@@ -1,6 +1,6 @@
-"""Metrics of others that our rules and dashboards use, by who exports them. A test holds every query against this list.
+"""Metrics that rules and dashboards use, by exporter. A test compares every query with this list.
 
-DCGM's are in `counters`, ours are records.
+The metrics of DCGM are in `counters`; recording rules define those of mlcluster.
 """
 
 KUBE_STATE_METRICS = frozenset(
@@ -19,7 +19,7 @@ KUBE_STATE_METRICS = frozenset(
         "kube_pod_status_phase",
     }
 )
-"""kube-state-metrics 2, docs/metrics; kube_node_labels has only the labels that it is told to report."""
+"""kube-state-metrics 2, docs/metrics; kube_node_labels has only the configured labels."""
 
 KUEUE = frozenset(
     {

@@ -1,4 +1,4 @@
-"""How Prometheus finds what it scrapes, and where it is found itself."""
+"""Scrape targets of Prometheus, and the address of Prometheus."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ NODE_RELABELING: Mapping[str, object] = {
 
 
 def existing_prometheus(spec: ClusterSpec) -> ExistingPrometheus | None:
-    """The Prometheus that is there already, None where ours is installed or there is none."""
+    """Return the settings of an existing Prometheus; None if mlcluster installs it or there is none."""
     monitoring = spec.components.monitoring
     if monitoring is None or monitoring.install:
         return None
@@ -27,7 +27,7 @@ def existing_prometheus(spec: ClusterSpec) -> ExistingPrometheus | None:
 
 
 def monitor_labels(spec: ClusterSpec) -> dict[str, str]:
-    """Labels of a ServiceMonitor or PodMonitor, so that Prometheus selects it; ours selects all."""
+    """Labels of a ServiceMonitor or PodMonitor, so that Prometheus selects it; the installed one selects all."""
     there = existing_prometheus(spec)
     return dict(there.service_monitor_labels) if there else {}
 
@@ -45,7 +45,7 @@ def namespace(spec: ClusterSpec) -> str:
 
 
 def prometheus_url(spec: ClusterSpec) -> str:
-    """Where pods reach Prometheus; "" where the spec does not say."""
+    """Return the address of Prometheus for pods; "" if the spec has none."""
     there = existing_prometheus(spec)
     if there is not None:
         return there.prometheus_url or ""

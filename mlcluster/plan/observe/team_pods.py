@@ -1,6 +1,6 @@
 """How Prometheus scrapes pods of teams: a container port with the name `metrics`.
 
-KubeRay gives every Ray container such a port (v1.6.2, controllers/ray/common/pod.go); other pods name theirs so.
+KubeRay gives every Ray container such a port (v1.6.2, controllers/ray/common/pod.go); other pods name a port so.
 """
 
 import re
@@ -55,7 +55,7 @@ def team_monitor(namespaces: Iterable[str]) -> Manifest:
         "sampleLimit": SAMPLES,
         "bodySizeLimit": BODY,
         "podMetricsEndpoints": [
-            # A redirect of a pod would let Prometheus connect to what the team itself cannot reach.
+            # A redirect by a pod would let Prometheus connect to hosts that the team itself cannot reach.
             {"port": PORT, "interval": "30s", "followRedirects": False, "metricRelabelings": [reserved]}
         ],
     }

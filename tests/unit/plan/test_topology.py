@@ -120,7 +120,7 @@ def test_what_kueue_refuses_to_change_gives_a_flavor_another_name() -> None:
         (
             {"minSize": 3, "warm": {"nodes": 1}},
             {"guarantee": {"train": {"nodes": 3}}},
-            "only 2 are always there and free",
+            "only 2 always exist and are free",
         ),
         ({"minSize": 3, "warm": {"nodes": 1}}, {"guarantee": {"train": {"nodes": 2}}}, ""),
         ({"minSize": 2}, {"guarantee": {"system": {"nodes": 3}}}, "3 nodes of system"),

@@ -1,4 +1,4 @@
-"""The cluster: nodes, GPUs, their health, and what they cost."""
+"""The dashboard of the cluster: nodes, GPUs, their health and cost."""
 
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.dashboards.parts import Panel, Query, dashboard

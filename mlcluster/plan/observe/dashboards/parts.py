@@ -41,7 +41,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What one chooses above a dashboard: values of a label."""
+    """A variable of a dashboard: the user chooses values of a label."""
 
     name: str
     label: str
@@ -49,7 +49,7 @@ class Choice:
 
 
 def dashboard(uid: str, title: str, panels: Iterable[Panel], choices: Iterable[Choice] = ()) -> Manifest:
-    """A dashboard; panels go from left to right and are numbered as they stand."""
+    """Return a dashboard; panels are placed from left to right and numbered in this order."""
     return {
         "uid": uid,
         "title": title,

@@ -1,4 +1,4 @@
-"""Queues: what waits, how long, and what of the quota is used and borrowed."""
+"""The dashboard of queues: pending workloads, waiting times, used and borrowed quota."""
 
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
@@ -9,7 +9,7 @@ _CHOSEN = f'cluster_queue=~"$queue",{LEADER}'
 
 
 def queues_dashboard() -> Manifest:
-    """For those who ask why a job waits."""
+    """Return the dashboard that shows why a job is pending."""
     # The queue of a team is called as the team is.
     panels = (*_workloads(), shares_table('team=~"$queue"', gpus=False), *_quota())
     choice = Choice("queue", "cluster_queue", "kueue_cluster_queue_info")

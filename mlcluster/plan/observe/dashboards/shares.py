@@ -1,4 +1,4 @@
-"""Panels of what becomes of each team's quota: guaranteed, used, borrowed, lent, free."""
+"""Panels of the quota of each team: guaranteed, used, borrowed, lent, free."""
 
 from mlcluster.plan.observe.dashboards.parts import Panel, Query
 from mlcluster.plan.observe.series import BORROWED, FREE, GPU_QUOTA, GUARANTEED, LENT, QUOTA_USED, SHARES

@@ -1,4 +1,4 @@
-"""Teams: what they may use, hold, and really use, and what that costs."""
+"""The dashboard of teams: quota, requests, real use, and cost."""
 
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.dashboards.parts import Choice, Panel, Query, dashboard
@@ -22,7 +22,7 @@ _PRICES = "Prices of the plan, on demand, without discounts; pools without a pri
 
 
 def teams_dashboard() -> Manifest:
-    """For teams and those who pay."""
+    """Return the dashboard for teams and for chargeback."""
     shares = (shares_table(_TEAM, gpus=True), *shares_over_time(_TEAM))
     panels = (*_bill(), *shares, *_over_time())
     return dashboard("mlcluster-teams", "mlcluster / Teams", panels, (Choice("team", "team", TEAM),))
