@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlcluster.plan.model import Amounts, Plan, Pool
-from mlcluster.plan.quantities import canonical, fraction
+from mlcluster.quantities import canonical, fraction
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.teams import Amount
 from tests.specs import Data

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from mlcluster.plan.model import Amounts, Plan, Pool
-from mlcluster.plan.quantities import subtract
 from mlcluster.plan.quota import guaranteed_per_pool
+from mlcluster.quantities import subtract
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from mlcluster.plan.model import Amounts, Manifest, Toleration
-from mlcluster.plan.quantities import add, ordered, parse
 from mlcluster.plan.taints import read_toleration
+from mlcluster.quantities import add, ordered, parse
 
 WorkloadKind = Literal["Deployment", "DaemonSet", "StatefulSet", "Job"]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mlcluster.plan.model import Amounts, PlanPod, Pool
 from mlcluster.plan.overhead import lands_on
-from mlcluster.plan.quantities import add, subtract
+from mlcluster.quantities import add, subtract
 
 
 def with_controllers(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Pool, ...]:

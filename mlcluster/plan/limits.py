@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mlcluster.plan.model import Pool, TeamPlan
-from mlcluster.plan.quantities import add, canonical, ordered, parse
+from mlcluster.quantities import add, canonical, ordered, parse
 from mlcluster.spec.teams import Team, TeamLimits
 
 QUEUED_PODS_FACTOR = 2

@@ -7,7 +7,7 @@ from mlcluster.plan.limits import closed_limits
 from mlcluster.plan.model import Amounts, Manifest, PlanObject, TeamPlan
 from mlcluster.plan.network import Caller, caller_policy, network_policy
 from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, cluster_role_ref, make
-from mlcluster.plan.quantities import canonical
+from mlcluster.quantities import canonical
 from mlcluster.spec.teams import Members, Team
 
 NETWORK_API = "networking.k8s.io/v1"

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mlcluster.plan.model import PlanPod, Pool
-from mlcluster.plan.quantities import add, subtract
 from mlcluster.plan.taints import untolerated
+from mlcluster.quantities import add, subtract
 
 
 def with_daemon_sets(pools: Iterable[Pool], pods: Iterable[PlanPod]) -> tuple[Pool, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Pool
-from mlcluster.plan.quantities import canonical, ordered, unit
+from mlcluster.quantities import canonical, ordered, unit
 
 _UNCOUNTED = "pods"
 _MIB = 2**20

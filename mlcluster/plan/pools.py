@@ -6,8 +6,8 @@ from mlcluster.catalog.gpus import accelerator_label, gpu, mig_resource
 from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Pool, Price
-from mlcluster.plan.quantities import ordered, parse, subtract
 from mlcluster.plan.taints import pool_taints
+from mlcluster.quantities import ordered, parse, subtract
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.gpu_duties import gpus_of

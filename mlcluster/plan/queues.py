@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from mlcluster.plan import names
 from mlcluster.plan.model import Amounts, CohortPlan, FlavorQuota, Manifest, Plan, PlanObject, Pool, TeamPlan
 from mlcluster.plan.objects import KUEUE_API, make, object_id
-from mlcluster.plan.quantities import canonical, ordered
 from mlcluster.plan.taints import flavor_tolerations, taint_manifest, toleration_manifests
 from mlcluster.plan.topology import Levels, flavor_name, pool_levels, topology_id, topology_name, topology_objects
+from mlcluster.quantities import canonical, ordered
 from mlcluster.spec.cluster import ClusterSpec
 
 

@@ -9,7 +9,7 @@ unassigned rest is the cohort's own nominal quota, so that every team may borrow
 from collections.abc import Iterable, Mapping
 
 from mlcluster.plan.model import CohortPlan, FlavorQuota, Pool, TeamPlan
-from mlcluster.plan.quantities import add, fraction, subtract
+from mlcluster.quantities import add, fraction, subtract
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.teams import Amount, Limits, Team
 

@@ -11,8 +11,8 @@ manager's success. No component of GPUs runs in the lab, whether the spec asks f
 from mlcluster.catalog.gpus import Gpu, gpu, mig_resource
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Manifest, PlanResource, Pool
-from mlcluster.plan.quantities import canonical
 from mlcluster.plan.taints import taint_manifest
+from mlcluster.quantities import canonical
 from mlcluster.spec.targets import LocalTarget
 
 NODE_TYPE = "kubernetes:core/v1:Node"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mlcluster.plan.model import Price
-from mlcluster.plan.quantities import MEMORY_RESOURCES
+from mlcluster.quantities import MEMORY_RESOURCES
 
 _SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa": "efa", "hugepages-2Mi": "huge"}
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from mlcluster.plan.arithmetic import PoolArithmetic, arithmetic
 from mlcluster.plan.model import Plan
-from mlcluster.plan.quantities import MEMORY_RESOURCES
+from mlcluster.quantities import MEMORY_RESOURCES
 from mlcluster.report.tables import table
 
 _COLUMNS = (

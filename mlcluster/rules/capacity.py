@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 
 MOST_FLAVORS = 64
 MOST_RESOURCES = 64

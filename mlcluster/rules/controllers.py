@@ -14,7 +14,7 @@ from mlcluster.findings import Finding, finding
 from mlcluster.plan.controllers import is_controller, takes
 from mlcluster.plan.model import Amounts, Plan, PlanPod, Pool
 from mlcluster.plan.places import place
-from mlcluster.plan.quantities import add, canonical
+from mlcluster.quantities import add, canonical
 from mlcluster.spec.suggestions import listed
 
 Sizes = Mapping[str, int]

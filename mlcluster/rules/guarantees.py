@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, Pool
 from mlcluster.plan.places import place
-from mlcluster.plan.quantities import canonical, subtract
 from mlcluster.plan.queues import queued_teams
 from mlcluster.plan.quota import amounts_of, for_teams
 from mlcluster.plan.topology import pool_levels
+from mlcluster.quantities import canonical, subtract
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.suggestions import listed
 from mlcluster.spec.teams import Amount

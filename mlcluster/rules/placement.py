@@ -7,9 +7,9 @@ from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import refusal
 from mlcluster.plan.places import place
-from mlcluster.plan.quantities import canonical, subtract
 from mlcluster.plan.quota import for_teams
 from mlcluster.plan.taints import HARD_EFFECTS
+from mlcluster.quantities import canonical, subtract
 from mlcluster.spec.suggestions import listed
 
 

@@ -14,7 +14,7 @@ from mlcluster.catalog.components import pins
 from mlcluster.lab.toolchain.find import find_tool
 from mlcluster.plan import names
 from mlcluster.plan.chart_facts import ChartFacts, Term, Workload
-from mlcluster.plan.quantities import canonical, ordered
+from mlcluster.quantities import canonical, ordered
 from tests.charts.rendered import Rendered, rendered_charts
 
 PATH = Path(__file__).with_name("facts.json")

@@ -13,9 +13,9 @@ from mlcluster.lab.controllers.rendering import Programs
 from mlcluster.lab.toolchain import Program, Toolchain, ensure_optional
 from mlcluster.plan import job_kinds
 from mlcluster.plan.model import Manifest, Plan
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.progress import Silent
+from mlcluster.quantities import parse
 from tests.specs import EXISTING, Data, manifests, planned
 
 pytestmark = pytest.mark.lab

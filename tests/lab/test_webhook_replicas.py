@@ -17,8 +17,8 @@ from mlcluster.charts.rendering import Renderer, values_key
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import toleration_manifests
+from mlcluster.quantities import parse
 from mlcluster.rules.upgrades import pin_of
 from mlcluster.spec.load import load
 from tests.charts import sources

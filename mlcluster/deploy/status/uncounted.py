@@ -10,7 +10,7 @@ from typing import Any
 from mlcluster.kube.client import Kube
 from mlcluster.kube.conditions import condition
 from mlcluster.plan.objects import KUEUE_API
-from mlcluster.plan.quantities import add, canonical, ordered, parse
+from mlcluster.quantities import add, canonical, ordered, parse
 
 _LOOKS = 2
 """A pod may end between the two lists; what is uncounted is found each time."""

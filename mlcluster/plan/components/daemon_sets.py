@@ -10,8 +10,8 @@ from mlcluster.plan import names
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Toleration
 from mlcluster.plan.objects import RBAC_API, cluster_role_ref, make, object_id
-from mlcluster.plan.quantities import add, parse
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
+from mlcluster.quantities import add, parse
 
 APP = "app.kubernetes.io/name"
 CONFIG = f"{names.DOMAIN}/config"

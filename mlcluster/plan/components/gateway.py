@@ -16,8 +16,8 @@ from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.quantities import add, canonical, parse
 from mlcluster.plan.taints import toleration_manifests
+from mlcluster.quantities import add, canonical, parse
 from mlcluster.spec.components.serving import GatewayService
 
 NAME = "envoy-gateway"

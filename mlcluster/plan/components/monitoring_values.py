@@ -6,8 +6,8 @@ from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.observe.facts import node_label_keys
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
+from mlcluster.quantities import parse
 from mlcluster.spec.components.observe import Monitoring
 
 REQUESTS = {

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease
 from mlcluster.plan.objects import make
-from mlcluster.plan.quantities import canonical
 from mlcluster.plan.taints import toleration_manifests
+from mlcluster.quantities import canonical
 
 SIMULATED = f"{names.DOMAIN}/simulated"
 HELM_RELEASE = "app.kubernetes.io/instance"

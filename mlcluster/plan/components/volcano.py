@@ -18,9 +18,9 @@ from mlcluster.plan.components.workloads import Workload
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
 from mlcluster.plan.objects import make
 from mlcluster.plan.places import place
-from mlcluster.plan.quantities import add, canonical, ordered, subtract
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.tiers import resolve_tiers
+from mlcluster.quantities import add, canonical, ordered, subtract
 
 NAME = "volcano"
 API = "scheduling.volcano.sh/v1beta1"

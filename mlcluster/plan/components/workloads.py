@@ -9,8 +9,8 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import PlanPod, Pool, Toleration
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import daemon_set_tolerations
+from mlcluster.quantities import parse
 
 CLUSTER_CRITICAL, NODE_CRITICAL = "system-cluster-critical", "system-node-critical"
 

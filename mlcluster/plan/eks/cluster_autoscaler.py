@@ -9,8 +9,8 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.identity import pod_role
 from mlcluster.plan.eks.scaling_tags import discovery_tags
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, PlanResource
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import health_taints, startup_taints, toleration_manifests
+from mlcluster.quantities import parse
 
 RELEASE_ID = "Release/cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"

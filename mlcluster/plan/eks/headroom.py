@@ -19,8 +19,8 @@ from mlcluster.plan.model import (
     Pool,
 )
 from mlcluster.plan.objects import make, object_id
-from mlcluster.plan.quantities import canonical, parse
 from mlcluster.plan.taints import toleration_manifests, tolerations
+from mlcluster.quantities import canonical, parse
 
 NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"

@@ -14,8 +14,8 @@ from mlcluster.plan.eks.karpenter_classes import node_class
 from mlcluster.plan.eks.karpenter_events import interruption_resources, queue_arn, queue_name
 from mlcluster.plan.eks.karpenter_pools import is_static, node_pool
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import toleration_manifests
+from mlcluster.quantities import parse
 
 CRD_RELEASE_ID = "Release/karpenter-crd"
 RELEASE_ID = "Release/karpenter"

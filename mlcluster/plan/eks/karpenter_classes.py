@@ -10,8 +10,8 @@ from mlcluster.plan.eks.subnets import node_subnets
 from mlcluster.plan.eks.user_data import has_instance_store, user_data
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import make
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.values import Ref
+from mlcluster.quantities import parse
 from mlcluster.spec.pools import RootVolume
 
 API = "karpenter.k8s.aws/v1"

@@ -11,7 +11,7 @@ from mlcluster.plan.eks.control_plane import cluster_security_group
 from mlcluster.plan.eks.interfaces import launch_interfaces
 from mlcluster.plan.eks.user_data import user_data
 from mlcluster.plan.model import Manifest, PlanResource, Pool
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 from mlcluster.spec.pools import RootVolume
 
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"

@@ -7,8 +7,8 @@ cluster-autoscaler/cloudprovider/aws/README.md. AWS takes 128 characters for a k
 from mlcluster.plan.eks.context import EksContext, resource
 from mlcluster.plan.eks.node_groups import auto_scaling_group
 from mlcluster.plan.model import PlanResource, Pool
-from mlcluster.plan.quantities import canonical
 from mlcluster.plan.taints import autoscaler_taints
+from mlcluster.quantities import canonical
 
 TAG = "aws:autoscaling/tag:Tag"
 PREFIX = "k8s.io/cluster-autoscaler/"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from pydantic.alias_generators import to_camel
 
+from mlcluster.quantities import parse
 from mlcluster.spec.checks.components_network import WITHOUT_CHARTS
-from mlcluster.spec.checks.node_facts import units
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import ChartComponent
 from mlcluster.spec.document import Loc, Problem
@@ -73,7 +73,7 @@ def _amounts(spec: ClusterSpec) -> Iterator[Problem]:
     if monitoring is None or not monitoring.install:
         return
     for key, written in {"storage": monitoring.storage, "memory": monitoring.memory}.items():
-        if units("memory", written) == 0:
+        if parse("memory", written) == 0:
             message = f'the quantity "{written}" is zero'
             hint = f"For example {'100Gi' if key == 'storage' else '4Gi'}"
             yield Problem(("components", "monitoring", key), message, hint)

@@ -8,8 +8,9 @@ from calendar import monthrange
 from collections.abc import Iterator
 
 from mlcluster.catalog.instances import InstanceType, instance_names
+from mlcluster.quantities import parse
 from mlcluster.spec.checks.instances import unknown_instance
-from mlcluster.spec.checks.node_facts import known_instance, units
+from mlcluster.spec.checks.node_facts import known_instance
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import eks_allocatable, pods_per_node
@@ -108,7 +109,7 @@ def _different_type(loc: Loc, pool: NodePool, first: InstanceType, other: Instan
             yield Problem(loc, message, "Use a separate pool for this instance type")
             return
     pods = pods_per_node(first)
-    root = units("ephemeralStorage", pool.root_volume.size)
+    root = parse("ephemeral-storage", pool.root_volume.size)
     promised = eks_allocatable(pool, first, root_mib=root)
     offered = {**eks_allocatable(pool, other, root_mib=root, pods=pods), "pods": min(pods, pods_per_node(other))}
     short = next((name for name in promised if offered[name] < promised[name]), None)

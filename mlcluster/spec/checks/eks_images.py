@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import why_no_layout
-from mlcluster.spec.checks.node_facts import known_instance, units
+from mlcluster.quantities import parse
+from mlcluster.spec.checks.node_facts import known_instance
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import HUGEPAGE_MIB, bottlerocket_mig_key, hugepages
@@ -74,7 +75,7 @@ def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Probl
 @stop_at_unknown_value
 def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     volume = pool.root_volume
-    gib = -(-units("ephemeralStorage", volume.size) // 1024)
+    gib = -(-parse("ephemeral-storage", volume.size) // 1024)
     if not _SMALLEST_GIB <= gib <= _LARGEST_GIB:
         message = f"expected {_SMALLEST_GIB} to {_LARGEST_GIB:,} GiB, got {gib:,} GiB ({volume.size})"
         yield Problem((*loc, "size"), message, "For example `size: 100Gi`")

@@ -2,18 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
 from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType, instance_type
+from mlcluster.quantities import parse
 from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.pools import NodePool, NodeShape
-
-_FACTORS = {
-    "": Decimal(1), "m": Decimal("0.001"),
-    "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9), "T": Decimal(10**12), "P": Decimal(10**15),
-    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30), "Ti": Decimal(2**40), "Pi": Decimal(2**50),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +68,6 @@ def node_facts(pool: NodePool, *, target: str = "") -> NodeFacts | None:
     )
 
 
-def units(key: str, quantity: str) -> int:
-    """Return a quantity in milli-CPU for `cpu`, otherwise in MiB, rounded down."""
-    suffix = quantity.lstrip("0123456789.")
-    value = Decimal(quantity.removesuffix(suffix)) * _FACTORS[suffix]
-    return int(value * 1000) if key == "cpu" else int(value / _FACTORS["Mi"])
-
-
 def _catalogued(instance: InstanceType) -> dict[str, int]:
     return {
         "cpu": instance.allocatable_cpu_milli,
@@ -98,7 +85,7 @@ def _allocatable(pool: NodePool, instance: InstanceType, target: str) -> dict[st
 
 
 def _eks_allocatable(pool: NodePool, instance: InstanceType) -> dict[str, int]:
-    found = eks_allocatable(pool, instance, root_mib=units("ephemeralStorage", pool.root_volume.size))
+    found = eks_allocatable(pool, instance, root_mib=parse("ephemeral-storage", pool.root_volume.size))
     keys = {"ephemeral-storage": "ephemeralStorage"}
     return {keys.get(name, name): amount for name, amount in found.items()}
 
@@ -114,9 +101,9 @@ def _of_shape(pool: NodePool, shape: NodeShape) -> NodeFacts:
         slices_per_gpu=_slices(pool, layouts),
         efa=0,
         allocatable={
-            "cpu": units("cpu", shape.cpu),
-            "memory": units("memory", shape.memory),
-            "ephemeralStorage": units("ephemeralStorage", shape.ephemeral_storage),
+            "cpu": parse("cpu", shape.cpu),
+            "memory": parse("memory", shape.memory),
+            "ephemeralStorage": parse("ephemeral-storage", shape.ephemeral_storage),
             "pods": shape.pods,
         },
     )

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from mlcluster.quantities import parse
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import covered
-from mlcluster.spec.checks.node_facts import node_facts, units
+from mlcluster.spec.checks.node_facts import node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.gpu_duties import gpus_of
@@ -46,7 +47,7 @@ def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
         return
     given = {"cpu": pool.node_shape.cpu, "memory": pool.node_shape.memory}
     for key, quantity in given.items():
-        if units(key, quantity) == 0:
+        if parse(key, quantity) == 0:
             message = f'the quantity "{quantity}" is zero'
             yield Problem((*here, "nodeShape", key), message, "Set the allocatable amount of one node")
 
@@ -57,9 +58,9 @@ def _reserved(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]
     if facts is None:
         return
     kept = {
-        "cpu": units("cpu", pool.reserved.cpu),
-        "memory": units("memory", pool.reserved.memory),
-        "ephemeralStorage": units("ephemeralStorage", pool.reserved.ephemeral_storage),
+        "cpu": parse("cpu", pool.reserved.cpu),
+        "memory": parse("memory", pool.reserved.memory),
+        "ephemeralStorage": parse("ephemeral-storage", pool.reserved.ephemeral_storage),
         "pods": pool.reserved.pods,
     }
     for key, amount in kept.items():

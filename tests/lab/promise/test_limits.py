@@ -3,7 +3,7 @@
 import pytest
 
 from mlcluster.plan import build
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 from mlcluster.spec.load import load
 from tests.lab.attacks import refused
 from tests.lab.promise.conftest import Cluster

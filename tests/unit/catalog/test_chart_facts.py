@@ -13,8 +13,8 @@ from mlcluster.catalog.signatures import all_signatures
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.model import PlanPod
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.rendered_pods import workload_name
+from mlcluster.quantities import parse
 from tests.charts import comparison, table
 from tests.charts.archive_versions import DIFFERENT
 from tests.charts.sets import chart_names, value_sets

@@ -7,7 +7,7 @@ import pytest
 from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.controllers import takes, with_controllers
 from mlcluster.plan.model import PlanPod
-from mlcluster.plan.quantities import add
+from mlcluster.quantities import add
 from tests.specs import SHAPE, SYSTEM, TRAIN, Data, manifests, planned, pool_of
 
 pytestmark = pytest.mark.unit

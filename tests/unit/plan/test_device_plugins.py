@@ -8,7 +8,7 @@ import yaml
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
 from mlcluster.plan.overhead import lands_on
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 from tests.eks_contexts import eks_spec
 from tests.specs import SYSTEM, TRAIN, Data
 from tests.upstream import ABSENT, REFERENCE, unknown_values

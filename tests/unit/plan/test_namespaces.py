@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from mlcluster.plan import build, names
 from mlcluster.plan.model import Plan, TeamPlan
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 from tests.specs import SHARED, SYSTEM, TRAIN, Data, checked, manifests, planned, planned_unchecked
 from tests.strategies import cluster_data
 

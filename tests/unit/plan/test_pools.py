@@ -8,7 +8,7 @@ import pytest
 from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.model import Pool, Taint
 from mlcluster.plan.names import POOL
-from mlcluster.plan.quantities import canonical
+from mlcluster.quantities import canonical
 from mlcluster.spec.eks_nodes import default_disk_mib
 from tests.specs import EXISTING, SHAPE, SHARED, SYSTEM, TRAIN, Data, planned, planned_unchecked, pool_of
 

@@ -18,7 +18,7 @@ from jsonschema.exceptions import ValidationError
 from mlcluster.catalog.pins import KUEUE
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 from mlcluster.rules import capacity
 from mlcluster.spec.load import load
 from tests.specs import SHARED, SYSTEM, TRAIN, planned, planned_unchecked

@@ -11,7 +11,7 @@ import yaml
 
 from mlcluster.plan import build
 from mlcluster.plan.model import PlanRelease
-from mlcluster.plan.quantities import parse
+from mlcluster.quantities import parse
 from mlcluster.spec.load import load
 from tests.upstream import ABSENT, REFERENCE
 

@@ -11,8 +11,8 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan import build
 from mlcluster.plan.components.mirror import is_value
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import toleration_manifests
+from mlcluster.quantities import parse
 from mlcluster.rules import findings
 from mlcluster.spec.problems import SpecInvalidError
 from tests.charts import sources

@@ -12,8 +12,8 @@ from mlcluster.plan.eks.headroom import (
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.names import TEAM
 from mlcluster.plan.overhead import lands_on
-from mlcluster.plan.quantities import parse
 from mlcluster.plan.taints import toleration_manifests
+from mlcluster.quantities import parse
 from tests.eks_contexts import eks_context
 from tests.specs import SYSTEM, TRAIN, Data, planned_unchecked
 

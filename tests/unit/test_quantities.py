@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlcluster.plan.quantities import add, canonical, fraction, ordered, parse, subtract, unit
+from mlcluster.quantities import add, canonical, fraction, ordered, parse, subtract, unit
 
 pytestmark = pytest.mark.unit
 
@@ -94,6 +94,42 @@ def test_canonical_forms(resource: str, amount: int, spelled: str) -> None:
 )
 def test_parsing_rounds_down_to_our_unit(resource: str, text: str, amount: int) -> None:
     assert parse(resource, text) == amount
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "amount"),
+    [
+        ("cpu", "0.9999999999999999999999999999999", 999),
+        ("memory", "1.9999999999999999999999999999Mi", 1),
+        ("pods", "99999999999999999999999999999.9", 99_999_999_999_999_999_999_999_999_999),
+    ],
+)
+def test_no_digit_of_a_long_quantity_is_rounded_up(resource: str, text: str, amount: int) -> None:
+    assert parse(resource, text) == amount
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "amount"),
+    [
+        ("cpu", "250000u", 250),
+        ("cpu", "1500000000n", 1500),
+        ("cpu", "1e3", 1_000_000),
+        ("cpu", "25E-1", 2500),
+        ("memory", "128e6", 122),
+        ("memory", "1E", 953_674_316_406),
+        ("memory", ".5Gi", 512),
+        ("pods", "110.", 110),
+    ],
+)
+def test_every_form_of_the_api_is_parsed(resource: str, text: str, amount: int) -> None:
+    """The API server keeps the form in which a pod was written."""
+    assert parse(resource, text) == amount
+
+
+@pytest.mark.parametrize("text", ["", ".", "Gi", "e3", "1.2.3", "1Zi", "-1", "1 Gi", "1e", "\u0661"])
+def test_another_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a Kubernetes quantity"):
+        parse("cpu", text)
 
 
 def test_units() -> None:
