@@ -11,7 +11,8 @@ from mlcluster.quantities import ordered, parse, subtract
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
 from mlcluster.spec.gpu_duties import gpus_of
-from mlcluster.spec.pools import NodePool, NodeShape
+from mlcluster.spec.node_shapes import NodeShape
+from mlcluster.spec.pools import NodePool
 
 GPU_RESOURCE = "nvidia.com/gpu"
 EKS_ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"

@@ -12,7 +12,7 @@ from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.values import Ref
 from mlcluster.quantities import parse
-from mlcluster.spec.pools import RootVolume
+from mlcluster.spec.ec2_pools import RootVolume
 
 API = "karpenter.k8s.aws/v1"
 KIND = "EC2NodeClass"

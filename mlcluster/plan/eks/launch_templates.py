@@ -12,7 +12,7 @@ from mlcluster.plan.eks.interfaces import launch_interfaces
 from mlcluster.plan.eks.user_data import user_data
 from mlcluster.plan.model import Manifest, PlanResource, Pool
 from mlcluster.quantities import parse
-from mlcluster.spec.pools import RootVolume
+from mlcluster.spec.ec2_pools import RootVolume
 
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 METADATA = {

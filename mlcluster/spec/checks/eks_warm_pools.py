@@ -8,10 +8,11 @@ instances need to hibernate), Amazon EC2 Auto Scaling user guide "Warm pools" (n
 from collections.abc import Iterator
 
 from mlcluster.spec.document import Loc, Problem
+from mlcluster.spec.ec2_pools import WarmPool
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import provisioned
 from mlcluster.spec.partial_checks import stop_at_unknown_value
-from mlcluster.spec.pools import NodePool, WarmPool
+from mlcluster.spec.pools import NodePool
 
 
 @stop_at_unknown_value

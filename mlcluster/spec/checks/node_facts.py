@@ -7,7 +7,8 @@ from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType, instance_type
 from mlcluster.quantities import parse
 from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
-from mlcluster.spec.pools import NodePool, NodeShape
+from mlcluster.spec.node_shapes import NodeShape
+from mlcluster.spec.pools import NodePool
 
 
 @dataclass(frozen=True, slots=True)
