@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+GPU_RESOURCE = "nvidia.com/gpu"
+"""The resource by which pods request whole GPUs, time slices and MPS shares, and MIG instances with `single`."""
+
+ACCELERATOR_TAINT = "nvidia.com/gpu"
+"""The key of the taint on nodes with GPUs."""
+
 MIG_DISABLED = "all-disabled"
 """The layout of every GPU that is not partitioned."""
 

@@ -82,3 +82,8 @@ def instance_type(name: str) -> InstanceType:
         allocatable_ephemeral_mib=int(row["allocatable_ephemeral_mib"]),
         usd_per_hour=float(price) if price else None,
     )
+
+
+def known_instance(name: str) -> InstanceType | None:
+    """Return the facts of an instance type; None for a type that the catalog lacks."""
+    return instance_type(name) if name in instance_names() else None

@@ -15,6 +15,9 @@ Amazon's guide to EC2 takes 0 on cards after the first; eksctl 0.230, Karpenter 
 take 1, on EKS nodes, next to the VPC CNI. Either keeps (card, device) unique; EKS nodes use 1.
 """
 
+EFA_RESOURCE = "vpc.amazonaws.com/efa"
+"""The resource by which pods request EFA interfaces."""
+
 PRIMARY = (0, 0)
 """Card and device index of the interface with the node's addresses; EC2 takes no EFA-only interface there."""
 

@@ -28,9 +28,6 @@ LOCAL_QUEUE = "default"
 
 KUEUE_USER = "system:serviceaccount:kueue-system:kueue-controller-manager"
 
-ACCELERATOR_TAINT = "nvidia.com/gpu"
-EFA_RESOURCE = "vpc.amazonaws.com/efa"
-
 
 def owned(cluster: str, **labels: str) -> dict[str, str]:
     """Return the labels of every managed object; a later run changes only objects with them."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mlcluster.plan import names
+from mlcluster.catalog.gpus import ACCELERATOR_TAINT
 from mlcluster.plan.model import Pool
 from mlcluster.quantities import canonical, ordered, unit
 
@@ -21,7 +21,7 @@ def pod_size_lists(pools: Sequence[Pool]) -> dict[str, list[Any]]:
     """
     resources = ordered({name for pool in pools for name in pool.usable if name != _UNCOUNTED})
     devices = {name for pool in pools if pool.accelerator is not None for name in pool.accelerator.shares}
-    tainted = [index for index, pool in enumerate(pools) if any(x.key == names.ACCELERATOR_TAINT for x in pool.taints)]
+    tainted = [index for index, pool in enumerate(pools) if any(x.key == ACCELERATOR_TAINT for x in pool.taints)]
     return {
         "nodeResources": list(resources),
         "resourceIndexes": list(range(len(resources))),

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from mlcluster.catalog.gpus import accelerator_label, gpu, mig_resource
+from mlcluster.catalog.gpus import GPU_RESOURCE, accelerator_label, gpu, mig_resource
 from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Pool, Price
 from mlcluster.plan.taints import pool_taints
@@ -14,7 +15,6 @@ from mlcluster.spec.gpu_duties import gpus_of
 from mlcluster.spec.node_shapes import NodeShape
 from mlcluster.spec.pools import NodePool
 
-GPU_RESOURCE = "nvidia.com/gpu"
 EKS_ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 EFA_LABEL = f"{names.DOMAIN}/efa"
 Sharing = Literal["whole", "mig", "timeSlicing", "mps"]
@@ -108,7 +108,7 @@ def _allocatable(pool: NodePool, accelerator: Accelerator | None, target: str) -
     if accelerator is not None:
         amounts.update(accelerator.shares)
     if pool.network.efa and pool.instance_type:
-        amounts[names.EFA_RESOURCE] = instance_type(pool.instance_type).efa
+        amounts[EFA_RESOURCE] = instance_type(pool.instance_type).efa
     amounts.update(pool.network.rdma)
     amounts.update(pool.network.sriov)
     return {name: amounts[name] for name in ordered(amounts)}

@@ -9,6 +9,7 @@ manager's success. No component of GPUs runs in the lab, whether the spec asks f
 """
 
 from mlcluster.catalog.gpus import Gpu, gpu, mig_resource
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Manifest, PlanResource, Pool
 from mlcluster.plan.taints import taint_manifest
@@ -28,7 +29,7 @@ def simulated_nodes(cluster: str, target: LocalTarget, pools: tuple[Pool, ...]) 
 
 def _node(cluster: str, pool: Pool, index: int, zones: list[str]) -> PlanResource:
     name = f"{pool.name}-{index}"
-    one_zone = names.EFA_RESOURCE in pool.allocatable or pool.placement_group == "cluster"
+    one_zone = EFA_RESOURCE in pool.allocatable or pool.placement_group == "cluster"
     zone = zones[0] if one_zone else zones[index % len(zones)]
     amounts = {resource: canonical(resource, amount) for resource, amount in pool.allocatable.items()}
     spec: Manifest = {}

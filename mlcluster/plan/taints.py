@@ -15,7 +15,7 @@ The admission policies say in CEL which pods of teams may tolerate the accelerat
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from mlcluster.plan import names
+from mlcluster.catalog import gpus
 from mlcluster.plan.model import Manifest, Pool, Taint, Toleration
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.pools import NodePool
@@ -29,7 +29,7 @@ CRITICAL = Toleration("CriticalAddonsOnly", "Exists")
 
 EVERY_TAINT = Toleration(operator="Exists")
 
-ACCELERATOR_TAINT = Taint(names.ACCELERATOR_TAINT, "present", "NoSchedule")
+ACCELERATOR_TAINT = Taint(gpus.ACCELERATOR_TAINT, "present", "NoSchedule")
 """The taint on nodes with accelerators, unless the spec switches it off."""
 
 NETWORK_TAINT = Taint("readiness.k8s.io/secondary-network-not-ready", "pending", "NoSchedule")

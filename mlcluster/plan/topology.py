@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.findings import Finding, finding
 from mlcluster.plan import names
 from mlcluster.plan.model import PlanObject, Pool
@@ -18,9 +19,8 @@ from mlcluster.plan.objects import KUEUE_API, make, object_id
 from mlcluster.plan.places import place
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.pools import HOSTNAME, NodePool
 
-HOSTNAME = "kubernetes.io/hostname"
 AWS_LAYER = "topology.k8s.aws/network-node-layer-"
 AWS_LAYERS = tuple(f"{AWS_LAYER}{layer}" for layer in (1, 2, 3))
 SIMULATED = (f"{names.DOMAIN}/block", f"{names.DOMAIN}/rack")
@@ -167,9 +167,7 @@ def _levels(target: str, pool: Pool, written: NodePool) -> Levels:
         return ()
     if target == "local":
         return (*SIMULATED, HOSTNAME)
-    on_fabric = target == "eks" and (
-        names.EFA_RESOURCE in pool.allocatable or bool(_AWS_TYPES.match(pool.instance_type))
-    )
+    on_fabric = target == "eks" and (EFA_RESOURCE in pool.allocatable or bool(_AWS_TYPES.match(pool.instance_type)))
     return (*AWS_LAYERS, HOSTNAME) if on_fabric else (HOSTNAME,)
 
 
@@ -180,5 +178,5 @@ def _has(target: str, pool: Pool, key: str) -> bool:
     if target == "local":
         return key in SIMULATED
     if key.startswith(AWS_LAYER):
-        return names.EFA_RESOURCE in pool.allocatable or bool(_AWS_TYPES.match(pool.instance_type))
+        return EFA_RESOURCE in pool.allocatable or bool(_AWS_TYPES.match(pool.instance_type))
     return key.startswith(("eks.amazonaws.com/", "karpenter.", "topology.k8s.aws/", "nvidia.com/gpu"))

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
@@ -25,7 +26,7 @@ def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
         for key, names in (("rdma", pool.network.rdma), ("sriov", pool.network.sriov)):
             for name in names:
                 plugin = _RDMA if key == "rdma" and name.startswith(RDMA_PREFIX) else _SRIOV
-                if {plugin, _OPERATOR} & there or name == "vpc.amazonaws.com/efa":
+                if {plugin, _OPERATOR} & there or name == EFA_RESOURCE:
                     continue
                 field = "rdmaDevicePlugin" if plugin == _RDMA else "sriovDevicePlugin"
                 message = f"no component advertises {name}: pods that request it stay Pending"

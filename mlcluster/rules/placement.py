@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from mlcluster.catalog.gpus import ACCELERATOR_TAINT
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, PlanPod, Pool
-from mlcluster.plan.names import ACCELERATOR_TAINT
 from mlcluster.plan.overhead import refusal
 from mlcluster.plan.places import place
 from mlcluster.plan.quota import for_teams

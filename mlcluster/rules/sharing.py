@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mlcluster.catalog.gpus import GPU_RESOURCE
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
 from mlcluster.plan.places import place
@@ -61,7 +62,7 @@ def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
         return
     for pool in plan.pools:
         device = pool.accelerator
-        if device is not None and device.resource != "nvidia.com/gpu" and pool.min_size < pool.max_size:
+        if device is not None and device.resource != GPU_RESOURCE and pool.min_size < pool.max_size:
             yield finding(
                 "GPU008",
                 (*place(pool.spec_path), "gpu", "mig"),

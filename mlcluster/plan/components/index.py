@@ -13,7 +13,7 @@ from typing import cast
 from pydantic.alias_generators import to_camel
 
 from mlcluster.catalog.components import ComponentPin, pins
-from mlcluster.plan import names
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.model import Pool
@@ -75,7 +75,7 @@ def _efa_device_plugin(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
     """Return the first pool with EFA on `eks`."""
     if spec.target.kind != "eks":
         return ""
-    return next((f"{pool.spec_path}.network.efa" for pool in pools if names.EFA_RESOURCE in pool.allocatable), "")
+    return next((f"{pool.spec_path}.network.efa" for pool in pools if EFA_RESOURCE in pool.allocatable), "")
 
 
 def _secondary_network(kind: str) -> Selector:

@@ -1,5 +1,6 @@
 """Karpenter NodePools: how many nodes a pool may have, what they carry, and when they go (karpenter.sh/v1, 1.14)."""
 
+from mlcluster.catalog.gpus import GPU_RESOURCE
 from mlcluster.catalog.instances import instance_type
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.karpenter_classes import KIND as NODE_CLASS
@@ -80,7 +81,7 @@ def _limits(context: EksContext, pool: Pool) -> Manifest:
     limits["cpu"] = str(max(instance_type(name).vcpu for name in types) * pool.max_size)
     accelerator = pool.accelerator
     # Karpenter does not know what a MIG instance is until a node has one.
-    if accelerator is not None and accelerator.resource == "nvidia.com/gpu":
+    if accelerator is not None and accelerator.resource == GPU_RESOURCE:
         limits[accelerator.resource] = str(accelerator.slices * pool.max_size)
     return limits
 

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pydantic.alias_generators import to_camel
 
 from mlcluster.catalog.eks import known_zones
+from mlcluster.catalog.gpus import ACCELERATOR_TAINT
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.spec.base import doc_of
 from mlcluster.spec.checks.eks_capacity import capacity_problems
 from mlcluster.spec.checks.eks_images import image_problems
 from mlcluster.spec.checks.eks_network import cluster_zones
 from mlcluster.spec.checks.eks_warm_pools import warm_pool_problems
-from mlcluster.spec.checks.labels import ACCELERATOR_TAINT, key_error
+from mlcluster.spec.checks.labels import key_error
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
@@ -30,7 +32,6 @@ _EKS_ONLY = {
 }
 """The attribute and the key of each field that only `eks` supports."""
 
-_EFA = "vpc.amazonaws.com/efa"
 _NO_PLACEMENT_GROUP = re.compile(r"t[0-9]|mac|m7i-flex\.")
 """Instance types that cluster placement groups do not support (EC2 user guide, "Placement strategies")."""
 
@@ -108,7 +109,7 @@ def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
 @stop_at_unknown_value
 def _networks(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
-        if name != _EFA:
+        if name != EFA_RESOURCE:
             message = f"no component on EKS provides {name}, so pods that request it would stay pending"
             hint = "Use `network: {efa: true}` and an instance type with EFA"
             yield Problem((*loc, "rdma", name), message, hint, key=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mlcluster.catalog.gpus import MIG_DISABLED, gpus
+from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import reserved_domain
 from mlcluster.spec.checks.node_facts import NodeFacts, node_facts
@@ -12,7 +13,6 @@ from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import listed
 
-_EFA = "vpc.amazonaws.com/efa"
 _DERIVED_LABELS = {
     "nvidia.com/mig.config": "`gpu.mig`",
     "nvidia.com/device-plugin.config": "`gpu.timeSlicing` or `gpu.mps`",
@@ -101,7 +101,7 @@ def _efa(loc: Loc, pool: NodePool) -> Iterator[Problem]:
 def _rdma(here: Loc, pool: NodePool) -> Iterator[Problem]:
     for name in pool.network.rdma:
         domain = reserved_domain(name) or ("nvidia.com" if name.startswith("nvidia.com/gpu") else "")
-        if name == _EFA:
+        if name == EFA_RESOURCE:
             yield Problem((*here, name), "EFA is not an RDMA resource", "Use `network: {efa: true}`", key=True)
         elif domain or name.startswith("nvidia.com/mig-"):
             message = f"{name} is not an RDMA resource"

@@ -7,13 +7,13 @@ validation of nodes (a taint is unique by key and effect).
 import re
 from collections.abc import Iterable, Iterator
 
+from mlcluster.catalog.gpus import ACCELERATOR_TAINT
 from mlcluster.spec.base import SUBDOMAIN
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool, Taint
 
-ACCELERATOR_TAINT = "nvidia.com/gpu"
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _RESERVED = ("kubernetes.io", "k8s.io", "x-k8s.io", "mlcluster.dev")
 

@@ -6,11 +6,10 @@ from itertools import pairwise
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.pools import HOSTNAME, NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.teams import Team
 
-HOSTNAME = "kubernetes.io/hostname"
 _VOLCANO_QUEUES = ("default", "root")
 
 

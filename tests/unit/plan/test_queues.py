@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from mlcluster.catalog.gpus import ACCELERATOR_TAINT
 from mlcluster.plan import build, names
 from mlcluster.plan.model import Manifest, Plan
 from tests.specs import EXISTING, SHARED, SYSTEM, TRAIN, Data, checked, manifests, planned
@@ -138,7 +139,7 @@ def _well_formed(plan: Plan) -> None:
         assert kinds == sorted(kinds)
     for flavor in manifests(plan, "ResourceFlavor").values():
         tolerated = {entry["key"] for entry in flavor["spec"].get("tolerations", [])}
-        assert names.ACCELERATOR_TAINT not in tolerated
+        assert ACCELERATOR_TAINT not in tolerated
 
 
 @settings(max_examples=60)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from mlcluster.catalog.gpus import ACCELERATOR_TAINT
 from mlcluster.plan import build, job_kinds, names
 from mlcluster.plan.admission import NAMES
 from mlcluster.plan.model import Manifest, Plan
@@ -128,7 +129,7 @@ def test_names_in_policies_are_those_of_the_plan() -> None:
     assert set(re.findall(r"system:serviceaccount:kueue-system:[\w-]+", code)) == {names.KUEUE_USER}
     for name in (names.MANAGED_BY, names.QUEUE_NAME, names.WORKLOAD_PRIORITY, names.ADMISSION_GATE):
         assert f"'{name}'" in code
-    assert f"e.key == '{names.ACCELERATOR_TAINT}'" in code
+    assert f"e.key == '{ACCELERATOR_TAINT}'" in code
 
 
 def test_every_job_kind_is_matched_and_looked_into() -> None:
