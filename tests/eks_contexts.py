@@ -4,7 +4,7 @@ from typing import Any
 
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import PlanResource
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from tests.specs import SYSTEM, TRAIN, Data, cluster
@@ -27,7 +27,7 @@ def eks_context(*pools: Data, rest: Data | None = None, **target: Any) -> EksCon
     """The context of such a spec, its pools without overhead."""
     spec = eks_spec(*pools, rest=rest, **target)
     assert isinstance(spec.target, EksTarget)
-    return EksContext(spec, spec.target, resolve_pools(spec))
+    return EksContext(spec, spec.target, plan_pools(spec))
 
 
 def by_id(made: list[PlanResource]) -> dict[str, PlanResource]:

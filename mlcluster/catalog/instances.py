@@ -49,6 +49,7 @@ def _rows() -> dict[str, list[str]]:
     return {row[0]: row for row in csv.reader(text.splitlines())}
 
 
+@cache
 def instance_names() -> frozenset[str]:
     """Every instance type in the catalogue."""
     return frozenset(_rows()) - {"instance_type"}

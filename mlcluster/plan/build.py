@@ -19,7 +19,7 @@ from mlcluster.plan.model import Amounts, ClusterFacts, Plan, PlanObject, PlanPo
 from mlcluster.plan.namespaces import ingress_objects, members_of, namespace_objects
 from mlcluster.plan.network import Caller
 from mlcluster.plan.overhead import with_daemon_sets
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.plan.queue_readers import queue_readers
 from mlcluster.plan.queues import queue_objects, queue_rules
 from mlcluster.plan.quota import cohort_plans, for_teams, team_plans
@@ -110,7 +110,7 @@ def _pools_and_pods(
 
     Which daemon set lands on which pool follows from the pools' labels and taints, so components are asked twice.
     """
-    pools = resolve_pools(spec)
+    pools = plan_pools(spec)
     chosen = selected(spec, pools)
     made = contributions(ComponentContext(spec, pools, chosen))
     pools = labelled(pools, made)

@@ -1,62 +1,55 @@
-"""Node pools with their instance facts resolved."""
+"""Node pools of the plan: the resolved pools of the spec with their labels, taints and prices."""
 
-from typing import Literal
-
-from mlcluster.catalog.gpus import GPU_RESOURCE, accelerator_label, gpu, mig_resource
-from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION, instance_type
-from mlcluster.catalog.networks import EFA_RESOURCE
+from mlcluster.catalog.gpus import GPU_RESOURCE, accelerator_label
+from mlcluster.catalog.instances import PRICE_DATE, PRICE_REGION
 from mlcluster.plan import names
 from mlcluster.plan.model import Accelerator, Pool, Price
 from mlcluster.plan.taints import pool_taints
-from mlcluster.quantities import ordered, parse, subtract
+from mlcluster.quantities import subtract
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.eks_nodes import default_disk_mib, eks_allocatable
-from mlcluster.spec.gpu_duties import gpus_of
-from mlcluster.spec.node_shapes import NodeShape
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 
 EKS_ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 EFA_LABEL = f"{names.DOMAIN}/efa"
-Sharing = Literal["whole", "mig", "timeSlicing", "mps"]
 
 
-def resolve_pools(spec: ClusterSpec) -> tuple[Pool, ...]:
-    """Every pool of the spec, in its order, before daemon sets take their share (`plan.overhead`).
+def plan_pools(spec: ClusterSpec) -> tuple[Pool, ...]:
+    """Return every pool of the spec, in its order, before daemon sets take their share (`plan.overhead`).
 
     Args:
-        spec: a checked spec: instance types and MIG profiles are known to the catalogue.
+        spec: a spec without problems, so that the catalog knows its instance types and MIG layouts.
     """
-    return tuple(_pool(spec, index, pool) for index, pool in enumerate(spec.node_pools))
+    return tuple(_pool(pool) for pool in spec.resolved_pools)
 
 
-def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
-    on_eks = spec.target.kind == "eks"
-    accelerator = _accelerator(spec, pool)
-    allocatable = _allocatable(pool, accelerator, spec.target.kind)
-    reserved = {name: amount for name, amount in _reserved(pool).items() if amount}
-    own = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
-    ours = eks_labels(pool, accelerator) if on_eks else {}
-    kept = {names.SYSTEM_ONLY: "true"} if pool.system_only and pool.selector is None else {}
+def _pool(resolved: ResolvedPool) -> Pool:
+    pool = resolved.entry
+    accelerator = _accelerator(resolved)
+    allocatable, reserved = resolved.allocatable, resolved.reserved
+    usable = subtract(allocatable, reserved)
+    selector = {names.POOL: pool.name} if pool.selector is None else dict(pool.selector)
+    eks = eks_labels(resolved, accelerator) if resolved.spec.target.kind == "eks" else {}
+    system = {names.SYSTEM_ONLY: "true"} if pool.system_only and pool.selector is None else {}
     return Pool(
         name=pool.name,
         instance_type=pool.instance_type or "",
-        arch=instance_type(pool.instance_type).arch if pool.instance_type else "",
+        arch=resolved.instance.arch if resolved.instance else "",
         min_size=pool.min_size,
         max_size=pool.max_size,
-        labels={**own, **ours, **kept, **dict(sorted(pool.labels.items()))},
-        selector=own,
-        taints=pool_taints(spec, pool, accelerators=accelerator is not None),
+        labels={**selector, **eks, **system, **dict(sorted(pool.labels.items()))},
+        selector=selector,
+        taints=pool_taints(resolved.spec, pool, accelerators=accelerator is not None),
         allocatable=allocatable,
         overhead=reserved,
         reserved=reserved,
-        usable=subtract(allocatable, reserved),
+        usable=usable,
         system_only=pool.system_only,
-        node_share=subtract(allocatable, reserved),
+        node_share=usable,
         accelerator=accelerator,
         capacity_type=pool.capacity.type,
         placement_group=pool.network.placement_group,
-        price=_price(spec, pool),
-        spec_path=f"nodePools[{index}]",
+        price=_price(resolved),
+        spec_path=f"nodePools[{resolved.index}]",
         also=tuple(pool.capacity.also),
         reservation_id=pool.capacity.reservation_id or "",
         starts_at=pool.capacity.starts_at or "",
@@ -64,102 +57,31 @@ def _pool(spec: ClusterSpec, index: int, pool: NodePool) -> Pool:
     )
 
 
-def _accelerator(spec: ClusterSpec, pool: NodePool) -> Accelerator | None:
-    model, count, memory_mib = gpus_of(pool)
-    if not count:
+def _accelerator(pool: ResolvedPool) -> Accelerator | None:
+    gpus, shares = pool.gpus, pool.gpu_resources
+    if not gpus.number:
         return None
-    sharing, shares = _shares(spec, pool)
-    offered = {name: per_gpu * count for name, per_gpu in shares.items()}
-    return Accelerator(model, count, memory_mib, next(iter(offered)), sum(offered.values()), sharing, offered)
+    slices = sum(shares.values())
+    return Accelerator(gpus.model, gpus.number, gpus.memory_mib, next(iter(shares)), slices, pool.sharing, shares)
 
 
-def _shares(spec: ClusterSpec, pool: NodePool) -> tuple[Sharing, dict[str, int]]:
-    """How a GPU of the pool is shared -> what pods can request of one GPU."""
-    if pool.gpu.mig is not None and pool.gpu.partitioned:
-        model, _, memory_mib = gpus_of(pool)
-        known = gpu(model, memory_mib)
-        layout = known.mig_layouts[pool.gpu.mig] if known else {}
-        if mig_strategy(spec, pool) == "single":
-            return "mig", {GPU_RESOURCE: sum(layout.values())}
-        return "mig", {mig_resource(profile): amount for profile, amount in layout.items()}
-    if pool.gpu.replicas > 1:
-        return "timeSlicing" if pool.gpu.time_slicing else "mps", {GPU_RESOURCE: pool.gpu.replicas}
-    return "whole", {GPU_RESOURCE: 1}
-
-
-def mig_strategy(spec: ClusterSpec, pool: NodePool) -> Literal["single", "mixed"]:
-    """How the device plugin of a pool calls MIG instances: each a GPU, or by their size."""
-    if spec.target.kind == "eks" and pool.ami.family == "bottlerocket":
-        return "single"  # Bottlerocket's own plugin knows nothing else
-    operator = spec.components.gpu_operator
-    return operator.mig_strategy if operator is not None else "mixed"
-
-
-def _allocatable(pool: NodePool, accelerator: Accelerator | None, target: str) -> dict[str, int]:
-    if pool.node_shape:
-        amounts = _of_shape(pool.node_shape)
-    elif target == "eks":
-        root_mib = parse("ephemeral-storage", pool.root_volume.size)
-        amounts = eks_allocatable(pool, instance_type(pool.instance_type or ""), root_mib=root_mib)
-    else:
-        amounts = _of_instance(pool.instance_type or "")
-        if target == "local":  # simulated nodes have the disk of EKS nodes; of others only the smallest is certain
-            amounts["ephemeral-storage"] = default_disk_mib(instance_type(pool.instance_type or ""))
-    if accelerator is not None:
-        amounts.update(accelerator.shares)
-    if pool.network.efa and pool.instance_type:
-        amounts[EFA_RESOURCE] = instance_type(pool.instance_type).efa
-    amounts.update(pool.network.rdma)
-    amounts.update(pool.network.sriov)
-    return {name: amounts[name] for name in ordered(amounts)}
-
-
-def eks_labels(pool: NodePool, accelerator: Accelerator | None) -> dict[str, str]:
-    """Labels that the nodes of an `eks` pool carry because of what they are."""
+def eks_labels(pool: ResolvedPool, accelerator: Accelerator | None) -> dict[str, str]:
+    """Return the labels of the nodes of an `eks` pool that follow from their devices."""
     found: dict[str, str] = {}
     if accelerator is not None and accelerator.resource == GPU_RESOURCE:
-        # The Cluster Autoscaler waits for nvidia.com/gpu on nodes with this label, whatever its value: for ever on
-        # nodes that offer MIG instances by their size.
+        # On nodes with this label, the Cluster Autoscaler waits for nvidia.com/gpu. It would wait forever on nodes
+        # that offer MIG instances by size.
         found[EKS_ACCELERATOR_LABEL] = accelerator_label(accelerator.model)
-    if pool.network.efa:
+    if pool.entry.network.efa:
         found[EFA_LABEL] = "true"
     return found
 
 
-def _of_instance(name: str) -> dict[str, int]:
-    facts = instance_type(name)
-    return {
-        "cpu": facts.allocatable_cpu_milli,
-        "memory": facts.allocatable_memory_mib,
-        "ephemeral-storage": facts.allocatable_ephemeral_mib,
-        "pods": facts.allocatable_pods,
-    }
-
-
-def _of_shape(shape: NodeShape) -> dict[str, int]:
-    return {
-        "cpu": parse("cpu", shape.cpu),
-        "memory": parse("memory", shape.memory),
-        "ephemeral-storage": parse("ephemeral-storage", shape.ephemeral_storage),
-        "pods": shape.pods,
-    }
-
-
-def _reserved(pool: NodePool) -> dict[str, int]:
-    return {
-        "cpu": parse("cpu", pool.reserved.cpu),
-        "memory": parse("memory", pool.reserved.memory),
-        "ephemeral-storage": parse("ephemeral-storage", pool.reserved.ephemeral_storage),
-        "pods": pool.reserved.pods,
-    }
-
-
-def _price(spec: ClusterSpec, pool: NodePool) -> Price | None:
-    if pool.node_shape is not None:
-        known = pool.node_shape.hourly_usd
-        return None if known is None else Price(known, "", "", exact=True)
-    usd = instance_type(pool.instance_type or "").usd_per_hour
-    if usd is None:
+def _price(pool: ResolvedPool) -> Price | None:
+    shape, target = pool.entry.node_shape, pool.spec.target
+    if shape is not None:
+        return None if shape.hourly_usd is None else Price(shape.hourly_usd, "", "", exact=True)
+    if pool.instance is None or pool.instance.usd_per_hour is None:
         return None
-    exact = spec.target.kind == "eks" and spec.target.region == PRICE_REGION and pool.capacity.type == "onDemand"
-    return Price(usd, PRICE_REGION, PRICE_DATE, exact)
+    exact = target.kind == "eks" and target.region == PRICE_REGION and pool.entry.capacity.type == "onDemand"
+    return Price(pool.instance.usd_per_hour, PRICE_REGION, PRICE_DATE, exact)

@@ -43,7 +43,7 @@ def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ..
         TeamPlan(
             name=team.name,
             namespace=team.name,
-            cohort=team.cohort or _cohort_names(spec)[0],
+            cohort=team.cohort or spec.cohort_names[0],
             quotas=tuple(quota for pool in order if (quota := _quota(team, pool)) is not None),
             tiers=tuple(team.tiers) if team.tiers is not None else every_tier,
             spec_path=f"teams[{index}]",
@@ -64,7 +64,7 @@ def cohort_plans(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPl
             remainder=remainder if shares.get(name, "remainder") == "remainder" else {},
             spec_path=f"cohorts[{index}]" if spec.cohorts else "metadata.name",
         )
-        for index, name in enumerate(_cohort_names(spec))
+        for index, name in enumerate(spec.cohort_names)
     )
 
 
@@ -75,10 +75,6 @@ def guaranteed_per_pool(teams: Iterable[TeamPlan]) -> dict[str, dict[str, int]]:
         for quota in team.quotas:
             total[quota.pool] = add(total.get(quota.pool, {}), quota.nominal)
     return total
-
-
-def _cohort_names(spec: ClusterSpec) -> list[str]:
-    return [cohort.name for cohort in spec.cohorts] or [spec.metadata.name]
 
 
 def _quota(team: Team, pool: Pool) -> FlavorQuota | None:

@@ -79,15 +79,14 @@ def shares_made_elsewhere(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     ):
         return  # GPU006 lists the settings that an existing operator needs
     configured = {component.name for component in plan.components if component.realisation != "present"}
-    for index, pool in enumerate(spec.node_pools):
-        (owner, *_) = owners(spec, pool)["devicePlugin"] or ("",)
-        if pool.gpu.replicas > 1 and owner not in configured:
-            way = "timeSlicing" if pool.gpu.time_slicing else "mps"
+    for pool in spec.resolved_pools:
+        (owner, *_) = owners(pool)["devicePlugin"] or ("",)
+        if pool.entry.gpu.replicas > 1 and owner not in configured:
             yield finding(
                 "GPU010",
-                ("nodePools", index, "gpu", way),
-                f"quotas count each GPU of {pool.name} {pool.gpu.replicas} times, but mlcluster does not configure the "
-                f"device plugin of {'the image' if owner == IMAGE else 'the cluster'}",
+                (*pool.loc, "gpu", pool.sharing),
+                f"quotas count each GPU of {pool.name} {pool.entry.gpu.replicas} times, but mlcluster does not "
+                f"configure the device plugin of {'the image' if owner == IMAGE else 'the cluster'}",
                 "Set the same replicas there and allow this finding with that reason, or install the GPU operator.",
             )
 

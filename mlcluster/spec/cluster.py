@@ -1,12 +1,14 @@
 """The root of the spec: `apiVersion: mlcluster/v1alpha1`, `kind: Cluster`."""
 
-from typing import Annotated, Literal
+from functools import cached_property
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
 from mlcluster.spec.base import Doc, Name, SpecModel
 from mlcluster.spec.components import Components
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 from mlcluster.spec.storage import Storage
 from mlcluster.spec.targets import Target
 from mlcluster.spec.teams import Team
@@ -120,3 +122,30 @@ class ClusterSpec(SpecModel):
     """Cost limit of the cluster."""
     allow: Annotated[list[Allowed], Field(max_length=100)] = []
     """Findings to accept, each with a reason."""
+
+    @cached_property
+    def resolved_pools(self) -> tuple[ResolvedPool, ...]:
+        """Return the node pools with the facts of their nodes, in the order of the spec."""
+        return tuple(ResolvedPool(self, index, pool) for index, pool in enumerate(self.node_pools))
+
+    def pool(self, name: str) -> ResolvedPool:
+        """Return the node pool with this name.
+
+        Raises:
+            KeyError: the spec has no such pool.
+        """
+        for pool in self.resolved_pools:
+            if pool.name == name:
+                return pool
+        raise KeyError(name)
+
+    @property
+    def cohort_names(self) -> list[str]:
+        """Return the names of the cohorts: by default of one with the name of the cluster."""
+        return [cohort.name for cohort in self.cohorts] or [self.metadata.name]
+
+    def __copy__(self) -> Self:
+        """Return a copy that resolves its own pools."""
+        copied = super().__copy__()
+        copied.__dict__.pop("resolved_pools", None)
+        return copied

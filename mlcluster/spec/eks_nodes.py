@@ -5,9 +5,8 @@ it for the kubelet, 11 MiB of memory per pod), Amazon EKS user guide "Assign mor
 (only on Nitro instances).
 """
 
-from mlcluster.catalog.instances import InstanceType, instance_names, instance_type
+from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import max_pods
-from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
 
 HUGEPAGE_MIB = 2
@@ -45,15 +44,12 @@ def hugepages(pool: NodePool) -> int:
     return EFA_HUGEPAGES if pool.network.efa else 0
 
 
-def eks_allocatable(
-    pool: NodePool, instance: InstanceType, *, root_mib: int, pods: int | None = None
-) -> dict[str, int]:
+def eks_allocatable(pool: NodePool, instance: InstanceType, pods: int | None = None) -> dict[str, int]:
     """Return the allocatable resources of a node without its accelerators and EFA interfaces.
 
     Args:
         pool: the pool.
         instance: the instance type, which can be an alternative type of the pool.
-        root_mib: the size of the root volume.
         pods: the maxPods of the pool; None for the maxPods of the instance type.
 
     Returns:
@@ -66,7 +62,7 @@ def eks_allocatable(
     amounts = {
         "cpu": instance.allocatable_cpu_milli,
         "memory": max(0, instance.allocatable_memory_mib - _KUBE_RESERVED_MIB_PER_POD * more_pods - huge),
-        "ephemeral-storage": _ephemeral_mib(instance, root_mib),
+        "ephemeral-storage": _ephemeral_mib(instance, pool.root_volume.size_mib),
         "pods": most,
     }
     return {**amounts, "hugepages-2Mi": huge} if huge else amounts
@@ -92,14 +88,3 @@ def bottlerocket_mig_key(model: str, memory_mib: int | None) -> str:
     layout like 7g.
     """
     return _BOTTLEROCKET_MIG.get((model, memory_mib or 0), "")
-
-
-def provisioned(pool: NodePool, target: EksTarget) -> bool:
-    """Return whether Karpenter manages the nodes of a pool; a fixed-size pool without GPUs is a managed node group."""
-    if target.autoscaler != "karpenter":
-        return False
-    return pool.min_size != pool.max_size or _has_accelerator(pool)
-
-
-def _has_accelerator(pool: NodePool) -> bool:
-    return bool(pool.instance_type in instance_names() and instance_type(pool.instance_type or "").accelerator_count)

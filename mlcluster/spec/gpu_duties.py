@@ -7,11 +7,10 @@ functions. Sources: Amazon EKS user guide on its accelerated images, values of t
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from mlcluster.catalog.gpus import Gpu, gpu
-from mlcluster.catalog.instances import instance_type
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.gpu import Operand
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 
 Duty = Operand | Literal["dcgm", "validator"]
 DUTIES: tuple[Duty, ...] = (
@@ -37,32 +36,6 @@ _IMAGES: Mapping[str, frozenset[Duty]] = {
 _NEEDED: tuple[Duty, ...] = ("driver", "toolkit", "devicePlugin")
 
 
-def gpus_of(pool: NodePool) -> tuple[str, int, int | None]:
-    """Return the model, number and memory (MiB, None if unknown) of the NVIDIA GPUs of a node, or ("", 0, None)."""
-    if pool.node_shape is not None:
-        shape = pool.node_shape.gpu
-        return (shape.model, shape.count, shape.memory_mib) if shape else ("", 0, None)
-    try:
-        facts = instance_type(pool.instance_type or "")
-    except KeyError:
-        return "", 0, None
-    if facts.accelerator_manufacturer != "nvidia" or not facts.accelerator_count:
-        return "", 0, None
-    return facts.accelerator, facts.accelerator_count, facts.accelerator_memory_mib
-
-
-def known_gpu(pool: NodePool) -> Gpu | None:
-    """Return the catalog entry of the GPUs of a pool; None if there is none."""
-    model, _, memory_mib = gpus_of(pool)
-    return gpu(model, memory_mib)
-
-
-def can_be_partitioned(pool: NodePool) -> bool:
-    """Return whether the catalog has MIG layouts of the GPUs; P6e-GB200 has none, as its driver mode lacks MIG."""
-    known = known_gpu(pool)
-    return known is not None and bool(known.mig_layouts)
-
-
 def image_duties(pool: NodePool, target: str) -> frozenset[Duty]:
     """Return the duties that the image of a pool provides: from the table for EKS images, otherwise from the spec."""
     return _IMAGES[pool.ami.family] if target == "eks" else frozenset(pool.gpu.image_brings)
@@ -71,7 +44,7 @@ def image_duties(pool: NodePool, target: str) -> frozenset[Duty]:
 def operator_wanted(spec: ClusterSpec) -> bool:
     """Return whether the plan needs the GPU operator: from the spec, or by default for GPU pools on `eks`."""
     return _operator_for_gpus(spec) and (
-        spec.components.gpu_operator is not None or any(gpus_of(pool)[1] for pool in spec.node_pools)
+        spec.components.gpu_operator is not None or any(pool.gpus.number for pool in spec.resolved_pools)
     )
 
 
@@ -82,7 +55,7 @@ def _operator_for_gpus(spec: ClusterSpec) -> bool:
     return components.gpu_operator is not None or by_default
 
 
-def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
+def owners(pool: ResolvedPool) -> dict[Duty, tuple[str, ...]]:
     """Return the providers of each duty on a GPU pool; several providers of a duty are a conflict.
 
     A GPU operator that is installed by default yields to the image and to other components. A GPU operator in the spec
@@ -91,7 +64,8 @@ def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
     Returns:
         `IMAGE`, `CLUSTER` or the names of components in the catalog, in the order of `DUTIES`.
     """
-    image = image_duties(pool, spec.target.kind)
+    spec = pool.spec
+    image = image_duties(pool.entry, spec.target.kind)
     found: dict[Duty, list[str]] = {duty: [IMAGE] if duty in image else [] for duty in DUTIES}
     for name, duty in _component_duties(spec):
         # The standalone device plugin skips nodes whose image has one; the DRA driver runs on every GPU node.
@@ -103,7 +77,7 @@ def owners(spec: ClusterSpec, pool: NodePool) -> dict[Duty, tuple[str, ...]]:
             if not (found[duty] and yields):
                 found[duty].append("gpu-operator")
     if spec.target.kind != "eks":
-        for duty in _assumed_on_existing_clusters(spec, pool):
+        for duty in _assumed_on_existing_clusters(spec, pool.entry):
             found[duty] = found[duty] or [CLUSTER]
     # The exporter contains the DCGM engine.
     found["dcgm"] = found["dcgmExporter"]
@@ -132,10 +106,10 @@ def _component_duties(spec: ClusterSpec) -> Iterator[tuple[str, Duty]]:
         yield "network-operator", "nodeFeatureDiscovery"
 
 
-def _operator_duties(spec: ClusterSpec, pool: NodePool) -> Iterator[Duty]:
+def _operator_duties(spec: ClusterSpec, pool: ResolvedPool) -> Iterator[Duty]:
     """Yield the duties that the GPU operator can provide on a pool."""
     operator = spec.components.gpu_operator
     without = operator.without if operator is not None else []
     for duty in DUTIES:
-        if duty not in {"dcgm", *without} and (duty != "migManager" or can_be_partitioned(pool)):
+        if duty not in {"dcgm", *without} and (duty != "migManager" or pool.mig_layouts):
             yield duty

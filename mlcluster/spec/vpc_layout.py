@@ -1,8 +1,11 @@
-"""Division of the range of a new VPC into subnets, for the checks and the plan."""
+"""Zones of the cluster, and the division of the range of a new VPC into subnets, for the checks and the plan."""
 
 import math
 from dataclasses import dataclass
 from ipaddress import IPv4Network
+
+from mlcluster.catalog.eks import zones_of
+from mlcluster.spec.eks import EksTarget
 
 SHORTEST_VPC, LONGEST_VPC = 16, 28
 """Limits of the range of a VPC (VPC user guide, "VPC CIDR blocks")."""
@@ -16,6 +19,15 @@ class Layout:
 
     private: dict[str, IPv4Network]
     public: dict[str, IPv4Network]
+
+
+def cluster_zones(target: EksTarget) -> tuple[str, ...]:
+    """Return the zones of the subnets: from the spec, from its private subnets, or the first zones of the region.
+
+    Returns:
+        The zones; () in an unknown region.
+    """
+    return tuple(target.zones or target.network.private_subnets or zones_of(target.region))
 
 
 def layout(cidr: str, zones: tuple[str, ...]) -> Layout | None:

@@ -71,7 +71,7 @@ class ComponentContext:
 
     def spec_pool(self, pool: Pool) -> NodePool:
         """Return the spec's entry of a pool."""
-        return next(entry for entry in self.spec.node_pools if entry.name == pool.name)
+        return self.spec.pool(pool.name).entry
 
     def eks(self) -> "EksContext":
         """Return the context of the eks plan; only `eks` loads its modules, so that other targets start faster.

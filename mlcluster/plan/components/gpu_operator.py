@@ -30,7 +30,6 @@ from mlcluster.plan.objects import make
 from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv
 from mlcluster.plan.places import place
 from mlcluster.plan.taints import untolerated
-from mlcluster.spec.gpu_duties import known_gpu
 
 
 def contribute(context: ComponentContext) -> Contribution:
@@ -74,7 +73,8 @@ def _config_maps(context: ComponentContext) -> Iterator[PlanObject]:
         strategy = settings(context).mig_strategy
         yield _config_map(context, PLUGIN_CONFIGS, {key: plugin_configuration(key, strategy) for key in keys})
     cut = served(context, OPERATOR, "migManager")
-    models = {known.device_ids: known for pool in cut if (known := known_gpu(context.spec_pool(pool))) is not None}
+    known = (context.spec.pool(pool.name).gpu_model for pool in cut)
+    models = {model.device_ids: model for model in known if model is not None}
     if models:
         yield _config_map(context, MIG_CONFIGS, {"config.yaml": mig_configuration(models.values())})
     if served(context, OPERATOR, "dcgmExporter"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Pool
-from mlcluster.spec.gpu_duties import DUTIES, IMAGE, Duty, known_gpu, owners
+from mlcluster.spec.gpu_duties import DUTIES, IMAGE, Duty, owners
 
 OPERATOR = "gpu-operator"
 NO_OWNER = ""
@@ -48,7 +48,7 @@ def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, s
     The operator honors a value that is set already. Without the label it would put a second device plugin beside
     the image's, and a MIG manager where the driver's mode has no MIG (P6e-GB200), whose GPUs say that they could.
     """
-    found, known = table[pool.name], known_gpu(context.spec_pool(pool))
+    found, known = table[pool.name], context.spec.pool(pool.name).gpu_model
     declined = (
         duty
         for duty in _OPERANDS
@@ -62,5 +62,5 @@ def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, s
 
 
 def _of_pool(context: ComponentContext, pool: Pool) -> dict[Duty, str]:
-    claims = owners(context.spec, context.spec_pool(pool))
+    claims = owners(context.spec.pool(pool.name))
     return {duty: next(iter(claims[duty]), NO_OWNER) for duty in DUTIES}

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from mlcluster.catalog.eks import zones_of
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanResource, Pool
 from mlcluster.plan.values import references
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.vpc_layout import cluster_zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,7 @@ class EksContext:
     @property
     def zones(self) -> tuple[str, ...]:
         """Availability zones of the subnets."""
-        known = (*self.target.network.private_subnets,)
-        return tuple(self.target.zones or known or zones_of(self.target.region))
+        return cluster_zones(self.target)
 
     @property
     def partition(self) -> str:
@@ -46,28 +45,23 @@ class EksContext:
     @property
     def managed(self) -> tuple[Pool, ...]:
         """Pools that are EKS managed node groups; with Karpenter only fixed ones without accelerators."""
-        return tuple(pool for pool in self.pools if not self._karpenter_provisions(pool))
+        return tuple(pool for pool in self.pools if not self.spec.pool(pool.name).managed_by_karpenter)
 
     @property
     def provisioned(self) -> tuple[Pool, ...]:
         """Pools that are Karpenter NodePools."""
-        return tuple(pool for pool in self.pools if self._karpenter_provisions(pool))
-
-    def _karpenter_provisions(self, pool: Pool) -> bool:
-        fixed = pool.min_size == pool.max_size
-        return self.target.autoscaler == "karpenter" and not (fixed and pool.accelerator is None)
+        return tuple(pool for pool in self.pools if self.spec.pool(pool.name).managed_by_karpenter)
 
     def zones_of(self, pool: Pool) -> tuple[str, ...]:
         """Zones of the pool's nodes: what the spec says, else one for EFA and placement groups, else all of them."""
         written = self.spec_pool(pool)
         if written.zones:
             return tuple(written.zones)
-        close = written.network.efa or written.network.placement_group == "cluster"
-        return self.zones[:1] if close else self.zones
+        return self.zones[:1] if written.network.needs_one_zone else self.zones
 
     def spec_pool(self, pool: Pool) -> NodePool:
         """What the spec says of a pool."""
-        return next(entry for entry in self.spec.node_pools if entry.name == pool.name)
+        return self.spec.pool(pool.name).entry
 
 
 def resource(  # noqa: PLR0913 -- the parts of a cloud resource

@@ -20,7 +20,7 @@ from mlcluster.plan.model import (
 )
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.taints import toleration_manifests, tolerations
-from mlcluster.quantities import canonical, parse
+from mlcluster.quantities import canonical, subtract
 
 NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"
@@ -67,7 +67,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             namespace=NAMESPACE,
             node_selector=pool.selector,
             tolerations=tolerations(pool.taints),
-            requests={**_requests(context, pool), "pods": 1},
+            requests={**_requests(pool), "pods": 1},
             priority_class=PRIORITY_CLASS,
             evidence="rendered",
             source="the plan's own object",
@@ -88,14 +88,13 @@ def _name(pool: Pool) -> str:
     return f"headroom-{pool.name}"
 
 
-def _requests(context: EksContext, pool: Pool) -> Amounts:
+def _requests(pool: Pool) -> Amounts:
     """One node's worth: a share of CPU and memory, and the accelerators, so that the node has them.
 
     Of a GPU shared by time slicing or MPS one slice: the device plugin refuses a pod that asks for more.
     """
-    reserved = context.spec_pool(pool).reserved
-    kept = {"cpu": parse("cpu", reserved.cpu), "memory": parse("memory", reserved.memory)}
-    found = {name: max(0, pool.allocatable[name] - amount) * _SHARE // 100 for name, amount in kept.items()}
+    free = subtract(pool.allocatable, pool.reserved)
+    found = {name: free[name] * _SHARE // 100 for name in ("cpu", "memory")}
     accelerator = pool.accelerator
     if accelerator is None:
         return found
@@ -131,7 +130,7 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
 
 
 def _pod(context: EksContext, pool: Pool) -> Manifest:
-    amounts = {name: canonical(name, amount) for name, amount in _requests(context, pool).items()}
+    amounts = {name: canonical(name, amount) for name, amount in _requests(pool).items()}
     limits = {name: amount for name, amount in amounts.items() if name not in {"cpu", "memory"}}
     registry = context.spec.components.registry
     container: Manifest = {

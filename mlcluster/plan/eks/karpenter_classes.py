@@ -11,7 +11,6 @@ from mlcluster.plan.eks.user_data import has_instance_store, user_data
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.values import Ref
-from mlcluster.quantities import parse
 from mlcluster.spec.ec2_pools import RootVolume
 
 API = "karpenter.k8s.aws/v1"
@@ -84,8 +83,7 @@ def _volume(device: str, size: Manifest) -> Manifest:
 
 def _sized(volume: RootVolume) -> Manifest:
     """Size in GiB, rounded up; throughput in MiB per second."""
-    gib = -(-parse("ephemeral-storage", volume.size) // 1024)
-    given = {"volumeSize": f"{gib}Gi", "iops": volume.iops, "throughput": volume.throughput_mib}
+    given = {"volumeSize": f"{volume.size_gib}Gi", "iops": volume.iops, "throughput": volume.throughput_mib}
     return {key: value for key, value in given.items() if value is not None}
 
 

@@ -11,7 +11,6 @@ from mlcluster.plan.eks.control_plane import cluster_security_group
 from mlcluster.plan.eks.interfaces import launch_interfaces
 from mlcluster.plan.eks.user_data import user_data
 from mlcluster.plan.model import Manifest, PlanResource, Pool
-from mlcluster.quantities import parse
 from mlcluster.spec.ec2_pools import RootVolume
 
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -72,7 +71,7 @@ def _device(name: str, size: Manifest) -> Manifest:
 def _sized(volume: RootVolume) -> Manifest:
     """Size in GiB, rounded up; throughput in MiB per second."""
     given = {
-        "volumeSize": -(-parse("ephemeral-storage", volume.size) // 1024),
+        "volumeSize": volume.size_gib,
         "iops": volume.iops,
         "throughput": volume.throughput_mib,
     }

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mlcluster.catalog.gpus import MIG_BALANCED
-from mlcluster.spec.checks.node_facts import NodeFacts
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 from mlcluster.spec.teams import Amount
 
 Unit = Literal["nodes", "gpus", "slices"]
@@ -42,11 +41,11 @@ class PoolSize:
         return factor * self.slices if unit != "slices" and finer == "slices" else factor
 
 
-def pool_size(pool: NodePool, facts: NodeFacts) -> PoolSize:
+def pool_size(pool: ResolvedPool) -> PoolSize:
     """Return the size of a pool."""
-    shared = pool.gpu.partitioned or pool.gpu.replicas > 1
-    uniform = pool.gpu.mig != MIG_BALANCED
-    return PoolSize(pool.name, pool.max_size, facts.gpus, facts.slices_per_gpu, shared, uniform)
+    uniform = pool.entry.gpu.mig != MIG_BALANCED
+    shared = pool.sharing != "whole"
+    return PoolSize(pool.name, pool.entry.max_size, pool.gpus.number, pool.slices_per_gpu, shared, uniform)
 
 
 def amount_units(amount: Amount) -> list[tuple[Unit, int]]:

@@ -9,9 +9,9 @@ from mlcluster.catalog.gpus import MIG_BALANCED
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.gpu import DraDriver
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.gpu_duties import IMAGE, Duty, can_be_partitioned, gpus_of, owners
+from mlcluster.spec.gpu_duties import IMAGE, Duty, owners
 from mlcluster.spec.partial_checks import stop_at_unknown_value
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 from mlcluster.spec.suggestions import listed
 
 _PLACES: Mapping[str, Loc] = {
@@ -41,15 +41,15 @@ _EXTENDED_RESOURCES = (1, 36)
 
 def components_gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for GPU software with several providers or with none, and for settings without effect."""
-    pools = [(index, pool) for index, pool in enumerate(spec.node_pools) if gpus_of(pool)[1]]
+    pools = [pool for pool in spec.resolved_pools if pool.gpus.number]
     if not pools:
         yield from _without_gpus(spec)
         return
-    yield from _conflicts(spec, pools)
-    yield from _without_provider(spec, pools)
-    for index, pool in pools:
-        yield from _pool(spec, ("nodePools", index, "gpu"), pool)
-    yield from _operator(spec, [pool for _, pool in pools])
+    yield from _conflicts(pools)
+    yield from _without_provider(pools)
+    for pool in pools:
+        yield from _pool(spec, (*pool.loc, "gpu"), pool)
+    yield from _operator(spec, pools)
     yield from _dra(spec, pools)
 
 
@@ -67,11 +67,11 @@ def _without_gpus(spec: ClusterSpec) -> Iterator[Problem]:
 
 
 @stop_at_unknown_value
-def _conflicts(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+def _conflicts(pools: list[ResolvedPool]) -> Iterator[Problem]:
     """Yield one problem for each pair of providers of the same software, with all its pools."""
     found: dict[tuple[str, str], tuple[dict[Duty, None], dict[str, None]]] = {}
-    for _, pool in pools:
-        for duty, names in owners(spec, pool).items():
+    for pool in pools:
+        for duty, names in owners(pool).items():
             for later in names[1:]:
                 duties, where = found.setdefault((names[0], later), ({}, {}))
                 duties[duty], where[pool.name] = None, None
@@ -102,11 +102,11 @@ def _conflict_hint(loser: str, other: str, duties: list[Duty]) -> str:
 
 
 @stop_at_unknown_value
-def _without_provider(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+def _without_provider(pools: list[ResolvedPool]) -> Iterator[Problem]:
     """Yield a problem for each disabled operand of the GPU operator that no other component provides."""
     lacking: dict[Duty, list[str]] = {}
-    for _, pool in pools:
-        found = owners(spec, pool)
+    for pool in pools:
+        found = owners(pool)
         for duty in _required_software(pool, found):
             if not found[duty]:
                 lacking.setdefault(duty, []).append(pool.name)
@@ -115,52 +115,52 @@ def _without_provider(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> I
         yield Problem(("components", "gpuOperator", "without"), message.format(listed(names)), hint)
 
 
-def _required_software(pool: NodePool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
+def _required_software(pool: ResolvedPool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
     """Yield the GPU software that the pool needs, except what every image contains."""
     yield "devicePlugin"
     if any("gpu-operator" in names for names in found.values()):
         yield "nodeFeatureDiscovery"
-    by_label = pool.gpu.partitioned and "gpu-operator" in found["migManager"]
-    if by_label or (pool.gpu.mps is not None and "gpu-operator" in found["devicePlugin"]):
+    by_label = pool.entry.gpu.partitioned and "gpu-operator" in found["migManager"]
+    if by_label or (pool.entry.gpu.mps is not None and "gpu-operator" in found["devicePlugin"]):
         yield "gpuFeatureDiscovery"
 
 
-def _pool(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+def _pool(spec: ClusterSpec, here: Loc, pool: ResolvedPool) -> Iterator[Problem]:
     yield from _image_software(spec, here, pool)
     yield from _mig_manager(spec, here, pool)
     yield from _mig_strategy(spec, here, pool)
 
 
 @stop_at_unknown_value
-def _image_software(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
-    if spec.target.kind == "eks" and "image_brings" in pool.gpu.model_fields_set:
+def _image_software(spec: ClusterSpec, here: Loc, pool: ResolvedPool) -> Iterator[Problem]:
+    if spec.target.kind == "eks" and "image_brings" in pool.entry.gpu.model_fields_set:
         message = "imageBrings is not supported on eks, where mlcluster knows the images"
         yield Problem((*here, "imageBrings"), message, "Remove it. docs/gpus.md lists the images", key=True)
 
 
 @stop_at_unknown_value
-def _mig_manager(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
-    if pool.gpu.partitioned and can_be_partitioned(pool) and not owners(spec, pool)["migManager"]:
+def _mig_manager(spec: ClusterSpec, here: Loc, pool: ResolvedPool) -> Iterator[Problem]:
+    if pool.entry.gpu.partitioned and pool.mig_layouts and not owners(pool)["migManager"]:
         asked = spec.components.gpu_operator is not None
-        message = f"no MIG manager partitions the GPUs: {pool.ami.family} needs the one of the GPU operator"
+        message = f"no MIG manager partitions the GPUs: {pool.entry.ami.family} needs the one of the GPU operator"
         hint = "Remove `migManager` from `gpuOperator.without`" if asked else "Remove `nvidiaDevicePlugin`"
         yield Problem((*here, "mig"), message, f"{hint}, or set `ami: {{family: bottlerocket}}`")
 
 
 @stop_at_unknown_value
-def _mig_strategy(spec: ClusterSpec, here: Loc, pool: NodePool) -> Iterator[Problem]:
+def _mig_strategy(spec: ClusterSpec, here: Loc, pool: ResolvedPool) -> Iterator[Problem]:
     single = spec.components.gpu_operator is not None and spec.components.gpu_operator.mig_strategy == "single"
-    if single and pool.gpu.mig == MIG_BALANCED and can_be_partitioned(pool):
-        message = f"migStrategy single needs instances of one size, and {pool.gpu.mig} has several sizes"
+    if single and pool.entry.gpu.mig == MIG_BALANCED and pool.mig_layouts:
+        message = f"migStrategy single needs instances of one size, and {pool.entry.gpu.mig} has several sizes"
         yield Problem((*here, "mig"), message, "Set `migStrategy: mixed`, or choose a layout with one size")
 
 
 @stop_at_unknown_value
-def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
+def _operator(spec: ClusterSpec, pools: list[ResolvedPool]) -> Iterator[Problem]:
     settings = spec.components.gpu_operator
     if settings is None:
         return
-    brings_driver = any("gpu-operator" in owners(spec, pool)["driver"] for pool in pools)
+    brings_driver = any("gpu-operator" in owners(pool)["driver"] for pool in pools)
     for key, asked in {"gds": settings.gds, "gdrcopy": settings.gdrcopy}.items():
         if asked and not brings_driver:
             message = f"{key} needs the driver of the GPU operator, and the nodes have another driver"
@@ -169,9 +169,9 @@ def _operator(spec: ClusterSpec, pools: list[NodePool]) -> Iterator[Problem]:
 
 
 @stop_at_unknown_value
-def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+def _driver_roots(settings: DraDriver, pools: list[ResolvedPool]) -> Iterator[Problem]:
     """Yield a problem if the pools have different driver roots, of which the chart takes one (nvidiaDriverRoot)."""
-    by_operator = {pool.name: "gpu-operator" in owners(spec, pool)["driver"] for _, pool in pools}
+    by_operator = {pool.name: "gpu-operator" in owners(pool)["driver"] for pool in pools}
     if settings.install and len(set(by_operator.values())) > 1:
         there = listed([name for name, is_so in by_operator.items() if is_so])
         others = listed([name for name, is_so in by_operator.items() if not is_so])
@@ -183,7 +183,7 @@ def _driver_roots(spec: ClusterSpec, settings: DraDriver, pools: list[tuple[int,
 
 
 @stop_at_unknown_value
-def _dra(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Problem]:
+def _dra(spec: ClusterSpec, pools: list[ResolvedPool]) -> Iterator[Problem]:
     settings = spec.components.dra_driver
     if settings is None:
         return
@@ -193,15 +193,16 @@ def _dra(spec: ClusterSpec, pools: list[tuple[int, NodePool]]) -> Iterator[Probl
     if not settings.gpus and not settings.compute_domains:
         message = "both computeDomains and gpus are disabled"
         yield Problem((*here, "computeDomains"), message, "Enable one of them, or remove `draDriver`", key=True)
-    yield from _driver_roots(spec, settings, pools)
+    yield from _driver_roots(settings, pools)
     if minor < _DRA:
         message = f"Kubernetes {version} does not support resource claims (resource.k8s.io/v1)"
         yield Problem(here, message, "Use Kubernetes 1.34 or later", key=True)
     elif settings.gpus and minor < _EXTENDED_RESOURCES:
         message = f"quotas count nvidia.com/gpu, which claims cannot satisfy in Kubernetes {version}"
         yield Problem((*here, "gpus"), message, "Use Kubernetes 1.36 or later, or the device plugin", key=True)
-    for index, pool in pools if settings.gpus else ():
-        given = {"mig": pool.gpu.partitioned, "timeSlicing": pool.gpu.time_slicing, "mps": pool.gpu.mps}
+    for pool in pools if settings.gpus else ():
+        gpu = pool.entry.gpu
+        given = {"mig": gpu.partitioned, "timeSlicing": gpu.time_slicing, "mps": gpu.mps}
         for key in (key for key, value in given.items() if value):
             message = "the DRA driver provides only whole GPUs; sharing needs the device plugin"
-            yield Problem(("nodePools", index, "gpu", key), message, "Remove it, or `draDriver.gpus`", key=True)
+            yield Problem((*pool.loc, "gpu", key), message, "Remove it, or `draDriver.gpus`", key=True)

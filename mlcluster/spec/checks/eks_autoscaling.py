@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.eks_nodes import provisioned
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 
 _TAG_PREFIX = "k8s.io/cluster-autoscaler/node-template/label/"
 _LONGEST_TAG = 128
@@ -25,7 +25,7 @@ def autoscaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
     if target.kind != "eks":
         return
     if target.autoscaler == "karpenter":
-        yield from _karpenter(spec, target)
+        yield from _karpenter(spec)
     for index, pool in enumerate(spec.node_pools):
         here: Loc = ("nodePools", index)
         yield from _autoscaler_tags(here, pool, target)
@@ -34,31 +34,32 @@ def autoscaling_problems(spec: ClusterSpec) -> Iterator[Problem]:
 
 @stop_at_unknown_value
 def _autoscaler_tags(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    if target.autoscaler == "clusterAutoscaler" and pool.min_size != pool.max_size:
+    if target.autoscaler == "clusterAutoscaler" and not pool.fixed_size:
         yield from _tags(here, pool)
 
 
 @stop_at_unknown_value
 def _without_autoscaler(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    if target.autoscaler == "none" and pool.min_size != pool.max_size and pool.capacity.type != "capacityBlock":
+    if target.autoscaler == "none" and not pool.fixed_size and pool.capacity.type != "capacityBlock":
         message = f"quotas assume {pool.max_size} nodes, but without an autoscaler the pool stays at {pool.min_size}"
         hint = f"Set `minSize: {pool.max_size}`, or set `target.autoscaler`"
         yield Problem((*here, "maxSize"), message, hint)
 
 
 @stop_at_unknown_value
-def _karpenter(spec: ClusterSpec, target: EksTarget) -> Iterator[Problem]:
-    for index, pool in enumerate(spec.node_pools):
-        yield from _karpenter_pool(("nodePools", index), pool, target)
-    if all(provisioned(pool, target) for pool in spec.node_pools):
+def _karpenter(spec: ClusterSpec) -> Iterator[Problem]:
+    for pool in spec.resolved_pools:
+        yield from _karpenter_pool(pool.loc, pool)
+    if all(pool.managed_by_karpenter for pool in spec.resolved_pools):
         message = "Karpenter needs a pool to run on that it does not manage"
         hint = "Add a pool of fixed size without GPUs, for example `{name: system, minSize: 2, maxSize: 2, ...}`"
         yield Problem(("target", "autoscaler"), message, hint)
 
 
 @stop_at_unknown_value
-def _karpenter_pool(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    if not provisioned(pool, target):
+def _karpenter_pool(here: Loc, resolved: ResolvedPool) -> Iterator[Problem]:
+    pool = resolved.entry
+    if not resolved.managed_by_karpenter:
         return
     if pool.min_size not in {0, pool.max_size}:
         message = f"expected 0 or {pool.max_size} (maxSize), got {pool.min_size}; Karpenter supports no other minimum"
@@ -69,7 +70,7 @@ def _karpenter_pool(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Pr
     if "update" in pool.model_fields_set:
         message = "update has no effect, because Karpenter manages the nodes of this pool"
         yield Problem((*here, "update"), message, "Remove it", key=True)
-    if pool.min_size != pool.max_size:
+    if not pool.fixed_size:
         yield from _scaled_from_zero(here, pool)
 
 

@@ -7,10 +7,8 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator
 
-from mlcluster.catalog.instances import InstanceType, instance_names
-from mlcluster.quantities import parse
+from mlcluster.catalog.instances import InstanceType, instance_names, known_instance
 from mlcluster.spec.checks.instances import unknown_instance
-from mlcluster.spec.checks.node_facts import known_instance
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import eks_allocatable, pods_per_node
@@ -24,7 +22,7 @@ _UNITS = {"cpu": "milli-CPU", "pods": "pods"}
 def capacity_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
     """Yield problems for purchase options that EC2 rejects, and for instance types that differ within a pool."""
     block = pool.capacity.type == "capacityBlock"
-    if pool.capacity.type in {"reservation", "capacityBlock"} and not pool.zones:
+    if pool.capacity.is_reserved and not pool.zones:
         message = f"zones is missing; capacity type {pool.capacity.type} needs the zone of the reservation"
         yield Problem(here, message, f"Set the zone, for example `zones: [{target.region}a]`")
     yield from _capacity_block(here, pool, target) if block else _times_without_block((*here, "capacity"), pool)
@@ -109,9 +107,8 @@ def _different_type(loc: Loc, pool: NodePool, first: InstanceType, other: Instan
             yield Problem(loc, message, "Use a separate pool for this instance type")
             return
     pods = pods_per_node(first)
-    root = parse("ephemeral-storage", pool.root_volume.size)
-    promised = eks_allocatable(pool, first, root_mib=root)
-    offered = {**eks_allocatable(pool, other, root_mib=root, pods=pods), "pods": min(pods, pods_per_node(other))}
+    promised = eks_allocatable(pool, first)
+    offered = {**eks_allocatable(pool, other, pods), "pods": min(pods, pods_per_node(other))}
     short = next((name for name in promised if offered[name] < promised[name]), None)
     if short is not None:
         unit = _UNITS.get(short, "MiB")

@@ -6,16 +6,14 @@ bottlerocket-core-kit sources/nvidia-migmanager (supported GPUs and layouts).
 
 from collections.abc import Iterator
 
-from mlcluster.catalog.gpus import gpu
 from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import why_no_layout
-from mlcluster.quantities import parse
-from mlcluster.spec.checks.node_facts import known_instance
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import HUGEPAGE_MIB, bottlerocket_mig_key, hugepages
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 
 _SMALLEST_GIB = 20
 _LARGEST_GIB = 65_536
@@ -24,21 +22,20 @@ _IOPS_PER_GIB = 500
 _IOPS_PER_MIB = 4
 
 
-def image_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+def image_problems(here: Loc, resolved: ResolvedPool, target: EksTarget) -> Iterator[Problem]:
     """Yield problems for unsupported images, root volumes that EBS rejects, and sharing that the image cannot do."""
-    yield from _family((*here, "ami"), pool, target)
-    yield from _volume((*here, "rootVolume"), pool)
-    yield from _of_instance(here, pool)
+    yield from _family((*here, "ami"), resolved.entry, target)
+    yield from _volume((*here, "rootVolume"), resolved.entry)
+    yield from _of_instance(here, resolved)
 
 
 @stop_at_unknown_value
-def _of_instance(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    instance = known_instance(pool.instance_type or "")
-    if instance is not None:
-        yield from _driver(here, pool, instance)
-        yield from _hugepages(here, pool, instance)
-        yield from _mig((*here, "gpu", "mig"), pool, instance)
-        yield from _mps((*here, "gpu", "mps"), pool)
+def _of_instance(here: Loc, resolved: ResolvedPool) -> Iterator[Problem]:
+    if resolved.instance is not None:
+        yield from _driver(here, resolved.entry, resolved.instance)
+        yield from _hugepages(here, resolved.entry, resolved.instance)
+        yield from _mig((*here, "gpu", "mig"), resolved)
+        yield from _mps((*here, "gpu", "mps"), resolved.entry)
 
 
 @stop_at_unknown_value
@@ -75,7 +72,7 @@ def _driver(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Probl
 @stop_at_unknown_value
 def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     volume = pool.root_volume
-    gib = -(-parse("ephemeral-storage", volume.size) // 1024)
+    gib = volume.size_gib
     if not _SMALLEST_GIB <= gib <= _LARGEST_GIB:
         message = f"expected {_SMALLEST_GIB} to {_LARGEST_GIB:,} GiB, got {gib:,} GiB ({volume.size})"
         yield Problem((*loc, "size"), message, "For example `size: 100Gi`")
@@ -101,16 +98,15 @@ def _hugepages(here: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Pr
 
 
 @stop_at_unknown_value
-def _mig(loc: Loc, pool: NodePool, instance: InstanceType) -> Iterator[Problem]:
-    layout = pool.gpu.mig
-    if layout is None or not pool.gpu.partitioned or pool.ami.family != "bottlerocket":
+def _mig(loc: Loc, resolved: ResolvedPool) -> Iterator[Problem]:
+    layout = resolved.entry.gpu.mig
+    if layout is None or not resolved.entry.gpu.partitioned or resolved.entry.ami.family != "bottlerocket":
         return
-    facts = gpu(instance.accelerator, instance.accelerator_memory_mib)
-    if facts is None or layout not in facts.mig_layouts:
+    if layout not in resolved.mig_layouts:
         return  # another check reports it
-    known = bottlerocket_mig_key(instance.accelerator, instance.accelerator_memory_mib)
+    known = bottlerocket_mig_key(resolved.gpus.model, resolved.gpus.memory_mib)
     # It supports the layouts of plain profiles: all-1g.5gb, but not all-1g.5gb.me or all-balanced.
-    plain = list(facts.mig_layouts[layout]) == [layout.removeprefix("all-")] and layout.count(".") == 1
+    plain = list(resolved.mig_layouts[layout]) == [layout.removeprefix("all-")] and layout.count(".") == 1
     if not known or not plain or layout.startswith("all-4g."):
-        message = f"Bottlerocket does not support MIG layout {layout} on {instance.accelerator}"
+        message = f"Bottlerocket does not support MIG layout {layout} on {resolved.gpus.model}"
         yield Problem(loc, message, "Set `ami: {family: al2023}`" + (", or use another layout" if known else ""))

@@ -10,7 +10,7 @@ from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.suggestions import did_you_mean, listed
-from mlcluster.spec.vpc_layout import LONGEST_VPC, SHORTEST_VPC, layout
+from mlcluster.spec.vpc_layout import LONGEST_VPC, SHORTEST_VPC, cluster_zones, layout
 
 _NETWORK: Loc = ("target", "network")
 _PRIVATE = tuple(
@@ -45,11 +45,6 @@ def _vpc(target: EksTarget) -> Iterator[Problem]:
 def _duplicate_entries(target: EksTarget) -> Iterator[Problem]:
     yield from _duplicates(("target", "logs"), target.logs)
     yield from _duplicates((*_NETWORK, "endpoints"), target.network.endpoints)
-
-
-def cluster_zones(target: EksTarget) -> tuple[str, ...]:
-    """Return the zones of the subnets: from the spec, from its private subnets, or the first ones of the region."""
-    return tuple(target.zones or target.network.private_subnets or zones_of(target.region))
 
 
 @stop_at_unknown_value

@@ -14,7 +14,6 @@ from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.spec.base import doc_of
 from mlcluster.spec.checks.eks_capacity import capacity_problems
 from mlcluster.spec.checks.eks_images import image_problems
-from mlcluster.spec.checks.eks_network import cluster_zones
 from mlcluster.spec.checks.eks_warm_pools import warm_pool_problems
 from mlcluster.spec.checks.labels import key_error
 from mlcluster.spec.cluster import ClusterSpec
@@ -23,6 +22,7 @@ from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.suggestions import did_you_mean, listed
+from mlcluster.spec.vpc_layout import cluster_zones
 
 _NODE_GROUP_NAME = 63
 _EKS_ONLY = {
@@ -41,8 +41,8 @@ _AWS_DOMAINS = ("eks.amazonaws.com", "k8s.amazonaws.com", "karpenter.sh", "karpe
 def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for pools that EKS rejects, whose nodes cannot start, or that need another target."""
     target = spec.target
-    for index, pool in enumerate(spec.node_pools):
-        here: Loc = ("nodePools", index)
+    for resolved in spec.resolved_pools:
+        here, pool = resolved.loc, resolved.entry
         if target.kind != "eks":
             yield from _other_target(here, pool, target.kind)
             continue
@@ -52,9 +52,9 @@ def eks_pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _startup_taints(here, pool)
         yield from _update(here, pool)
         yield from _networks((*here, "network"), pool)
-        yield from image_problems(here, pool, target)
+        yield from image_problems(here, resolved, target)
         yield from capacity_problems(here, pool, target)
-        yield from warm_pool_problems(here, pool, target)
+        yield from warm_pool_problems(here, resolved, target)
 
 
 @stop_at_unknown_value
@@ -97,7 +97,7 @@ def _one_zone(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     reasons = {
         "EFA needs a single zone": pool.network.efa,
         "a placement group needs a single zone": pool.network.placement_group == "cluster",
-        "reserved capacity needs a single zone": pool.capacity.type in {"reservation", "capacityBlock"},
+        "reserved capacity needs a single zone": pool.capacity.is_reserved,
     }
     reason = next((reason for reason, applies in reasons.items() if applies), None)
     if reason is not None:

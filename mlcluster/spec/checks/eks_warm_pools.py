@@ -10,18 +10,19 @@ from collections.abc import Iterator
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.ec2_pools import WarmPool
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.eks_nodes import provisioned
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 
 
 @stop_at_unknown_value
-def warm_pool_problems(here: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
+def warm_pool_problems(here: Loc, resolved: ResolvedPool, target: EksTarget) -> Iterator[Problem]:
     """Yield problems for spare nodes beyond `maxSize`, and for warm pools that EKS does not support."""
+    pool = resolved.entry
     if pool.warm is not None:
         yield from _spare_nodes((*here, "warm"), pool, target)
     if pool.warm_pool is not None:
-        yield from _unsupported_capacity((*here, "warmPool"), pool, target)
+        yield from _unsupported_capacity((*here, "warmPool"), resolved)
         yield from _sizes((*here, "warmPool"), pool, pool.warm_pool)
         yield from _state((*here, "warmPool"), pool, pool.warm_pool)
 
@@ -37,8 +38,9 @@ def _spare_nodes(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Proble
 
 
 @stop_at_unknown_value
-def _unsupported_capacity(loc: Loc, pool: NodePool, target: EksTarget) -> Iterator[Problem]:
-    if provisioned(pool, target):
+def _unsupported_capacity(loc: Loc, resolved: ResolvedPool) -> Iterator[Problem]:
+    pool = resolved.entry
+    if resolved.managed_by_karpenter:
         message = "Karpenter, which manages the nodes of this pool, does not support warm pools"
         yield Problem(loc, message, "Use `warm: {nodes: 1}`, which keeps spare nodes running", key=True)
     elif pool.capacity.type in {"spot", "capacityBlock"}:

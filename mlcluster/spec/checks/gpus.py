@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 from mlcluster.catalog.gpus import MIG_DISABLED, gpus
 from mlcluster.catalog.networks import EFA_RESOURCE
-from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import reserved_domain
-from mlcluster.spec.checks.node_facts import NodeFacts, node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 from mlcluster.spec.suggestions import listed
 
 _DERIVED_LABELS = {
@@ -22,11 +21,11 @@ _DERIVED_LABELS = {
 
 def gpu_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for GPU sharing and networks that the nodes do not support."""
-    for index, pool in enumerate(spec.node_pools):
-        here: Loc = ("nodePools", index)
+    for resolved in spec.resolved_pools:
+        here, pool = resolved.loc, resolved.entry
         yield from _empty((*here, "gpu"), pool)
-        yield from _sharing((*here, "gpu"), pool)
-        yield from _efa((*here, "network", "efa"), pool)
+        yield from _sharing((*here, "gpu"), resolved)
+        yield from _efa((*here, "network", "efa"), resolved)
         yield from _rdma((*here, "network", "rdma"), pool)
         yield from _labels((*here, "labels"), pool)
 
@@ -42,13 +41,13 @@ def _empty(here: Loc, pool: NodePool) -> Iterator[Problem]:
 
 
 @stop_at_unknown_value
-def _sharing(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    facts = node_facts(pool) if has_known_node(pool) else None
-    if facts is None:
+def _sharing(here: Loc, resolved: ResolvedPool) -> Iterator[Problem]:
+    pool = resolved.entry
+    if not resolved.has_known_node:
         return
     ways = {"mig": pool.gpu.mig, "timeSlicing": pool.gpu.time_slicing, "mps": pool.gpu.mps}
     given = [key for key, value in ways.items() if value is not None]
-    if not facts.gpus:
+    if not resolved.gpus.number:
         brings = ["imageBrings"] if pool.gpu.image_brings else []
         for key in (*given, *brings):
             message = f"{key} has no effect, because {pool.instance_type or 'this nodeShape'} has no GPUs"
@@ -59,15 +58,15 @@ def _sharing(here: Loc, pool: NodePool) -> Iterator[Problem]:
         message = f"{dividing[0]} and {key} are mutually exclusive"
         yield Problem((*here, key), message, "Remove one of the two", key=True)
     if pool.gpu.mig is not None and len(dividing) < 2:
-        yield from _mig((*here, "mig"), pool.gpu.mig, facts)
+        yield from _mig((*here, "mig"), pool.gpu.mig, resolved)
 
 
-def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
-    model, layouts = facts.gpu_model, facts.mig_layouts
+def _mig(loc: Loc, layout: str, pool: ResolvedPool) -> Iterator[Problem]:
+    (model, _, memory_mib), layouts = pool.gpus, pool.mig_layouts
     if layout in layouts or (layouts and layout == MIG_DISABLED):
         return
     if layouts:
-        gib = f" with {facts.gpu_memory_mib // 1024} GiB" if facts.gpu_memory_mib else ""
+        gib = f" with {memory_mib // 1024} GiB" if memory_mib else ""
         message = f"unknown MIG layout {layout} of {model}{gib}; expected one of {listed((*layouts, MIG_DISABLED))}"
         size = layout.partition(".")[0]
         alike = next((name for name in layouts if name.startswith(f"{size}.")), "")
@@ -86,14 +85,13 @@ def _mig(loc: Loc, layout: str, facts: NodeFacts) -> Iterator[Problem]:
 
 
 @stop_at_unknown_value
-def _efa(loc: Loc, pool: NodePool) -> Iterator[Problem]:
-    facts = node_facts(pool) if has_known_node(pool) else None
-    if facts is None:
+def _efa(loc: Loc, pool: ResolvedPool) -> Iterator[Problem]:
+    if not (pool.has_known_node and pool.entry.network.efa):
         return
-    if pool.network.efa and pool.node_shape is not None:
+    if pool.instance is None:
         yield Problem(loc, "EFA needs an EC2 instance type", "Use `network.rdma` for the devices of other machines")
-    elif pool.network.efa and not facts.efa:
-        message = f"{pool.instance_type} has no EFA interfaces"
+    elif not pool.instance.efa:
+        message = f"{pool.instance.name} has no EFA interfaces"
         yield Problem(loc, message, "Remove it, or use an instance type with EFA")
 
 

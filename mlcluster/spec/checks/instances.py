@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from mlcluster.catalog.instances import instance_names
-from mlcluster.spec.checks.node_facts import known_instance
+from mlcluster.catalog.instances import instance_names, known_instance
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
@@ -77,10 +76,3 @@ def _instance(loc: Loc, pool: NodePool) -> Iterator[Problem]:
     elif not instance.accelerator_count:
         message = f"{name} has a fraction of one {model} GPU, and mlcluster supports only whole GPUs"
         yield Problem(loc, message, "Share a whole GPU with `gpu.mig` or `gpu.timeSlicing`")
-
-
-def has_known_node(pool: NodePool) -> bool:
-    """Return whether the pool has exactly one kind of node, and a known one."""
-    if pool.node_shape is not None:
-        return pool.instance_type is None
-    return pool.instance_type is not None and known_instance(pool.instance_type) is not None

@@ -3,32 +3,35 @@
 from collections.abc import Iterator
 
 from mlcluster.quantities import parse
-from mlcluster.spec.checks.instances import has_known_node
 from mlcluster.spec.checks.labels import covered
-from mlcluster.spec.checks.node_facts import node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
-from mlcluster.spec.gpu_duties import gpus_of
 from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 
-_RESERVING = ("reservation", "capacityBlock")
-_UNITS = {"cpu": "milli-CPU", "memory": "MiB", "ephemeralStorage": "MiB", "pods": "pods"}
+_RESERVED = {
+    "cpu": ("cpu", "milli-CPU"),
+    "memory": ("memory", "MiB"),
+    "ephemeral-storage": ("ephemeralStorage", "MiB"),
+    "pods": ("pods", "pods"),
+}
+"""The key under `reserved` and the unit of each resource."""
 
 
 def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for settings of pools that exclude each other or that the target does not support."""
-    for index, pool in enumerate(spec.node_pools):
-        here: Loc = ("nodePools", index)
+    for resolved in spec.resolved_pools:
+        here, pool = resolved.loc, resolved.entry
         yield from _sizes(here, pool)
         yield from _shape(here, pool)
-        yield from _reserved(here, spec, pool)
+        yield from _reserved(resolved)
         yield from _capacity(here, pool)
         yield from _selector(here, spec, pool)
         yield from _placement_group(here, spec, pool)
         yield from _accelerator_taint(here, spec, pool)
         yield from _apply_to_nodes(here, spec, pool)
-        yield from _system_only(here, pool)
+        yield from _system_only(resolved)
     yield from _pools_for_teams(spec)
     yield from _system_selectors(spec)
     yield from _overlaps(spec)
@@ -53,25 +56,18 @@ def _shape(here: Loc, pool: NodePool) -> Iterator[Problem]:
 
 
 @stop_at_unknown_value
-def _reserved(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
-    facts = node_facts(pool, target=spec.target.kind)
-    if facts is None:
-        return
-    kept = {
-        "cpu": parse("cpu", pool.reserved.cpu),
-        "memory": parse("memory", pool.reserved.memory),
-        "ephemeralStorage": parse("ephemeral-storage", pool.reserved.ephemeral_storage),
-        "pods": pool.reserved.pods,
-    }
-    for key, amount in kept.items():
-        if amount and amount >= facts.allocatable[key]:
-            message = f"expected less than the {facts.allocatable[key]:,} {_UNITS[key]} of a node, got {amount:,}"
-            yield Problem((*here, "reserved", key), message, "Set the amount that daemon sets use on one node")
+def _reserved(pool: ResolvedPool) -> Iterator[Problem]:
+    allocatable = pool.machine
+    for resource, amount in pool.reserved.items() if allocatable else ():
+        if amount >= allocatable[resource]:
+            key, unit = _RESERVED[resource]
+            message = f"expected less than the {allocatable[resource]:,} {unit} of a node, got {amount:,}"
+            yield Problem((*pool.loc, "reserved", key), message, "Set the amount that daemon sets use on one node")
 
 
 @stop_at_unknown_value
 def _capacity(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    reserving = pool.capacity.type in _RESERVING
+    reserving = pool.capacity.is_reserved
     given = pool.capacity.reservation_id is not None
     if reserving and not given:
         message = f"reservationId is missing; capacity type {pool.capacity.type} needs it"
@@ -115,10 +111,10 @@ def _apply_to_nodes(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Pr
 
 
 @stop_at_unknown_value
-def _system_only(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    if pool.system_only and has_known_node(pool) and gpus_of(pool)[1]:
+def _system_only(pool: ResolvedPool) -> Iterator[Problem]:
+    if pool.entry.system_only and pool.has_known_node and pool.gpus.number:
         message = f"a systemOnly pool cannot have GPUs, and the nodes of {pool.name} have GPUs"
-        yield Problem((*here, "systemOnly"), message, "Remove it, or use nodes without GPUs", key=True)
+        yield Problem((*pool.loc, "systemOnly"), message, "Remove it, or use nodes without GPUs", key=True)
 
 
 @stop_at_unknown_value

@@ -5,12 +5,10 @@ from contextlib import suppress
 
 from mlcluster.spec.base import UnknownValueError
 from mlcluster.spec.checks.amounts import PoolSize, Unit, amount_units, finest, pool_size, spelled
-from mlcluster.spec.checks.instances import has_known_node
-from mlcluster.spec.checks.node_facts import node_facts
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.resolved_pools import ResolvedPool
 from mlcluster.spec.teams import Amount, Team
 
 _SHOWN = 6
@@ -51,17 +49,16 @@ def _guarantees(spec: ClusterSpec, pool: str, size: PoolSize) -> Iterator[Proble
 def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
     """Return the sizes of the pools with known nodes, by name; of pools with the same name the first."""
     sizes: dict[str, PoolSize | None] = {}
-    for pool in spec.node_pools:
+    for pool in spec.resolved_pools:
         with suppress(UnknownValueError):
             sizes.setdefault(pool.name, None if pool.name in sizes else _size(pool))
     return {name: size for name, size in sizes.items() if size is not None}
 
 
-def _size(pool: NodePool) -> PoolSize | None:
+def _size(pool: ResolvedPool) -> PoolSize | None:
     """Return the size of a pool; None if its nodes are unknown."""
     with suppress(UnknownValueError):
-        facts = node_facts(pool) if has_known_node(pool) else None
-        return None if facts is None else pool_size(pool, facts)
+        return pool_size(pool) if pool.has_known_node else None
     return None
 
 

@@ -62,7 +62,7 @@ def _tiers(here: Loc, spec: ClusterSpec, team: Team) -> Iterator[Problem]:
 
 @stop_at_unknown_value
 def _cohort(here: Loc, team: Team, spec: ClusterSpec) -> Iterator[Problem]:
-    cohorts = [cohort.name for cohort in spec.cohorts] or [spec.metadata.name]
+    cohorts = spec.cohort_names
     if team.cohort is None and len(cohorts) > 1:
         yield Problem(
             here, "cohort is missing; the spec has several cohorts", f"Add `cohort`: {' or '.join(cohorts[:6])}"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from mlcluster.catalog.eks import zones_of
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.storage import SharedVolume, StorageClass
 from mlcluster.spec.suggestions import did_you_mean, listed
+from mlcluster.spec.vpc_layout import cluster_zones
 
 SMALLEST_GIB, STEP_GIB = 1200, 2400
 FREE_IOPS = 3000
@@ -118,12 +118,7 @@ def _lustre(here: Loc, volume: SharedVolume, target: EksTarget) -> Iterator[Prob
         next_size = (size // STEP_GIB + 1) * STEP_GIB if size > SMALLEST_GIB else SMALLEST_GIB
         message = f"expected 1200 or a multiple of 2400, got {size}"
         yield Problem((*here, "capacityGib"), message, f"For example {next_size}")
-    zones = _zones(target)
+    zones = cluster_zones(target)
     if volume.zone is not None and zones and volume.zone not in zones:
         message = f"the cluster has no subnet in {volume.zone}"
         yield Problem((*here, "zone"), message, f"Zones: {listed(zones)}")
-
-
-def _zones(target: EksTarget) -> tuple[str, ...]:
-    """Return the zones with private subnets; () in an unknown region, which another check reports."""
-    return tuple(target.zones or target.network.private_subnets or zones_of(target.region))

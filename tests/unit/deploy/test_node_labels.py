@@ -14,7 +14,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.index import selected
 from mlcluster.plan.components.instruction_labels import is_instruction
 from mlcluster.plan.components.nvidia_device_plugin import MPS_CAPABLE
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.progress import Silent
 from mlcluster.spec.load import parse
 from tests.fakes.api_server import FakeApiServer
@@ -169,7 +169,7 @@ def test_before_the_platform_nothing_of_ours_changes_its_layout_or_goes(
 def component_labels(path: Path) -> set[str]:
     """Keys of the labels that components put on the pools of a spec."""
     spec = parse(path.read_bytes(), str(path)).spec
-    pools = resolve_pools(spec)
+    pools = plan_pools(spec)
     made = contributions(ComponentContext(spec, pools, selected(spec, pools)))
     return {key for one in made.values() for labels in one.node_labels.values() for key in labels}
 

@@ -8,7 +8,6 @@ from mlcluster.spec.checks.eks_autoscaling import autoscaling_problems
 from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
-from mlcluster.spec.eks_nodes import provisioned
 from tests.eks_contexts import eks_context, eks_spec
 from tests.specs import EXISTING, LOCAL, SHARED, SYSTEM, TRAIN, Data, cluster
 
@@ -321,10 +320,27 @@ def test_without_an_autoscaler_nothing_is_held_free() -> None:
 
 
 @pytest.mark.parametrize("autoscaler", ["karpenter", "clusterAutoscaler", "none"])
-def test_spec_and_plan_agree_on_what_karpenter_makes(autoscaler: str) -> None:
+def test_karpenter_manages_gpu_pools_and_pools_that_scale(autoscaler: str) -> None:
     context = eks_context(FIXED, SYSTEM, TRAIN, {**SHARED, "minSize": 2}, autoscaler=autoscaler)
-    ours = [pool.name for pool in context.spec.node_pools if provisioned(pool, context.target)]
-    assert ours == [pool.name for pool in context.provisioned]
+    by_karpenter = ["system", "train", "shared"] if autoscaler == "karpenter" else []
+    assert [pool.name for pool in context.provisioned] == by_karpenter
+    assert [pool.name for pool in context.spec.resolved_pools if pool.managed_by_karpenter] == by_karpenter
+    assert [pool.name for pool in context.managed] == [
+        pool.name for pool in context.pools if pool.name not in by_karpenter
+    ]
+
+
+@pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn1.32xlarge", "g4ad.4xlarge"])
+def test_accelerators_of_another_vendor_are_no_gpus_for_karpenter(instance_type: str) -> None:
+    """The plan makes a fixed pool without GPUs a node group, so no check may speak of Karpenter for it.
+
+    Another check refuses these instance types, so this pool may be the one that Karpenter runs on once it is corrected.
+    """
+    fixed = {**FIXED, "instanceType": instance_type, "update": {"maxUnavailable": 2}, "warmPool": {}}
+    assert problems(fixed, TRAIN, autoscaler="karpenter") == {}
+    assert [pool.name for pool in eks_context(fixed, TRAIN, autoscaler="karpenter").managed] == ["fixed"]
+    growing = problems(FIXED, {**fixed, "name": "growing", "minSize": 0}, autoscaler="karpenter")
+    assert set(growing) == {("nodePools", 1, "update"), ("nodePools", 1, "warmPool")}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from mlcluster.plan.components.mirror import mirrored, mirrored_object, mirrored
 from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.simulated import SIMULATED, simulated_crds, simulated_pods
 from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Toleration
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import Components
@@ -26,7 +26,7 @@ EKS: Data = {"kind": "eks", "region": "us-west-2"}
 
 def chosen(target: Data, *pools: Data, **components: Any) -> dict[str, str]:
     spec = ClusterSpec.model_validate(cluster(*(pools or (SYSTEM, TRAIN)), target=target, components=components))
-    return selected(spec, resolve_pools(spec))
+    return selected(spec, plan_pools(spec))
 
 
 def release(values: dict[str, Any], realisation: Any = "helm", **rest: Any) -> PlanRelease:

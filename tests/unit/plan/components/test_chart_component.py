@@ -9,7 +9,7 @@ from mlcluster.plan.components.chart_component import ChartComponent
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.member_roles import MemberKinds, kinds_of_members
 from mlcluster.plan.components.workloads import Workload
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.spec.cluster import ClusterSpec
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster, planned_unchecked
 
@@ -33,7 +33,7 @@ EXAMPLE = ChartComponent(
 def context(target: Data = EXISTING, **settings: Any) -> ComponentContext:
     data = cluster(SYSTEM, TRAIN, target=target, components={"keda": settings})
     spec = ClusterSpec.model_validate(data)
-    return ComponentContext(spec, resolve_pools(spec), {"keda": "components.keda", "kueue": "components.kueue"})
+    return ComponentContext(spec, plan_pools(spec), {"keda": "components.keda", "kueue": "components.kueue"})
 
 
 def test_an_installed_component_has_everything() -> None:

@@ -7,7 +7,7 @@ import pytest
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_owners import opt_outs, ownership, served
 from mlcluster.plan.components.index import selected
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.spec.cluster import ClusterSpec
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster
 
@@ -26,7 +26,7 @@ GRACE: Data = {
 
 def context(*pools: Data, target: Data = EKS, **components: Any) -> ComponentContext:
     spec = ClusterSpec.model_validate(cluster(SYSTEM, *pools, target=target, components=components))
-    resolved = resolve_pools(spec)
+    resolved = plan_pools(spec)
     return ComponentContext(spec, resolved, selected(spec, resolved))
 
 

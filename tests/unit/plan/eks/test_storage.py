@@ -10,7 +10,7 @@ from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.network import network_resources
 from mlcluster.plan.eks.storage import storage_addons, storage_objects, storage_resources, with_kept_parents
 from mlcluster.plan.model import Manifest, PlanObject, PlanResource
-from mlcluster.plan.pools import resolve_pools
+from mlcluster.plan.pools import plan_pools
 from mlcluster.plan.quota import team_plans
 from mlcluster.plan.values import Ref, printable, references
 from mlcluster.rules.storage import kept_by_down
@@ -30,7 +30,7 @@ def context(*volumes: Any, classes: Any = (), target: Any = EKS, pools: Any = (S
     storage = {"volumes": list(volumes), "classes": list(classes)}
     spec = ClusterSpec.model_validate(cluster(*pools, target=target, teams=TEAMS, storage=storage))
     assert isinstance(spec.target, EksTarget)
-    return EksContext(spec, spec.target, resolve_pools(spec))
+    return EksContext(spec, spec.target, plan_pools(spec))
 
 
 def resources(*volumes: Any, **rest: Any) -> dict[str, PlanResource]:
