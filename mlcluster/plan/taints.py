@@ -19,7 +19,7 @@ from mlcluster.catalog import gpus
 from mlcluster.plan.model import Manifest, Pool, Taint, Toleration
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.pools import NodePool
-from mlcluster.spec.secondary import is_gated, readiness_wanted
+from mlcluster.spec.secondary_networks import has_network_taint, readiness_wanted
 
 HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 """Effects that keep a pod off a node."""
@@ -73,7 +73,7 @@ def startup_taints(spec: ClusterSpec, pool: NodePool) -> tuple[Taint, ...]:
     """Return the taints of a new node that a controller removes: those of the spec, and that of secondary networks."""
     configured = _configured(pool.startup_taints)
     known = {(taint.key, taint.effect) for taint in configured}
-    pending = (NETWORK_TAINT.key, NETWORK_TAINT.effect) not in known and is_gated(spec, pool)
+    pending = (NETWORK_TAINT.key, NETWORK_TAINT.effect) not in known and has_network_taint(spec, pool)
     return (*configured, *((NETWORK_TAINT,) if pending else ()))
 
 

@@ -55,7 +55,7 @@ OF_THE_SPEC: tuple[Callable[[Plan, ClusterSpec], Iterator[Finding]], ...] = (
     fabric.ranges_apart,
     fabric.frames_on_ec2,
     fabric.locked_memory,
-    fabric.gated_system_pool,
+    fabric.network_taint_on_system_pool,
     sharing.shares_made_elsewhere,
     serving.models_without_tls,
     serving.host_names_of_two_teams,

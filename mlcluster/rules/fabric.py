@@ -10,7 +10,7 @@ from mlcluster.plan.model import Plan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.eks import EksTarget
-from mlcluster.spec.secondary import RDMA_PREFIX, gated_pools, networks, offered, operator_runs
+from mlcluster.spec.secondary_networks import RDMA_PREFIX, networks, offered, operator_runs, pools_with_network_taint
 from mlcluster.spec.suggestions import listed
 
 _NETWORKS = ("components", "multus", "networks")
@@ -34,18 +34,18 @@ def announced_devices(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
                 yield finding("NET006", ("nodePools", index, "network", key, name), message, hint)
 
 
-def gated_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
+def network_taint_on_system_pool(plan: Plan, spec: ClusterSpec) -> Iterator[Finding]:
     """NET012: the nodes for system pods wait for networks that system pods create."""
     if not isinstance(spec.target, EksTarget):
         return
-    gated = {pool.name for pool in gated_pools(spec)}
-    if not gated:
+    tainted = {pool.name for pool in pools_with_network_taint(spec)}
+    if not tainted:
         return
     from mlcluster.plan.eks.addon_settings import system_pool
     from mlcluster.plan.eks.context import EksContext
 
     first = system_pool(EksContext(spec, spec.target, plan.pools))
-    if first.name in gated:
+    if first.name in tainted:
         message = f"new nodes of {first.name} accept no pods until Multus runs, so CoreDNS and every controller wait"
         hint = "List other pools in the `pools` of the networks, or set `multus: {startupTaint: false}`."
         yield finding("NET012", _NETWORKS, message, hint)

@@ -1,5 +1,6 @@
 """Node pools: groups of identical nodes that scale together, with their labels, taints and networks."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -65,6 +66,12 @@ Topology = Annotated[
     | Annotated[Annotated[list[LabelKey], Field(min_length=1, max_length=16)], LIST],
     BY_SHAPE,
 ]
+
+
+def common_labels(selectors: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the labels that every selector has, by key; {} without selectors."""
+    items = [set(selector.items()) for selector in selectors]
+    return dict(sorted(items[0].intersection(*items))) if items else {}
 
 
 class NodePool(SpecModel):

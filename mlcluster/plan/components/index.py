@@ -19,7 +19,7 @@ from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.model import Pool
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.gpu_duties import operator_wanted
-from mlcluster.spec.secondary import networks, readiness_wanted
+from mlcluster.spec.secondary_networks import networks, readiness_wanted
 
 Selector = Callable[[ClusterSpec, tuple[Pool, ...]], str]
 """Returns the place in the spec that selects a component, "" where nothing does."""

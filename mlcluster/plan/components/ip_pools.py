@@ -8,7 +8,7 @@ from mlcluster.plan.components.daemon_sets import pool_node_selector
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.network import NetworkIpam
-from mlcluster.spec.secondary import networks, pools_of
+from mlcluster.spec.secondary_networks import networks, pools_of
 
 API, KIND = "nv-ipam.nvidia.com/v1alpha1", "IPPool"
 

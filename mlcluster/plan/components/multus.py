@@ -28,7 +28,7 @@ from mlcluster.plan.model import Manifest
 from mlcluster.plan.objects import from_manifest
 from mlcluster.plan.places import place
 from mlcluster.plan.templates import filled
-from mlcluster.spec.secondary import networks, operator_runs
+from mlcluster.spec.secondary_networks import networks, operator_runs
 
 NAME = "multus"
 CRD = "crds/network-attachment-definitions.yaml"

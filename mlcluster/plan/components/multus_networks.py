@@ -12,7 +12,7 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
-from mlcluster.spec.secondary import namespaces_of, networks
+from mlcluster.spec.secondary_networks import namespaces_of, networks
 
 API = "k8s.cni.cncf.io/v1"
 KIND = "NetworkAttachmentDefinition"

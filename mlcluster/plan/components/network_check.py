@@ -2,7 +2,7 @@
 
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.spec.components.network import SecondaryNetwork
-from mlcluster.spec.secondary import operator_runs
+from mlcluster.spec.secondary_networks import operator_runs
 
 _HEAD = """\
 #!/bin/bash

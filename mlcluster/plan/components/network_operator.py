@@ -26,7 +26,7 @@ from mlcluster.plan.taints import (
     tolerations,
 )
 from mlcluster.spec.components.network import NetworkOperator
-from mlcluster.spec.secondary import networks, pools_of, rdma_of
+from mlcluster.spec.secondary_networks import networks, pools_of, rdma_of
 
 NAME = "network-operator"
 API, KIND, POLICY = "mellanox.com/v1alpha1", "NicClusterPolicy", "nic-cluster-policy"

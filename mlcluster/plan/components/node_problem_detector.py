@@ -32,7 +32,7 @@ from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.plan.places import place
 from mlcluster.spec.components.health import APPLICATION_XIDS, EVENT_XIDS, NodeProblemDetector
 from mlcluster.spec.components.network import SecondaryNetwork
-from mlcluster.spec.secondary import gated_pools, networks, pools_of
+from mlcluster.spec.secondary_networks import networks, pools_of, pools_with_network_taint
 
 NAME = "node-problem-detector"
 GPU_CONDITION = "GpuUnhealthy"
@@ -127,12 +127,12 @@ def _groups(context: ComponentContext) -> Mapping[tuple[int, ...], list[Pool]]:
     All pools if the spec has the detector, else those with GPUs or secondary networks.
     """
     everywhere = context.spec.components.node_problem_detector is not None
-    gated = {pool.name for pool in gated_pools(context.spec)}
+    tainted = {pool.name for pool in pools_with_network_taint(context.spec)}
     groups: dict[tuple[int, ...], list[Pool]] = {}
     for pool in context.pools:
-        if not (everywhere or pool.accelerator is not None or pool.name in gated):
+        if not (everywhere or pool.accelerator is not None or pool.name in tainted):
             continue
-        groups.setdefault(_networks_of(context, pool) if pool.name in gated else (), []).append(pool)
+        groups.setdefault(_networks_of(context, pool) if pool.name in tainted else (), []).append(pool)
     return groups
 
 

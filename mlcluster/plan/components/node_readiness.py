@@ -15,7 +15,7 @@ from mlcluster.plan.components.workloads import Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.objects import make
 from mlcluster.plan.taints import GPU_TAINT, NETWORK_TAINT, taint_manifest, toleration_manifests, tolerations
-from mlcluster.spec.secondary import gated_pools
+from mlcluster.spec.secondary_networks import pools_with_network_taint
 
 NAME = "node-readiness-controller"
 API, KIND = "readiness.node.x-k8s.io/v1alpha1", "NodeReadinessRule"
@@ -31,9 +31,9 @@ def _pods(context: ComponentContext) -> Iterator[PlanPod]:
 
 
 def _rules(context: ComponentContext) -> Iterator[PlanObject]:
-    gated = {pool.name for pool in gated_pools(context.spec)}
+    tainted = {pool.name for pool in pools_with_network_taint(context.spec)}
     for pool in context.pools:
-        if pool.name in gated:
+        if pool.name in tainted:
             ready: Manifest = {"type": NETWORK_CONDITION, "requiredStatus": "True"}
             once = "bootstrap-only"
             yield _rule(context, pool, "secondary-network", condition=ready, taint=NETWORK_TAINT, mode=once)

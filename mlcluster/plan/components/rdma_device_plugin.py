@@ -22,7 +22,7 @@ from mlcluster.plan.components.daemon_sets import (
 )
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.spec.components.network import RdmaDevicePlugin, RdmaSelectors
-from mlcluster.spec.secondary import RDMA_PREFIX, operator_runs, rdma_of
+from mlcluster.spec.secondary_networks import RDMA_PREFIX, operator_runs, rdma_of
 
 NAME = "rdma-shared-device-plugin"
 ACCOUNT = "rdma-shared-device-plugin"

@@ -24,7 +24,7 @@ from mlcluster.plan.components.daemon_sets import (
 )
 from mlcluster.plan.model import Manifest, PlanObject, Pool
 from mlcluster.spec.components.network import SriovDevicePlugin, SriovSelectors
-from mlcluster.spec.secondary import networks, operator_runs, pools_of
+from mlcluster.spec.secondary_networks import networks, operator_runs, pools_of
 
 NAME = "sriov-network-device-plugin"
 ACCOUNT = "sriov-device-plugin"

@@ -11,6 +11,7 @@ from typing import Any
 from mlcluster.plan import names
 from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Pool
 from mlcluster.plan.taints import CRITICAL, toleration_manifest
+from mlcluster.spec.pools import common_labels
 
 Selector = Mapping[str, str]
 
@@ -34,8 +35,7 @@ def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, st
     if not kept:
         return {}
     if on_existing:
-        shared = set(kept[0].selector.items()).intersection(*(pool.selector.items() for pool in kept))
-        return dict(sorted(shared))
+        return common_labels(pool.selector for pool in kept)
     return {names.SYSTEM_ONLY: "true"}
 
 

@@ -29,7 +29,7 @@ from mlcluster.plan.model import Manifest, PlanObject, PlanPod, Pool
 from mlcluster.plan.objects import from_manifest, make
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.templates import filled
-from mlcluster.spec.secondary import networks, pools_of
+from mlcluster.spec.secondary_networks import networks, pools_of
 
 NAME = "whereabouts"
 CONFIG_MAP = "whereabouts-config"

@@ -13,7 +13,6 @@ from mlcluster.spec.checks.eks_pools import eks_pool_problems
 from mlcluster.spec.checks.gpus import gpu_problems
 from mlcluster.spec.checks.instances import instance_problems
 from mlcluster.spec.checks.labels import label_problems
-from mlcluster.spec.checks.lending import lending_problems
 from mlcluster.spec.checks.monitoring import monitoring_problems
 from mlcluster.spec.checks.names import name_problems
 from mlcluster.spec.checks.pools import pool_problems
@@ -26,7 +25,6 @@ from mlcluster.spec.checks.team_access import team_access_problems
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
-from mlcluster.spec.unsupported import unsupported_problems
 
 _CHECKS = (
     name_problems,
@@ -44,11 +42,9 @@ _CHECKS = (
     label_problems,
     reference_problems,
     quota_problems,
-    lending_problems,
     team_access_problems,
     queueing_problems,
     serving_problems,
-    unsupported_problems,
 )
 
 

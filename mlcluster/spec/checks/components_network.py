@@ -9,7 +9,7 @@ from mlcluster.spec.components.base import ChartComponent
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
 from mlcluster.spec.pools import NodePool
-from mlcluster.spec.secondary import RDMA_PREFIX, rdma_of
+from mlcluster.spec.secondary_networks import RDMA_PREFIX, offered_names, rdma_of, sriov_of
 from mlcluster.spec.suggestions import did_you_mean, listed
 
 _PLUGIN_NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -47,7 +47,7 @@ def _rdma(spec: ClusterSpec) -> Iterator[Problem]:
             yield from _names(("nodePools", index, "network", "rdma"), names, "RDMA")
     if plugin is None:
         return
-    known = list(dict.fromkeys(name for pool in spec.node_pools for name in rdma_of(pool)))
+    known = offered_names(spec, rdma_of)
     if not known and spec.components.network_operator is None:
         message = f"no pool offers a resource with the prefix {RDMA_PREFIX}"
         yield Problem(here, message, "Set `network: {rdma: {rdma/hca: 8}}` on the pools with RDMA devices", key=True)
@@ -64,7 +64,7 @@ def _sriov(spec: ClusterSpec) -> Iterator[Problem]:
     plugin, here = spec.components.sriov_device_plugin, (*_HERE, "sriovDevicePlugin")
     if plugin is None:
         return
-    known = list(dict.fromkeys(name for pool in spec.node_pools for name in pool.network.sriov))
+    known = offered_names(spec, sriov_of)
     if not known and spec.components.network_operator is None:
         message = "no pool offers virtual functions"
         hint = "Set `network: {sriov: {nvidia.com/mlnx_vf: 8}}` on the pools with virtual functions"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from mlcluster.catalog.instances import InstanceType
 from mlcluster.catalog.networks import why_no_layout
+from mlcluster.spec.checks.storage import BASE_IOPS, IOPS_PER_MIB
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.eks_nodes import HUGEPAGE_MIB, bottlerocket_mig_key, hugepages
@@ -17,9 +18,7 @@ from mlcluster.spec.resolved_pools import ResolvedPool
 
 _SMALLEST_GIB = 20
 _LARGEST_GIB = 65_536
-_BASE_IOPS = 3000
 _IOPS_PER_GIB = 500
-_IOPS_PER_MIB = 4
 
 
 def image_problems(here: Loc, resolved: ResolvedPool, target: EksTarget) -> Iterator[Problem]:
@@ -77,13 +76,13 @@ def _volume(loc: Loc, pool: NodePool) -> Iterator[Problem]:
         message = f"expected {_SMALLEST_GIB} to {_LARGEST_GIB:,} GiB, got {gib:,} GiB ({volume.size})"
         yield Problem((*loc, "size"), message, "For example `size: 100Gi`")
         return
-    iops = volume.iops or _BASE_IOPS
-    if iops > max(_BASE_IOPS, gib * _IOPS_PER_GIB):
+    iops = volume.iops or BASE_IOPS
+    if iops > max(BASE_IOPS, gib * _IOPS_PER_GIB):
         most = gib * _IOPS_PER_GIB
         message = f"gp3 supports at most {_IOPS_PER_GIB} IOPS per GiB, {most:,} for {gib} GiB; got {iops:,}"
         yield Problem((*loc, "iops"), message, f"Set `size: {-(-iops // _IOPS_PER_GIB)}Gi`, or lower `iops`")
-    if volume.throughput_mib is not None and volume.throughput_mib * _IOPS_PER_MIB > iops:
-        most, needed = iops // _IOPS_PER_MIB, volume.throughput_mib * _IOPS_PER_MIB
+    if volume.throughput_mib is not None and volume.throughput_mib * IOPS_PER_MIB > iops:
+        most, needed = iops // IOPS_PER_MIB, volume.throughput_mib * IOPS_PER_MIB
         message = f"gp3 supports at most 0.25 MiB/s per IOPS, {most} for {iops:,} IOPS; got {volume.throughput_mib}"
         yield Problem((*loc, "throughputMib"), message, f"Set `iops: {needed}`, or lower `throughputMib`")
 

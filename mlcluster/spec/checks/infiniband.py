@@ -6,7 +6,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
-from mlcluster.spec.secondary import networks
+from mlcluster.spec.secondary_networks import networks, offered_names, sriov_of
 from mlcluster.spec.suggestions import listed
 
 _TYPE = "ib-sriov"
@@ -40,7 +40,7 @@ def _settings(here: Loc, network: SecondaryNetwork) -> Iterator[Problem]:
 
 @stop_at_unknown_value
 def _device(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterator[Problem]:
-    functions = list(dict.fromkeys(name for pool in spec.node_pools for name in pool.network.sriov))
+    functions = offered_names(spec, sriov_of)
     shared = {name for pool in spec.node_pools for name in pool.network.rdma}
     if network.resource in shared:
         message = f"{_TYPE} needs a virtual function, and {network.resource} is a shared device"

@@ -7,7 +7,7 @@ from mlcluster.spec.checks.labels import covered
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import known_values, stop_at_unknown_value
-from mlcluster.spec.pools import NodePool
+from mlcluster.spec.pools import NodePool, common_labels
 from mlcluster.spec.resolved_pools import ResolvedPool
 
 _RESERVED = {
@@ -27,6 +27,7 @@ def pool_problems(spec: ClusterSpec) -> Iterator[Problem]:
         yield from _shape(here, pool)
         yield from _reserved(resolved)
         yield from _capacity(here, pool)
+        yield from _purchase_option(here, spec, pool)
         yield from _selector(here, spec, pool)
         yield from _placement_group(here, spec, pool)
         yield from _accelerator_taint(here, spec, pool)
@@ -75,6 +76,13 @@ def _capacity(here: Loc, pool: NodePool) -> Iterator[Problem]:
     elif given and not reserving:
         message = f"reservationId has no effect with capacity type {pool.capacity.type}"
         yield Problem((*here, "capacity", "reservationId"), message, "Set `type: reservation` or `type: capacityBlock`")
+
+
+@stop_at_unknown_value
+def _purchase_option(here: Loc, spec: ClusterSpec, pool: NodePool) -> Iterator[Problem]:
+    if spec.target.kind != "eks" and pool.capacity.type != "onDemand":
+        message = f"capacity type {pool.capacity.type} on target {spec.target.kind} is not supported yet"
+        yield Problem((*here, "capacity", "type"), message, "Remove `capacity`")
 
 
 @stop_at_unknown_value
@@ -130,9 +138,9 @@ def _system_selectors(spec: ClusterSpec) -> Iterator[Problem]:
     kept = [(index, pool) for index, pool in enumerate(spec.node_pools) if pool.system_only]
     if spec.target.kind != "existing" or not kept or any(pool.selector is None for pool in spec.node_pools):
         return
-    items = [frozenset((pool.selector or {}).items()) for _, pool in kept]
-    shared = items[0].intersection(*items)
-    found = [pool.name for pool in spec.node_pools if not pool.system_only and shared <= (pool.selector or {}).items()]
+    shared = common_labels(pool.selector or {} for _, pool in kept)
+    others = [pool for pool in spec.node_pools if not pool.system_only]
+    found = [pool.name for pool in others if shared.items() <= (pool.selector or {}).items()]
     if not shared:
         message = "the selectors of the systemOnly pools need a common label, which controllers select"
         hint = "Add a label to the selectors that the nodes of all systemOnly pools have"

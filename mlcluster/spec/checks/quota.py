@@ -1,4 +1,4 @@
-"""Check amounts and guarantees: valid units, and a sum of at most the pool at `maxSize`."""
+"""Check amounts: valid units, guarantees of at most the pool at `maxSize`, lending limits of at most the guarantee."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -17,13 +17,15 @@ Share = tuple[int, str, Unit, int]
 
 
 def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
-    """Yield problems for invalid amounts, and for guarantees that exceed the pools."""
+    """Yield problems for invalid amounts, guarantees that exceed the pools, and lending limits above the guarantee."""
     sizes = pool_sizes(spec)
     for index, team in enumerate(spec.teams):
         for key in ("guarantee", "borrow", "lend"):
             yield from _amounts(("teams", index, key), team, sizes)
     for pool, size in sizes.items():
         yield from _guarantees(spec, pool, size)
+    for index, team in enumerate(spec.teams):
+        yield from _lending_limits(("teams", index, "lend"), team, sizes)
 
 
 @stop_at_unknown_value
@@ -115,3 +117,28 @@ def _sum(size: PoolSize, shares: list[Share], common: Unit) -> str:
 
 def _hint(size: PoolSize) -> str:
     return f"Lower the guarantees, or raise `maxSize` of {size.name} from {size.nodes}"
+
+
+@stop_at_unknown_value
+def _lending_limits(here: Loc, team: Team, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
+    if isinstance(team.lend, dict):
+        for pool, limit in team.lend.items():
+            yield from _lend((*here, pool), team, pool, limit, sizes)
+
+
+@stop_at_unknown_value
+def _lend(loc: Loc, team: Team, pool: str, limit: object, sizes: Mapping[str, PoolSize]) -> Iterator[Problem]:
+    size, guarantee = sizes.get(pool), team.guarantee.get(pool)
+    if size is None:
+        return
+    if guarantee is None:
+        message = f"team {team.name} has no guarantee of pool {pool} to lend"
+        yield Problem(loc, message, "Remove it, or add a guarantee", key=True)
+        return
+    if not isinstance(limit, Amount) or not usable(limit, size) or not usable(guarantee, size):
+        return
+    (unit, count), (own_unit, own_count) = amount_units(limit)[0], amount_units(guarantee)[0]
+    common = finest([unit, own_unit])
+    if count * size.worth(unit, common) > own_count * size.worth(own_unit, common):
+        message = f"expected at most the guarantee, {spelled(own_count, own_unit)}, got {spelled(count, unit)}"
+        yield Problem((*loc, unit), message, "Set `lend: all` to lend the whole guarantee")

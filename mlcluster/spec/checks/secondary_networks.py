@@ -10,7 +10,7 @@ from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import NetworkIpam, SecondaryNetwork
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
-from mlcluster.spec.secondary import namespaces_of, networks, offered, operator_runs, pools_of
+from mlcluster.spec.secondary_networks import namespaces_of, networks, offered, offered_names, operator_runs, pools_of
 from mlcluster.spec.suggestions import did_you_mean, listed
 
 _EXAMPLE = "10.60.0.0/16"
@@ -71,7 +71,7 @@ def _devices(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterato
         yield Problem(here, message, "For example `master: eth1`")
     elif network.type in _DEVICE_TYPES and network.resource is None:
         message = f"resource is missing; networks of type {network.type} need the resource of their devices"
-        every = list(dict.fromkeys(name for pool in spec.node_pools for name in offered(pool)))
+        every = offered_names(spec)
         yield Problem(here, message, f"For example `resource: {every[0] if every else 'nvidia.com/mlnx_vf'}`")
     if network.type in _DEVICE_TYPES and network.master is not None:
         message = f"master is not supported by networks of type {network.type}, which use resource"
@@ -81,7 +81,7 @@ def _devices(here: Loc, spec: ClusterSpec, network: SecondaryNetwork) -> Iterato
 
 
 def _resource(loc: Loc, spec: ClusterSpec, network: SecondaryNetwork, resource: str) -> Iterator[Problem]:
-    every = list(dict.fromkeys(name for pool in spec.node_pools for name in offered(pool)))
+    every = offered_names(spec)
     if resource not in every:
         otherwise = (
             f"Pools offer {listed(every)}" if every else "Add it to `nodePools[].network`, under `rdma` or `sriov`"

@@ -11,7 +11,7 @@ from mlcluster.spec.suggestions import did_you_mean, listed
 from mlcluster.spec.vpc_layout import cluster_zones
 
 SMALLEST_GIB, STEP_GIB = 1200, 2400
-FREE_IOPS = 3000
+BASE_IOPS = 3000
 IOPS_PER_MIB = 4
 """gp3 supports at most 0.25 MiB/s per IOPS (EBS user guide, gp3 performance)."""
 
@@ -80,7 +80,7 @@ def _classes(spec: ClusterSpec) -> Iterator[Problem]:
 
 @stop_at_unknown_value
 def _throughput(here: Loc, one: StorageClass) -> Iterator[Problem]:
-    iops = one.iops or FREE_IOPS
+    iops = one.iops or BASE_IOPS
     if one.throughput_mib is not None and one.throughput_mib * IOPS_PER_MIB > iops:
         needed = one.throughput_mib * IOPS_PER_MIB
         message = f"a throughput of {one.throughput_mib} MiB/s needs {needed:,} IOPS, got {iops:,}"

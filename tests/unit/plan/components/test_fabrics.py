@@ -9,7 +9,7 @@ from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.problems import SpecInvalidError
-from mlcluster.spec.secondary import gated_pools, is_gated, networks, pools_of
+from mlcluster.spec.secondary_networks import has_network_taint, networks, pools_of, pools_with_network_taint
 from stacks.registration import in_order, platform_entries
 from tests.specs import EXISTING, Data, checked, cluster, manifests, planned
 from tests.upstream import ABSENT, REFERENCE, closed, errors_of, schemas
@@ -258,8 +258,8 @@ def test_infiniband_that_cannot_be_is_refused(components: Data, words: str) -> N
 def test_one_pool_is_gated_as_all_of_them_are(which: Data, pools: tuple[Data, ...]) -> None:
     spec = checked(cluster(*pools, target=EXISTING, teams=[], components={"multus": {"networks": [{**RAIL, **which}]}}))
     of_networks = {pool.name for network in networks(spec) for pool in pools_of(spec, network)}
-    assert of_networks == {pool.name for pool in gated_pools(spec)}
-    assert of_networks == {pool.name for pool in spec.node_pools if is_gated(spec, pool)}
+    assert of_networks == {pool.name for pool in pools_with_network_taint(spec)}
+    assert of_networks == {pool.name for pool in spec.node_pools if has_network_taint(spec, pool)}
     assert of_networks
 
 

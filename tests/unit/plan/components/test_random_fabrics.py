@@ -10,7 +10,7 @@ from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan, Pool
 from mlcluster.plan.overhead import lands_on
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.secondary import gated_pools
+from mlcluster.spec.secondary_networks import pools_with_network_taint
 from tests.specs import EXISTING, LOCAL, Data, checked, cluster
 
 pytestmark = pytest.mark.unit
@@ -122,7 +122,7 @@ def test_daemon_sets_reach_what_they_serve_and_nothing_else(data: Data) -> None:
         served = {pool.name for pod in pods for pool in plan.pools if lands_on(pod, pool)}
         assert served == chosen(manifest, plan.pools)
         assert len(pods) == len(served)
-    gated = {pool.name for pool in gated_pools(spec)}
+    gated = {pool.name for pool in pools_with_network_taint(spec)}
     rules = {entry.id for entry in plan.objects if entry.manifest["kind"] == "NodeReadinessRule"}
     assert {f"NodeReadinessRule/{name}-secondary-network" for name in gated} <= rules
 

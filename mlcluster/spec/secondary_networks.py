@@ -1,6 +1,6 @@
 """Secondary networks, RDMA and SR-IOV of a spec, for the checks and the plan."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.network import SecondaryNetwork
@@ -38,6 +38,21 @@ def offered(pool: NodePool) -> dict[str, int]:
     return {**pool.network.rdma, **pool.network.sriov}
 
 
+def offered_names(spec: ClusterSpec, read: Callable[[NodePool], Mapping[str, int]] = offered) -> list[str]:
+    """Return the names of the resources that the pools offer, each once.
+
+    Args:
+        spec: the spec.
+        read: returns the resources of a pool; by default all RDMA and SR-IOV resources.
+    """
+    return list(dict.fromkeys(name for pool in spec.node_pools for name in read(pool)))
+
+
+def sriov_of(pool: NodePool) -> dict[str, int]:
+    """Return the SR-IOV resources of a node with their counts."""
+    return pool.network.sriov
+
+
 def rdma_of(pool: NodePool) -> dict[str, int]:
     """Return the resources of the RDMA shared device plugin on a node, with their counts."""
     return {name: count for name, count in pool.network.rdma.items() if name.startswith(RDMA_PREFIX)}
@@ -56,12 +71,12 @@ def operator_runs(spec: ClusterSpec) -> bool:
     return spec.components.network_operator is not None
 
 
-def gated_pools(spec: ClusterSpec) -> tuple[NodePool, ...]:
+def pools_with_network_taint(spec: ClusterSpec) -> tuple[NodePool, ...]:
     """Return the pools whose new nodes are tainted until their secondary networks are ready."""
-    return tuple(pool for pool in spec.node_pools if is_gated(spec, pool)) if _gates(spec) else ()
+    return tuple(pool for pool in spec.node_pools if has_network_taint(spec, pool)) if _gates(spec) else ()
 
 
-def is_gated(spec: ClusterSpec, pool: NodePool) -> bool:
+def has_network_taint(spec: ClusterSpec, pool: NodePool) -> bool:
     """Return whether the new nodes of a pool are tainted until their secondary networks are ready."""
     if not _gates(spec):
         return False
@@ -76,4 +91,4 @@ def _gates(spec: ClusterSpec) -> bool:
 
 def readiness_wanted(spec: ClusterSpec) -> bool:
     """Return whether the plan needs the Node Readiness Controller: from the spec, or for secondary networks."""
-    return spec.components.node_readiness is not None or bool(gated_pools(spec))
+    return spec.components.node_readiness is not None or bool(pools_with_network_taint(spec))
