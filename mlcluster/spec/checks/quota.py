@@ -18,7 +18,7 @@ Share = tuple[int, str, Unit, int]
 
 def quota_problems(spec: ClusterSpec) -> Iterator[Problem]:
     """Yield problems for invalid amounts, guarantees that exceed the pools, and lending limits above the guarantee."""
-    sizes = pool_sizes(spec)
+    sizes = _pool_sizes(spec)
     for index, team in enumerate(spec.teams):
         for key in ("guarantee", "borrow", "lend"):
             yield from _amounts(("teams", index, key), team, sizes)
@@ -33,7 +33,7 @@ def _amounts(here: Loc, team: Team, sizes: Mapping[str, PoolSize]) -> Iterator[P
     amounts = getattr(team, str(here[-1]))
     for pool, amount in amounts.items() if isinstance(amounts, dict) else ():
         if isinstance(amount, Amount):
-            yield from stop_at_unknown_value(amount_problems)((*here, pool), amount, sizes.get(pool))
+            yield from stop_at_unknown_value(_amount_problems)((*here, pool), amount, sizes.get(pool))
 
 
 @stop_at_unknown_value
@@ -41,14 +41,14 @@ def _guarantees(spec: ClusterSpec, pool: str, size: PoolSize) -> Iterator[Proble
     shares: list[Share] = []
     for index, team in enumerate(spec.teams):
         amount = team.guarantee.get(pool)
-        if amount is not None and usable(amount, size):
+        if amount is not None and _usable(amount, size):
             unit, count = amount_units(amount)[0]
             shares.append((index, team.name, unit, count))
     if shares:
         yield from _excess(size, shares)
 
 
-def pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
+def _pool_sizes(spec: ClusterSpec) -> Mapping[str, PoolSize]:
     """Return the sizes of the pools with known nodes, by name; of pools with the same name the first."""
     sizes: dict[str, PoolSize | None] = {}
     for pool in spec.resolved_pools:
@@ -64,12 +64,12 @@ def _size(pool: ResolvedPool) -> PoolSize | None:
     return None
 
 
-def usable(amount: Amount, size: PoolSize) -> bool:
+def _usable(amount: Amount, size: PoolSize) -> bool:
     """Return whether the amount is valid for the pool."""
-    return not any(amount_problems((), amount, size))
+    return not any(_amount_problems((), amount, size))
 
 
-def amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator[Problem]:
+def _amount_problems(loc: Loc, amount: Amount, size: PoolSize | None) -> Iterator[Problem]:
     """Yield the problem of an amount; `size` is None for an unknown pool."""
     units = [unit for unit, _ in amount_units(amount)]
     if not units:
@@ -135,7 +135,7 @@ def _lend(loc: Loc, team: Team, pool: str, limit: object, sizes: Mapping[str, Po
         message = f"team {team.name} has no guarantee of pool {pool} to lend"
         yield Problem(loc, message, "Remove it, or add a guarantee", key=True)
         return
-    if not isinstance(limit, Amount) or not usable(limit, size) or not usable(guarantee, size):
+    if not isinstance(limit, Amount) or not _usable(limit, size) or not _usable(guarantee, size):
         return
     (unit, count), (own_unit, own_count) = amount_units(limit)[0], amount_units(guarantee)[0]
     common = finest([unit, own_unit])
