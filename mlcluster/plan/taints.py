@@ -9,7 +9,7 @@ This is the only module with rules of taints. A new rule goes here:
 - Whether a toleration compares the value of a taint is decided in `toleration`.
 - The spelling of another API goes beside `toleration_manifest` and `taint_manifest`.
 
-The admission policies say in CEL which pods of teams may tolerate the accelerator taint (`plan.policy`).
+The admission policies say in CEL which pods of teams may tolerate the accelerator taint (`templates/policies`).
 """
 
 from collections.abc import Iterable, Mapping

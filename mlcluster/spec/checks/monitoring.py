@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from mlcluster.spec.checks.labels import key_error
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.components.observe import Monitoring
-from mlcluster.spec.components.scale import PrometheusAdapter
+from mlcluster.spec.components.observe import Monitoring, PrometheusAdapter
 from mlcluster.spec.document import Loc, Problem
 from mlcluster.spec.partial_checks import stop_at_unknown_value
 from mlcluster.spec.pools import Labels

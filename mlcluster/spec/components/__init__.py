@@ -16,9 +16,8 @@ from mlcluster.spec.components.network import (
     SriovDevicePlugin,
     Whereabouts,
 )
-from mlcluster.spec.components.observe import Monitoring
+from mlcluster.spec.components.observe import Keda, Monitoring, PrometheusAdapter
 from mlcluster.spec.components.queues import JobSet, KubeRay, Kueue, LeaderWorkerSet, MpiOperator, Trainer, Volcano
-from mlcluster.spec.components.scale import Keda, PrometheusAdapter
 from mlcluster.spec.components.serving import CertManager, Gateway, KServe
 
 __all__ = ["ChartComponent", "Components"]

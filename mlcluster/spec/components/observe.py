@@ -1,4 +1,4 @@
-"""Monitoring components."""
+"""Monitoring components, and the components that scale workloads on metrics."""
 
 from typing import Annotated
 
@@ -64,3 +64,11 @@ class Monitoring(ChartComponent):
     control_plane: Annotated[bool, Doc(targets=("existing", "local"))] = False
     """Monitor etcd, the scheduler and the controller manager. Prometheus must be able to reach them, which managed
     control planes do not allow."""
+
+
+class Keda(ChartComponent):
+    """KEDA, which scales workloads on events and queries, and serves the external metrics API."""
+
+
+class PrometheusAdapter(ChartComponent):
+    """Prometheus adapter, which serves GPU metrics for HorizontalPodAutoscalers through the custom metrics API."""
