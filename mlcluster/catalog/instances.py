@@ -44,15 +44,15 @@ class InstanceType:
 
 
 @cache
-def _rows() -> dict[str, list[str]]:
+def _lines() -> dict[str, str]:
     text = Path(__file__).with_name("ec2_instances.csv").read_text("utf-8")
-    return {row[0]: row for row in csv.reader(text.splitlines())}
+    return {line.partition(",")[0]: line for line in text.splitlines()}
 
 
 @cache
 def instance_names() -> frozenset[str]:
     """Every instance type in the catalogue."""
-    return frozenset(_rows()) - {"instance_type"}
+    return frozenset(_lines()) - {"instance_type"}
 
 
 @cache
@@ -64,7 +64,7 @@ def instance_type(name: str) -> InstanceType:
     """
     if name not in instance_names():
         raise KeyError(name)
-    row: Mapping[str, str] = dict(zip(_rows()["instance_type"], _rows()[name], strict=True))
+    row: Mapping[str, str] = dict(zip(*csv.reader([_lines()["instance_type"], _lines()[name]]), strict=True))
     price = row["on_demand_usd_per_hour_us_east_1"]
     return InstanceType(
         name=name,

@@ -133,12 +133,11 @@ def daemon_set_tolerations(spec: ClusterSpec, pools: Iterable[Pool]) -> tuple[To
     accelerator taint is always among them.
     """
     pools = tuple(pools)
-    by_name = {pool.name: pool for pool in spec.node_pools}
     return tolerations(
         [
             ACCELERATOR_TAINT,
             *(taint for pool in pools for taint in pool.taints),
-            *(taint for pool in pools for taint in startup_taints(spec, by_name[pool.name])),
+            *(taint for pool in pools for taint in startup_taints(spec, spec.pool(pool.name).entry)),
             *(taint for pool in pools for taint in health_taints(spec, pool)),
         ]
     )

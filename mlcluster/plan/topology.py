@@ -39,8 +39,7 @@ def pool_levels(spec: ClusterSpec, pools: Iterable[Pool]) -> dict[str, Levels]:
     lab). Only a pool that may have no nodes has no topology.
     """
     pools = tuple(pools)
-    written = {pool.name: pool for pool in spec.node_pools}
-    asked = {pool.name: _levels(spec.target.kind, pool, written[pool.name]) for pool in pools}
+    asked = {pool.name: _levels(spec.target.kind, pool, spec.pool(pool.name).entry) for pool in pools}
     if not any(asked.values()):
         return {}
     return {
@@ -146,7 +145,7 @@ def _guaranteed_nodes(spec: ClusterSpec, pool: Pool) -> int:
 
 def _free(spec: ClusterSpec, pool: Pool) -> int:
     """Return the number of nodes that always exist without pods; Kueue counts the pods of `warm`."""
-    warm = next(written.warm for written in spec.node_pools if written.name == pool.name)
+    warm = spec.pool(pool.name).entry.warm
     return max(0, pool.min_size - (warm.nodes if warm else 0))
 
 

@@ -104,8 +104,8 @@ def _placement(context: EksContext, pool: Pool) -> Manifest:
             {"networkCardIndex": one.card, "deviceIndex": one.device, "interfaceType": one.kind}
             for one in efa_interfaces(pool.instance_type)
         ]
-    if written.capacity.reservation_id is not None:
-        found["capacityReservationSelectorTerms"] = [{"id": written.capacity.reservation_id}]
+    if pool.reservation_id:
+        found["capacityReservationSelectorTerms"] = [{"id": pool.reservation_id}]
     if pool.placement_group == "cluster" and pool.capacity_type != "capacityBlock":
         found["placementGroupSelector"] = {"name": Ref(resource_id(_PLACEMENT_GROUP, pool.name), "name")}
     return found

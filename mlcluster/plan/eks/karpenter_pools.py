@@ -42,33 +42,33 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
     return {
         **({"replicas": pool.max_size} if is_static(pool) else {}),
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": node},
-        "limits": _limits(context, pool),
+        "limits": _limits(pool),
         "disruption": _disruption(context, pool),
     }
 
 
 def _requirements(context: EksContext, pool: Pool) -> list[Manifest]:
     wanted = {
-        "node.kubernetes.io/instance-type": [pool.instance_type, *context.spec_pool(pool).capacity.also],
+        "node.kubernetes.io/instance-type": [pool.instance_type, *pool.also],
         "kubernetes.io/arch": [pool.arch],
         "kubernetes.io/os": ["linux"],
         "topology.kubernetes.io/zone": list(context.zones_of(pool)),
-        "karpenter.sh/capacity-type": capacity_types(context, pool),
+        "karpenter.sh/capacity-type": capacity_types(pool),
     }
     return [{"key": key, "operator": "In", "values": values} for key, values in wanted.items()]
 
 
-def capacity_types(context: EksContext, pool: Pool) -> list[str]:
+def capacity_types(pool: Pool) -> list[str]:
     """What the nodes may be bought as, in Karpenter's order: a reservation first where the pool names one.
 
     Nothing else than the spec says: a pool that quietly bought something dearer would not cost what the plan shows.
     """
-    reserved = {"reserved"} if context.spec_pool(pool).capacity.reservation_id is not None else set()
+    reserved = {"reserved"} if pool.reservation_id else set()
     wanted = {_CAPACITY[pool.capacity_type], *reserved}
     return [kind for kind in _ORDER if kind in wanted]
 
 
-def _limits(context: EksContext, pool: Pool) -> Manifest:
+def _limits(pool: Pool) -> Manifest:
     """At most maxSize nodes, and what that many have.
 
     Karpenter counts nodes only after they are made, some versions of it (kubernetes-sigs/karpenter#2915); CPUs and
@@ -77,7 +77,7 @@ def _limits(context: EksContext, pool: Pool) -> Manifest:
     limits = {"nodes": str(pool.max_size)}
     if is_static(pool):
         return limits
-    types = (pool.instance_type, *context.spec_pool(pool).capacity.also)
+    types = (pool.instance_type, *pool.also)
     limits["cpu"] = str(max(instance_type(name).vcpu for name in types) * pool.max_size)
     accelerator = pool.accelerator
     # Karpenter does not know what a MIG instance is until a node has one.
