@@ -51,13 +51,13 @@ def _lines() -> dict[str, str]:
 
 @cache
 def instance_names() -> frozenset[str]:
-    """Every instance type in the catalogue."""
+    """Return the names of all instance types in the catalog."""
     return frozenset(_lines()) - {"instance_type"}
 
 
 @cache
 def instance_type(name: str) -> InstanceType:
-    """The facts of one instance type.
+    """Return the facts of an instance type.
 
     Raises:
         KeyError: the catalog does not have it.

@@ -128,16 +128,17 @@ class ClusterSpec(SpecModel):
         """Return the node pools with the facts of their nodes, in the order of the spec."""
         return tuple(ResolvedPool(self, index, pool) for index, pool in enumerate(self.node_pools))
 
+    @cached_property
+    def _pools_by_name(self) -> dict[str, ResolvedPool]:
+        return {pool.name: pool for pool in self.resolved_pools}
+
     def pool(self, name: str) -> ResolvedPool:
         """Return the node pool with this name.
 
         Raises:
             KeyError: the spec has no such pool.
         """
-        for pool in self.resolved_pools:
-            if pool.name == name:
-                return pool
-        raise KeyError(name)
+        return self._pools_by_name[name]
 
     @property
     def cohort_names(self) -> list[str]:
@@ -147,5 +148,6 @@ class ClusterSpec(SpecModel):
     def __copy__(self) -> Self:
         """Return a copy that resolves its own pools."""
         copied = super().__copy__()
-        copied.__dict__.pop("resolved_pools", None)
+        for derived in ("resolved_pools", "_pools_by_name"):
+            copied.__dict__.pop(derived, None)
         return copied

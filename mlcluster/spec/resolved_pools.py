@@ -76,10 +76,10 @@ class ResolvedPool:
 
     @property
     def managed_by_karpenter(self) -> bool:
-        """Return whether Karpenter manages the nodes, so that they are no managed node group.
+        """Return whether Karpenter manages the nodes of the pool; otherwise they are a managed node group.
 
-        Karpenter runs on pools of fixed size without GPUs, so these are node groups. An accelerator of another vendor
-        is not a GPU here, as nowhere in the plan.
+        Pools of fixed size without GPUs are node groups, because Karpenter needs nodes to run on that it does not
+        manage. Accelerators of other vendors do not count, because `gpus` has only NVIDIA GPUs.
         """
         target = self.spec.target
         if target.kind != "eks" or target.autoscaler != "karpenter":

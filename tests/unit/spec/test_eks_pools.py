@@ -332,9 +332,9 @@ def test_karpenter_manages_gpu_pools_and_pools_that_scale(autoscaler: str) -> No
 
 @pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn1.32xlarge", "g4ad.4xlarge"])
 def test_accelerators_of_another_vendor_are_no_gpus_for_karpenter(instance_type: str) -> None:
-    """The plan makes a fixed pool without GPUs a node group, so no check may speak of Karpenter for it.
+    """The plan makes a pool of fixed size without GPUs a node group, so no check may report that Karpenter manages it.
 
-    Another check refuses these instance types, so this pool may be the one that Karpenter runs on once it is corrected.
+    Another check rejects these instance types.
     """
     fixed = {**FIXED, "instanceType": instance_type, "update": {"maxUnavailable": 2}, "warmPool": {}}
     assert problems(fixed, TRAIN, autoscaler="karpenter") == {}

@@ -75,8 +75,9 @@ def test_an_unknown_value_hides_only_the_facts_that_depend_on_it() -> None:
 
 def test_a_copy_resolves_its_own_pools() -> None:
     given = ClusterSpec.model_validate(cluster(SHARED, components={"gpuOperator": {"migStrategy": "single"}}))
-    assert list(given.resolved_pools[0].gpu_resources) == ["nvidia.com/gpu"]
+    assert list(given.pool("shared").gpu_resources) == ["nvidia.com/gpu"]
     copied = given.model_copy(update={"components": Components()})
+    assert list(copied.pool("shared").gpu_resources) == ["nvidia.com/mig-1g.5gb"]
     assert list(copied.resolved_pools[0].gpu_resources) == ["nvidia.com/mig-1g.5gb"]
 
 
