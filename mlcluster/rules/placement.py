@@ -116,14 +116,9 @@ def network_policies_enforced(plan: Plan) -> Iterator[Finding]:
     """NET001: a CNI may not enforce NetworkPolicy objects."""
     if not plan.teams or plan.cluster.target == "eks":
         return
-    why = (
-        "the lab has no pod network"
-        if plan.cluster.target == "local"
-        else "mlcluster cannot check that the CNI of the cluster enforces them"
-    )
-    yield finding(
-        "NET001",
-        ("teams",),
-        f"network policies are created, but {why}",
-        "Use a CNI that enforces NetworkPolicy (Cilium, Calico, VPC CNI with network policies enabled).",
-    )
+    if plan.cluster.target == "local":
+        why, hint = "the lab has no pod network", "Test them on a cluster whose CNI enforces NetworkPolicy."
+    else:
+        why = "mlcluster cannot check that the CNI of the cluster enforces them"
+        hint = "Use a CNI that enforces NetworkPolicy (Cilium, Calico, VPC CNI with network policies enabled)."
+    yield finding("NET001", ("teams",), f"network policies are created, but {why}", hint)
