@@ -1,6 +1,7 @@
 """Fixtures of every tier, and the guard that keeps unit tests away from this machine."""
 
 import os
+from collections.abc import Generator
 from itertools import count
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 _NUMBERS = count()
+EXPECTED = "Expected "
+"""The start of the reason of every skip, such as "Expected without ../shared/reference: ..."."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,6 +27,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if log and skipped:
         with Path(log).open("a", encoding="utf-8") as file:
             file.writelines(f"skipped {one.nodeid}: {_reason(one)}\n" for one in skipped)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that is skipped without a reason that states where the skip is expected."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and not _reason(report).startswith(EXPECTED):
+        report.outcome = "failed"
+        report.longrepr = f"skipped: {_reason(report)}\nThe reason must start with {EXPECTED!r}: where is it expected?"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail a module that skips all of its tests: nothing would show how many there are."""
+    report = yield
+    if report.skipped:
+        report.outcome = "failed"
+        report.longrepr = "skip tests by a mark in `pytestmark`, not the module"
+    return report
 
 
 def _reason(report: pytest.TestReport) -> str:

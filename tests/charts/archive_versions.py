@@ -1,4 +1,4 @@
-"""Where the table was made with an archive of another version than the pin, because no other was at hand."""
+"""Charts that tests compare with an archive of another version than the pin: the nearest that could be packaged."""
 
 from collections.abc import Mapping
 
@@ -6,4 +6,4 @@ DIFFERENT: Mapping[str, tuple[str, str]] = {
     "cert-manager": ("v1.21.1", "v1.21.0"),
     "volcano": ("1.15.3", "1.15.1"),
 }
-"""Chart -> the pinned version, and that of the archive. Remove an entry when the table is made from the pin's."""
+"""Chart -> the pinned version, and the version of the archive. Remove an entry when the pinned version is available."""

@@ -1,4 +1,4 @@
-"""The table of what charts render, facts.json: `python -m tests.charts.table` makes it anew when a pin moves.
+"""facts.json, the table of the objects that charts render. Run `python -m tests.charts.table` after a pin changes.
 
 It needs the toolchain's helm and archives of the charts (`make charts`).
 """
@@ -13,7 +13,7 @@ from typing import Any
 from mlcluster.catalog.components import pins
 from mlcluster.lab.toolchain.find import find_tool
 from mlcluster.plan import names
-from mlcluster.plan.chart_facts import ChartFacts, Term, Workload
+from mlcluster.plan.chart_facts import Term, Workload
 from mlcluster.quantities import canonical, ordered
 from tests.charts.rendered import Rendered, rendered_charts
 
@@ -37,19 +37,19 @@ def _entry(chart: str, rendered: tuple[Rendered, ...]) -> dict[str, Any]:
         "source": rendered[0].archive.path.name,
         "pinned": next(pin.version for pin in pins().values() if pin.chart.rpartition("/")[2] == chart),
         "workloads": _workloads(rendered),
-        "images": _all(facts, "images"),
-        "crds": _all(facts, "definitions"),
-        "kept": _all(facts, "kept"),
-        "webhooks": _all(facts, "webhooks"),
-        "apiServices": _all(facts, "api_services"),
-        "services": _all(facts, "services"),
-        "serviceAccounts": _all(facts, "service_accounts"),
-        "hookResidue": _all(facts, "hook_residue"),
+        "images": _names(one.images for one in facts),
+        "crds": _names(one.crds for one in facts),
+        "kept": _names(one.kept for one in facts),
+        "webhooks": _names(one.webhooks for one in facts),
+        "apiServices": _names(one.api_services for one in facts),
+        "services": _names(one.services for one in facts),
+        "serviceAccounts": _names(one.service_accounts for one in facts),
+        "hookResidue": _names(one.hook_residue for one in facts),
     }
 
 
-def _all(facts: Iterable[ChartFacts], part: str) -> list[str]:
-    return sorted({name for one in facts for name in getattr(one, part)})
+def _names(parts: Iterable[Iterable[str]]) -> list[str]:
+    return sorted({name for part in parts for name in part})
 
 
 def _workloads(rendered: Iterable[Rendered]) -> dict[str, list[dict[str, Any]]]:
@@ -96,7 +96,7 @@ def _term(term: Term) -> str:
 
 
 def main() -> int:
-    """Write the table; tell which archives have another version than the pin."""
+    """Write the table; print the archive that each chart was rendered from."""
     helm = find_tool("helm")
     if helm is None:
         print("no helm: run `mlcluster lab build` first", file=sys.stderr)

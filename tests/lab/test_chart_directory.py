@@ -114,7 +114,7 @@ def planned(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
 
 
-@pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)
+@sources.needs_archives
 def test_rendered_pods_of_an_example_are_the_declared_ones(project_root: Path, toolchain: Toolchain) -> None:
     del toolchain
     place, spec = sources.at_hand()[0].path.parent, project_root / "examples" / "eks-minimal.yaml"

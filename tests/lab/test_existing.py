@@ -123,7 +123,7 @@ def test_up_work_change_and_down_on_an_existing_cluster(foreign: Lab, lab: Lab, 
         wait_for("it runs", lambda: team.running("train") == 1)
         assert team.pods_of("train")[0]["spec"]["nodeSelector"] == {"role": "gpu"}
         team.submit(job("more", "vision", pod_spec(gpus=8), pods=1))
-        team.must_wait_because("more", "nvidia.com/gpu")
+        team.assert_waits_because("more", "nvidia.com/gpu")
         spec.write_text(SPEC.format(kubeconfig=foreign.kubeconfig, nodes=2), "utf-8")
         run("up", "--yes")
         wait_for("the raised quota lets it in", lambda: team.running("more") == 1)

@@ -42,8 +42,8 @@ def test_gpu_pod_without_toleration(tolerant: Lab, toolchain: Toolchain, on: boo
         made = kube.create(pod(gpu, "default", pod_spec(gpus=1, tolerate=False)))
         assert (GPU in {toleration.get("key") for toleration in made["spec"]["tolerations"]}) is on
         kube.create(pod(cpu, "default", pod_spec()))
-        free.must_pend_because(cpu, "untolerated taint")
+        free.assert_pends_because(cpu, "untolerated taint")
         if on:
             wait_for("it runs", lambda: (free.pod(gpu) or {})["status"]["phase"] == "Running")
         else:
-            free.must_pend_because(gpu, "untolerated taint")
+            free.assert_pends_because(gpu, "untolerated taint")

@@ -101,7 +101,7 @@ def test_every_guarantee_is_admitted_and_bound(
     kube: Kube, specs: list[tuple[int, ClusterSpec, Plan]], number: int
 ) -> None:
     seed, spec, plan = specs[number]
-    _holds(kube, seed, spec, plan)
+    _assert_guarantees_hold(kube, seed, spec, plan)
 
 
 @pytest.fixture(scope="module")
@@ -115,20 +115,20 @@ def specs() -> list[Case]:
 def test_many_more(kube: Kube) -> None:
     found = valid_specs(FIRST_OF_MANY)
     for _ in range(MANY):
-        _holds(kube, *next(found))
+        _assert_guarantees_hold(kube, *next(found))
 
 
-def _holds(kube: Kube, seed: int, spec: ClusterSpec, plan: Plan) -> None:
+def _assert_guarantees_hold(kube: Kube, seed: int, spec: ClusterSpec, plan: Plan) -> None:
     stand_ins = _stand_ins(plan)
     nodes = simulated_nodes(plan.cluster.name, LocalTarget(kind="local"), plan.pools)
     try:
         _make(kube, plan, stand_ins, [node.inputs for node in nodes])
         expected = _expected_pods(plan)
-        _bound(kube, f"seed {seed}: controllers", expected)
+        _assert_bound(kube, f"seed {seed}: controllers", expected)
         jobs = [job(work, number) for number, work in enumerate(guaranteed_work(spec, plan))]
         for made in jobs:
             kube.create(made)
-        _bound(kube, f"seed {seed}: guarantees", expected + sum(made["spec"]["parallelism"] for made in jobs))
+        _assert_bound(kube, f"seed {seed}: guarantees", expected + sum(made["spec"]["parallelism"] for made in jobs))
     finally:
         _clear(kube, plan, stand_ins, [node.inputs for node in nodes])
 
@@ -188,7 +188,7 @@ def _not_ending(kube: Kube, namespace: str) -> bool:
     return found is None or "deletionTimestamp" not in found["metadata"]
 
 
-def _bound(kube: Kube, what: str, count: int) -> None:
+def _assert_bound(kube: Kube, what: str, count: int) -> None:
     """Wait until there are that many pods and each has a node; fail with what the scheduler and Kueue say."""
 
     def bound() -> bool:
@@ -252,7 +252,7 @@ def test_with_topology_a_whole_node_is_taken_back_from_borrowers(kube: Kube) -> 
             made = job(small, number)
             made["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/hostname"] = node["metadata"]["name"]
             kube.create(made)
-        _bound(kube, "borrowed pods on both nodes", 2)
+        _assert_bound(kube, "borrowed pods on both nodes", 2)
         (whole,) = guaranteed_work(spec, plan)
         kube.create(job(replace(whole, count=1), 9))
         wait_for(
@@ -276,7 +276,7 @@ def test_every_component_on_the_smallest_nodes(kube: Kube) -> None:
             break
     assert 2 <= nodes < 10
     assert {component.name for component in plan.components} >= {"volcano", "kserve", "kube-prometheus-stack", "jobset"}
-    _holds(kube, nodes, spec, plan)
+    _assert_guarantees_hold(kube, nodes, spec, plan)
 
 
 def test_every_component_is_every_one() -> None:

@@ -38,7 +38,7 @@ def team(job_kinds: Cluster) -> Iterator[Tenant]:
     wait_for("the job set runs", lambda: len(_running(made, "full")) == 2)
     for manifest in waiting:
         made.submit(manifest)
-        made.must_wait_because(manifest["metadata"]["name"], "couldn't assign flavors")
+        made.assert_waits_because(manifest["metadata"]["name"], "couldn't assign flavors")
     yield made
     for manifest in (*waiting, full):
         job_kinds.delete(manifest)
@@ -56,7 +56,7 @@ def test_a_team_stores_no_more_of_a_kind_than_its_limit(team: Tenant, name: str)
     assert int(there) >= 1
     _limit(team, key, there)
     try:
-        _refused_new(team, f"exceeded quota: team, requested: {key}=1", make("one-more"))
+        _assert_creation_rejected(team, f"exceeded quota: team, requested: {key}=1", make("one-more"))
     finally:
         _limit(team, key, "500")
 
@@ -76,12 +76,14 @@ def _running(team: Tenant, name: str) -> list[str]:
     return [entry["metadata"]["name"] for entry in found if (entry.get("status") or {}).get("phase") == "Running"]
 
 
-def _refused(team: Tenant, words: str, method: str, api_version: str, place: str, body: Any, **params: str) -> None:
+def _assert_rejected(
+    team: Tenant, words: str, method: str, api_version: str, place: str, body: Any, **params: str
+) -> None:
     message = refusal(lambda: as_member(team, method, api_version, place, body, **params))
     assert any(each in message for each in words.split(" | ")), message
 
 
-def _refused_new(team: Tenant, words: str, manifest: dict[str, Any]) -> None:
+def _assert_creation_rejected(team: Tenant, words: str, manifest: dict[str, Any]) -> None:
     assert words in refused(team, manifest)
 
 
@@ -102,13 +104,13 @@ def _owner(team: Tenant, name: str) -> dict[str, Any]:
 def test_only_kueue_resumes(team: Tenant, name: str) -> None:
     _, api_version, plural = KINDS[name]
     resumed = HELD.get(name, {"spec": {"suspend": False}})
-    _refused(team, "only Kueue resumes", "PATCH", api_version, f"{plural}/{name}-waits", resumed)
+    _assert_rejected(team, "only Kueue resumes", "PATCH", api_version, f"{plural}/{name}-waits", resumed)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_counted_does_not_change(team: Tenant, name: str) -> None:
     _, api_version, plural = KINDS[name]
-    _refused(team, "does not change", "PATCH", api_version, f"{plural}/{name}-waits", BIGGER[name])
+    _assert_rejected(team, "does not change", "PATCH", api_version, f"{plural}/{name}-waits", BIGGER[name])
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -117,7 +119,7 @@ def test_nobody_names_a_controlling_owner(team: Tenant, name: str) -> None:
     owner = _owner(team, name)
     for manifest in (job("child", TEAM, pod_spec(gpus=8), suspend=False), pod("child", TEAM, pod_spec()), job_set("c")):
         manifest["metadata"]["ownerReferences"] = [owner]
-        _refused_new(team, "only a controller may name", manifest)
+        _assert_creation_rejected(team, "only a controller may name", manifest)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -125,18 +127,18 @@ def test_nothing_is_cut_loose(team: Tenant, name: str) -> None:
     _, api_version, plural = KINDS[name]
     place = f"{plural}/{name}-waits"
     words = "deleted with it"
-    _refused(team, words, "DELETE", api_version, place, {"propagationPolicy": "Orphan"})
-    _refused(team, words, "DELETE", api_version, place, {"orphanDependents": True})
-    _refused(team, words, "DELETE", api_version, place, None, propagationPolicy="Orphan")
+    _assert_rejected(team, words, "DELETE", api_version, place, {"propagationPolicy": "Orphan"})
+    _assert_rejected(team, words, "DELETE", api_version, place, {"orphanDependents": True})
+    _assert_rejected(team, words, "DELETE", api_version, place, None, propagationPolicy="Orphan")
     finalizer = {"metadata": {"finalizers": ["orphan"]}}
-    _refused(team, "remove the finalizer", "PATCH", api_version, place, finalizer)
+    _assert_rejected(team, "remove the finalizer", "PATCH", api_version, place, finalizer)
 
 
 def test_parts_of_a_job_set_stay_as_they_are(team: Tenant) -> None:
     place = "jobs/full-workers-0"
-    _refused(team, "part of a larger workload", "PATCH", "batch/v1", place, {"spec": {"parallelism": 4}})
-    _refused(team, "keeps its owner", "PATCH", "batch/v1", place, {"metadata": {"ownerReferences": None}})
-    _refused(
+    _assert_rejected(team, "part of a larger workload", "PATCH", "batch/v1", place, {"spec": {"parallelism": 4}})
+    _assert_rejected(team, "keeps its owner", "PATCH", "batch/v1", place, {"metadata": {"ownerReferences": None}})
+    _assert_rejected(
         team,
         "only Kueue resumes | part of a larger workload",  # two policies refuse it, and the server names one
         "PATCH",
@@ -144,15 +146,15 @@ def test_parts_of_a_job_set_stay_as_they_are(team: Tenant) -> None:
         "jobs/jobset-waits-workers-0",
         {"spec": {"suspend": False}},
     )
-    _refused(team, "deleted with it", "DELETE", "batch/v1", place, None)
+    _assert_rejected(team, "deleted with it", "DELETE", "batch/v1", place, None)
 
 
 def test_a_running_pod_stays_with_its_job(team: Tenant) -> None:
     """With other labels the job controller would let it go, and make another one."""
     name = _running(team, "full")[0]
     label = {"metadata": {"labels": {"batch.kubernetes.io/controller-uid": "mine"}}}
-    _refused(team, "identify its owner", "PATCH", "v1", f"pods/{name}", label)
-    _refused(team, "keeps its owner", "PATCH", "v1", f"pods/{name}", {"metadata": {"ownerReferences": None}})
+    _assert_rejected(team, "identify its owner", "PATCH", "v1", f"pods/{name}", label)
+    _assert_rejected(team, "keeps its owner", "PATCH", "v1", f"pods/{name}", {"metadata": {"ownerReferences": None}})
     added = as_member(team, "PATCH", "v1", f"pods/{name}", {"metadata": {"labels": {"mine": "yes"}}})
     assert added["metadata"]["labels"]["mine"] == "yes"
 
@@ -160,7 +162,7 @@ def test_a_running_pod_stays_with_its_job(team: Tenant) -> None:
 def test_a_running_job_does_not_grow(team: Tenant) -> None:
     team.submit(job("small", TEAM, pod_spec()))
     wait_for("it runs", lambda: team.running("small") == 1)
-    _refused(team, "run more pods", "PATCH", "batch/v1", "jobs/small", {"spec": {"parallelism": 3}})
+    _assert_rejected(team, "run more pods", "PATCH", "batch/v1", "jobs/small", {"spec": {"parallelism": 3}})
     team.kube.delete("batch/v1", "Job", "small", TEAM)
 
 
@@ -170,20 +172,20 @@ def test_templates_are_looked_into(team: Tenant) -> None:
         made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"] = pod_spec(**more)
         return made
 
-    _refused_new(team, "GPU nodes are for GPU pods", with_pod(tolerate=True))
-    _refused_new(team, "may not name its node", with_pod(nodeName="train-1"))
-    _refused_new(team, "is not a tier of this team", with_pod(priorityClassName="system-cluster-critical"))
+    _assert_creation_rejected(team, "GPU nodes are for GPU pods", with_pod(tolerate=True))
+    _assert_creation_rejected(team, "may not name its node", with_pod(nodeName="train-1"))
+    _assert_creation_rejected(team, "is not a tier of this team", with_pod(priorityClassName="system-cluster-critical"))
     elastic = job_set("elastic")
     elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
-    _refused_new(team, "elastic job grows", elastic)
+    _assert_creation_rejected(team, "elastic job grows", elastic)
     urgent = mpi_job("urgent")
     urgent["spec"]["runPolicy"] |= {"schedulingPolicy": {"priorityClass": "system-cluster-critical"}}
-    _refused_new(team, "is not a tier of this team", urgent)
+    _assert_creation_rejected(team, "is not a tier of this team", urgent)
     limited = mpi_job("limited")
     worker = limited["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
     worker["spec"] = pod_spec()
     worker["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "6"}}
-    _refused_new(team, "set a request for every limit", limited)
+    _assert_creation_rejected(team, "set a request for every limit", limited)
 
 
 def test_templates_are_bounded(team: Tenant) -> None:
@@ -196,14 +198,18 @@ def test_templates_are_bounded(team: Tenant) -> None:
 
     visible = {**container(gpus=8), "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
     for name in ("jobset", "mpijob", "raycluster"):
-        _refused_new(team, "may take at most 600 s", with_pod(name, {"terminationGracePeriodSeconds": 86_400}))
-        _refused_new(team, "no node can hold this pod", with_pod(name, {"containers": [container(gpus=16)]}))
-        _refused_new(team, "requests for GPUs decide", with_pod(name, {"containers": [visible]}))
+        _assert_creation_rejected(
+            team, "may take at most 600 s", with_pod(name, {"terminationGracePeriodSeconds": 86_400})
+        )
+        _assert_creation_rejected(
+            team, "no node can hold this pod", with_pod(name, {"containers": [container(gpus=16)]})
+        )
+        _assert_creation_rejected(team, "requests for GPUs decide", with_pod(name, {"containers": [visible]}))
     marked = {"labels": {"kueue.x-k8s.io/prebuilt-workload-name": "another"}}
     for make, _, _ in KINDS.values():
         made = make("wrong")
         made["metadata"] |= marked
-        _refused_new(team, "only Kueue sets labels and annotations", made)
+        _assert_creation_rejected(team, "only Kueue sets labels and annotations", made)
 
 
 @pytest.mark.parametrize("policy", ["None", "Never"])
@@ -211,17 +217,17 @@ def test_workers_end_with_their_launcher(team: Tenant, policy: str) -> None:
     """Kueue gives the quota back when the launcher has ended: 16 GPUs on nodes, 0 counted."""
     made = mpi_job("kept")
     made["spec"]["runPolicy"] = {"cleanPodPolicy": policy}
-    _refused_new(team, "set runPolicy.cleanPodPolicy to Running", made)
+    _assert_creation_rejected(team, "set runPolicy.cleanPodPolicy to Running", made)
 
 
 def test_a_ray_cluster_ends_with_its_job(team: Tenant) -> None:
     """Kueue gives the quota back when the job has ended: 16 GPUs on nodes for a day, 0 counted."""
     made = ray_job("kept")
     made["spec"] |= {"activeDeadlineSeconds": 8, "ttlSecondsAfterFinished": 86_400}
-    _refused_new(team, "keeps its cluster for at most 600 s after it has finished", made)
+    _assert_creation_rejected(team, "keeps its cluster for at most 600 s after it has finished", made)
     made["spec"] |= {"ttlSecondsAfterFinished": 0, "deletionStrategy": {"onSuccess": {"policy": "DeleteNone"}}}
     made["spec"]["deletionStrategy"]["onFailure"] = {"policy": "DeleteNone"}
-    _refused_new(team, "remove deletionStrategy", made)
+    _assert_creation_rejected(team, "remove deletionStrategy", made)
 
 
 @pytest.mark.parametrize("name", ["jobset", "mpijob", "raycluster"])
@@ -230,11 +236,11 @@ def test_finalizers_and_foreign_affinity_are_refused_in_templates(team: Tenant, 
     made = KINDS[name][0]("wrong")
     template = _template(made, name)
     template["metadata"] = {"finalizers": ["example.test/never"]}
-    _refused_new(team, "keeps the object and its namespace forever", made)
+    _assert_creation_rejected(team, "keeps the object and its namespace forever", made)
     del template["metadata"]
     term = {"labelSelector": {}, "topologyKey": "kubernetes.io/os", "namespaceSelector": {}}
     template["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    _refused_new(team, "keep pods of other teams from nodes", made)
+    _assert_creation_rejected(team, "keep pods of other teams from nodes", made)
 
 
 def _template(made: dict[str, Any], name: str) -> dict[str, Any]:
@@ -252,25 +258,25 @@ def test_the_service_of_a_ray_head_has_no_finalizer(team: Tenant) -> None:
     service = {"metadata": {"name": "head", "finalizers": ["example.test/never"]}, "spec": {}}
     made = ray_cluster("wrong")
     made["spec"]["headGroupSpec"]["headService"] = service
-    _refused_new(team, "also in the Service of a head", made)
+    _assert_creation_rejected(team, "also in the Service of a head", made)
     inside = ray_job("wrong")
     inside["spec"]["rayClusterSpec"]["headGroupSpec"]["headService"] = service
-    _refused_new(team, "also in the Service of a head", inside)
+    _assert_creation_rejected(team, "also in the Service of a head", inside)
 
 
 def test_no_other_version_of_a_kind_passes(team: Tenant) -> None:
     """The API server converts requests for ray.io/v1alpha1 before policies and webhooks look at them."""
     older = {**ray_cluster("older"), "apiVersion": "ray.io/v1alpha1"}
     older["spec"]["workerGroupSpecs"][0]["template"]["spec"]["nodeName"] = "train-0"
-    _refused_new(team, "may not name its node", older)
+    _assert_creation_rejected(team, "may not name its node", older)
     resumed = {"spec": {"suspend": False}}
-    _refused(team, "only Kueue resumes", "PATCH", "ray.io/v1alpha1", "rayclusters/raycluster-waits", resumed)
+    _assert_rejected(team, "only Kueue resumes", "PATCH", "ray.io/v1alpha1", "rayclusters/raycluster-waits", resumed)
 
 
 def test_autoscaling_is_refused_when_a_ray_cluster_is_made(team: Tenant) -> None:
     made = ray_cluster("wrong")
     made["spec"]["enableInTreeAutoscaling"] = True
-    _refused_new(team, "elastic job", made)
+    _assert_creation_rejected(team, "elastic job", made)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +294,7 @@ def test_autoscaling_is_refused_when_a_ray_cluster_is_made(team: Tenant) -> None
 def test_no_right_to_status_or_to_kinds_without_a_queue(team: Tenant, api_version: str, place: str) -> None:
     """A forged status would tell Kueue that work has ended, while its pods run on."""
     method = "PATCH" if "/" in place else "POST"
-    _refused(team, "forbidden", method, api_version, place, {"status": {}})
+    _assert_rejected(team, "forbidden", method, api_version, place, {"status": {}})
 
 
 def test_amounts_may_be_numbers(team: Tenant) -> None:
@@ -296,7 +302,8 @@ def test_amounts_may_be_numbers(team: Tenant) -> None:
     made = job_set("numbers")
     resources = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"]
     resources["requests"]["nvidia.com/gpu"] = resources["limits"]["nvidia.com/gpu"] = 8
-    team.submit(made)
+    stored = team.submit(made)["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
+    assert int(stored["resources"]["requests"]["nvidia.com/gpu"]) == 8
     team.kube.delete(made["apiVersion"], "JobSet", "numbers", TEAM)
 
 

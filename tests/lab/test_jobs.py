@@ -191,7 +191,7 @@ def test_one_runs_within_the_guarantee_and_the_next_one_waits(cluster: Cluster, 
     wait_for(f"the pods of {one}", lambda: len(cluster.running(one)) == kind.pods)
     assert len([place for place in cluster.running(one) if place.startswith("train-")]) == 2
     team.submit(second)
-    team.must_wait_because(two, "couldn't assign flavors")
+    team.assert_waits_because(two, "couldn't assign flavors")
     assert cluster.running(two) == []
     cluster.delete(first)
     wait_for(f"the pods of {two}", lambda: len(cluster.running(two)) == kind.pods)

@@ -335,7 +335,9 @@ def test_a_component_that_does_not_start_is_named_with_its_log(
 # --- who may
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="not root: every other test of this module is this one")
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="Expected for a user who is not root: the other tests of this module run as such a user"
+)
 def test_a_user_without_rights_can_run_a_lab(toolchain: Toolchain, tmp_path: Path) -> None:
     """As uid 65534. It may read our programs wherever they are, which says nothing about what it writes."""
     setpriv = shutil.which("setpriv")

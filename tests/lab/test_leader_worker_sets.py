@@ -14,12 +14,12 @@ import yaml
 
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import job_kinds
-from tests.charts import sources
 from tests.charts.contents import archive_of, files
+from tests.charts.sources import needs_archives
 from tests.lab.test_jobs import TEAM, Cluster, thing
 from tests.lab.workloads import KUEUE, Tenant, create_as, pod, pod_spec, wait_for
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)]
+pytestmark = [pytest.mark.lab, needs_archives]
 
 API = "leaderworkerset.x-k8s.io/v1"
 CRD = "leaderworkersets.leaderworkerset.x-k8s.io"
@@ -85,7 +85,7 @@ def _annotations(made: dict[str, Any], part: str) -> dict[str, str]:
     return metadata.get("annotations") or {}
 
 
-def refused(team: Tenant, words: str, manifest: dict[str, Any]) -> None:
+def assert_rejected(team: Tenant, words: str, manifest: dict[str, Any]) -> None:
     with pytest.raises(ApiError) as caught:
         team.submit(manifest)
     assert any(each in caught.value.message for each in words.split(" | ")), caught.value.message
@@ -107,7 +107,7 @@ def test_both_templates_are_checked(team: Tenant, part: str) -> None:
     }
     for name, (bad, words) in wrong.items():
         leader, worker = (bad, None) if part == "leader" else (None, bad)
-        refused(team, words, worker_set(f"{part}-{name}", leader=leader, worker=worker))
+        assert_rejected(team, words, worker_set(f"{part}-{name}", leader=leader, worker=worker))
 
 
 def test_the_example_is_let_in(team: Tenant) -> None:
@@ -129,10 +129,12 @@ def test_a_member_marks_no_template_for_another_parent(team: Tenant) -> None:
 
 def test_no_pod_joins_a_group_by_a_label(team: Tenant) -> None:
     labels = {f"{LABELS}/name": "other", f"{LABELS}/group-index": "0"}
-    refused(team, "are set by the controller of LeaderWorkerSets", pod("joins", TEAM, pod_spec(), labels=labels))
+    assert_rejected(
+        team, "are set by the controller of LeaderWorkerSets", pod("joins", TEAM, pod_spec(), labels=labels)
+    )
     made = stateful_set("joins", labels, {"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "x"}, template())
     del made["metadata"]["ownerReferences"]
-    refused(team, "are set by the controller of LeaderWorkerSets", made)
+    assert_rejected(team, "are set by the controller of LeaderWorkerSets", made)
 
 
 @pytest.fixture(scope="module")
@@ -206,13 +208,13 @@ def test_a_group_runs_when_all_of_it_has_quota(team: Tenant, running: dict[str, 
     labels = {f"{LABELS}/name": "llm", f"{LABELS}/group-index": "0"}
     owner = owner_of(running, "LeaderWorkerSet", API)
     leaders = stateful_set("llm", {**labels, f"{LABELS}/worker-index": "0"}, owner, templates["leaderTemplate"])
-    refused(team, OWNER, leaders)
+    assert_rejected(team, OWNER, leaders)
     create_as(team.kube, leaders, user, groups)
     wait_for("the leader", lambda: team.pod("llm-0"))
     leader = owner_of(team.pod("llm-0") or {}, "Pod", "v1")
     rest = {**labels, f"{LABELS}/worker-index": "1"}
     workers = stateful_set("llm-0", rest, leader, templates["workerTemplate"], first=1)
-    refused(team, OWNER, workers)
+    assert_rejected(team, OWNER, workers)
     create_as(team.kube, workers, user, groups)
     wait_for("both pods", lambda: _running(team) == {"llm-0", "llm-0-1"})
     (workload,) = workloads(team, "llm")

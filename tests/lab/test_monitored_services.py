@@ -1,23 +1,22 @@
 """Monitors of the plan against the Services of the real charts, rendered with the plan's values."""
 
-import json
-import subprocess
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 
+from mlcluster.charts.rendering import Renderer
 from mlcluster.lab.toolchain import Toolchain
-from mlcluster.plan.model import Manifest, Plan, PlanRelease
+from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.observe.controllers import ENDPOINTS
 from mlcluster.plan.values import printable
+from tests.charts.contents import archive_of
+from tests.charts.rendered import KUBERNETES
+from tests.charts.sources import needs_archives
 from tests.network_policies import matches
 from tests.specs import EXISTING, SYSTEM, Data, manifests, planned
-from tests.upstream import ABSENT, REFERENCE
 
-ARCHIVES = REFERENCE / "chart-archives"
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
+pytestmark = [pytest.mark.lab, needs_archives]
 
 FIXED: Data = {**SYSTEM, "minSize": 2, "maxSize": 2}
 COMPONENTS: Data = {
@@ -35,7 +34,7 @@ CHARTED = sorted(name for name, one in ENDPOINTS.items() if one.kind == "Service
 
 
 def plan_for(name: str) -> Plan:
-    """A plan with the component; the autoscalers are for eks."""
+    """Return a plan with the component; the autoscalers exist only on eks."""
     if name not in {"karpenter", "cluster-autoscaler"}:
         return planned(FIXED, target=EXISTING, components=COMPONENTS)
     autoscaler = "karpenter" if name == "karpenter" else "clusterAutoscaler"
@@ -48,29 +47,15 @@ def plan_for(name: str) -> Plan:
     return planned(FIXED, {**SYSTEM, "name": "more"}, target=target, components={"monitoring": {}})
 
 
-def archive(chart: str) -> Path:
-    """The newest archive of a chart."""
-    return max(ARCHIVES.glob(f"{chart}-[v0-9]*.tgz"))
-
-
-def rendered(helm: Path, release: PlanRelease, folder: Path) -> list[Manifest]:
-    """The objects of a release's chart, in a cluster with the kinds of the Prometheus operator."""
-    values = folder / "values.json"
-    values.write_text(json.dumps(printable(release.values)))
-    chart = archive(release.chart.rpartition("/")[2])
-    command: list[str | Path] = [helm, "template", release.name, chart, "-n", release.namespace, "--values", values]
-    known = ["--kube-version", "1.35.0", "--api-versions", "monitoring.coreos.com/v1"]
-    answer = subprocess.run([*command, *known], capture_output=True, text=True, check=True, cwd=folder)
-    return [item for item in yaml.load_all(answer.stdout, yaml.CSafeLoader) if item]
-
-
 @pytest.mark.parametrize("name", CHARTED)
-def test_a_monitor_finds_one_service_with_its_port(toolchain: Toolchain, tmp_path: Path, name: str) -> None:
+def test_a_monitor_finds_one_service_with_its_port(toolchain: Toolchain, name: str) -> None:
     plan = plan_for(name)
     monitor = manifests(plan, "ServiceMonitor")[f"monitoring/mlcluster-{name}"]["spec"]
     release = next(entry for entry in plan.releases if entry.name == name)
     assert monitor["namespaceSelector"] == {"matchNames": [release.namespace]}
-    made = rendered(toolchain.path("helm"), release, tmp_path)
+    archive = archive_of(release.chart, release.version)
+    printed = replace(release, values=printable(release.values))
+    made = Renderer(toolchain.path("helm"), KUBERNETES).objects(printed, archive.path)
     (endpoint,) = monitor["endpoints"]
     found = [item for item in made if item["kind"] == "Service" and _is_scraped(item, monitor, endpoint)]
     assert len(found) == 1, [item["metadata"]["name"] for item in found]

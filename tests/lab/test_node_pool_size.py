@@ -20,10 +20,10 @@ from mlcluster.progress import Silent
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.lab.workloads import wait_for
 from tests.specs import SYSTEM, manifests, planned
-from tests.upstream import ABSENT, REFERENCE
+from tests.upstream import REFERENCE, needs_reference
 
 CRDS = REFERENCE / "crds" / "karpenter"
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not CRDS.is_dir(), reason=ABSENT)]
+pytestmark = [pytest.mark.lab, needs_reference]
 
 EKS = {
     "kind": "eks",

@@ -170,7 +170,8 @@ def refusal(attempt: Callable[[], Any]) -> str:
 
 @pytest.mark.parametrize("value", ALLOWED)
 def test_networks_of_its_own_namespace(kube: Kube, value: str) -> None:
-    kube.create(made_pod(value), dry_run=True)
+    admitted = kube.create(made_pod(value), dry_run=True)
+    assert admitted["metadata"]["annotations"][KEY] == value
 
 
 @pytest.mark.parametrize("value", REFUSED)
@@ -218,7 +219,9 @@ def test_a_member_does_not_change_the_addresses_that_multus_wrote(kube: Kube, fo
 
 
 def test_other_namespaces_are_free(kube: Kube) -> None:
-    kube.create(pod("networked", "default", SPEC, annotations={KEY: f"{OTHER}/rdma"}), dry_run=True)
+    foreign = f"{OTHER}/rdma"
+    admitted = kube.create(pod("networked", "default", SPEC, annotations={KEY: foreign}), dry_run=True)
+    assert admitted["metadata"]["annotations"][KEY] == foreign
 
 
 def test_what_an_older_version_let_pass_can_be_scaled(kube: Kube) -> None:
@@ -231,5 +234,6 @@ def test_what_an_older_version_let_pass_can_be_scaled(kube: Kube) -> None:
     finally:
         kube.apply({**binding, "spec": {"policyName": POLICY, "validationActions": ["Deny"]}})
         wait_for("the policy is in force", lambda: _refuses(kube))
-    kube.patch("apps/v1", "Deployment", "x", {"spec": {"replicas": 2}}, OWN)
+    scaled = kube.patch("apps/v1", "Deployment", "x", {"spec": {"replicas": 2}}, OWN)
+    assert scaled["spec"]["replicas"] == 2
     kube.delete("apps/v1", "Deployment", "x", OWN)

@@ -101,7 +101,7 @@ def test_a_gang_larger_than_a_rack_waits(kube: Kube) -> None:
     """Four nodes stand in a rack; east has six to use, and no rack with five."""
     team = Tenant(kube, "research")
     team.submit(placed("wide", "research", 5, required_topology=RACK))
-    team.must_wait_because("wide", "topology")
+    team.assert_waits_because("wide", "topology")
     team.clean()
 
 
@@ -138,7 +138,7 @@ def test_cohorts_do_not_borrow_from_each_other(kube: Kube) -> None:
     """West has two nodes and nothing to borrow, although six of east are idle."""
     physics, research = Tenant(kube, "physics"), Tenant(kube, "research")
     physics.submit(job("large", "physics", pod_spec(gpus=8), pods=3))
-    physics.must_wait_because("large", "nvidia.com/gpu")
+    physics.assert_waits_because("large", "nvidia.com/gpu")
     research.submit(job("large", "research", pod_spec(gpus=8), pods=6))
     wait_for("six nodes run", lambda: research.running("large") == 6)
     physics.submit(job("own", "physics", pod_spec(gpus=8), pods=2))

@@ -7,7 +7,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from tests.lab.attacks import refused
-from tests.lab.workloads import KUEUE, Tenant, job, pod, pod_spec, stays, wait_for
+from tests.lab.workloads import KUEUE, Tenant, assert_stays, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -50,7 +50,7 @@ def test_its_quota_bounds_it_and_kueue_does_not_look(kube: Kube) -> None:
     team.submit(volcanos("first", 8))
     assert "exceeded quota" in refused(team, volcanos("second", 1))
     assert not (team.pod("first") or {})["spec"].get("schedulingGates")
-    stays("without a workload", lambda: not kube.list(KUEUE, "Workload", "chemistry"))
+    assert_stays("without a workload", lambda: not kube.list(KUEUE, "Workload", "chemistry"))
     assert not kube.list(KUEUE, "LocalQueue", "chemistry")
     team.clean()
 
@@ -60,7 +60,7 @@ def test_the_other_team_is_queued_as_ever(kube: Kube) -> None:
     team.submit(job("own", "physics", pod_spec(gpus=8), pods=2))
     wait_for("it runs", lambda: team.running("own") == 2)
     team.submit(job("more", "physics", pod_spec(gpus=8)))
-    team.must_wait_because("more", "nvidia.com/gpu")
+    team.assert_waits_because("more", "nvidia.com/gpu")
     team.clean()
 
 

@@ -24,7 +24,7 @@ from mlcluster.spec.load import load
 from tests.charts import sources
 from tests.charts.rendered import KUBERNETES
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)]
+pytestmark = [pytest.mark.lab, sources.needs_archives]
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests/golden/components").glob("*/cluster.yaml")])

@@ -106,7 +106,7 @@ def wait_for(what: str, check: Callable[[], Any], pause: float = 0.1) -> Any:
         time.sleep(pause)
 
 
-def wait_for_words(words: str, say: Callable[[], str]) -> str:
+def assert_says_in_time(words: str, say: Callable[[], str]) -> str:
     """The first text of `say` with these words in it. A controller that has not seen everything yet says others."""
     said = ""
 
@@ -122,7 +122,7 @@ def wait_for_words(words: str, say: Callable[[], str]) -> str:
     return said
 
 
-def stays(what: str, check: Callable[[], bool], seconds: float = QUIET_SECONDS) -> None:
+def assert_stays(what: str, check: Callable[[], bool], seconds: float = QUIET_SECONDS) -> None:
     """Fails as soon as `check` stops being true within `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -206,18 +206,18 @@ class Tenant:
         reserved = condition(self.workload(owner), "QuotaReserved")
         return str(reserved.get("message") or "") if reserved.get("status") == "False" else ""
 
-    def must_wait_because(self, owner: str, words: str) -> str:
+    def assert_waits_because(self, owner: str, words: str) -> str:
         """Waits until Kueue does not admit it for a reason with these words."""
-        return wait_for_words(words, lambda: self.waits_because(owner))
+        return assert_says_in_time(words, lambda: self.waits_because(owner))
 
-    def must_pend_because(self, name: str, words: str) -> str:
+    def assert_pends_because(self, name: str, words: str) -> str:
         """Waits until the scheduler does not place the pod for a reason with these words."""
 
         def say() -> str:
             verdict = condition(self.pod(name), "PodScheduled")
             return str(verdict.get("message") or "") if verdict.get("status") == "False" else ""
 
-        return wait_for_words(words, say)
+        return assert_says_in_time(words, say)
 
     def clean(self) -> None:
         """Deletes whatever a test left, and waits until nothing uses quota."""

@@ -75,17 +75,38 @@ def test_make_records_a_tier_that_passes_or_fails(project_root: Path, tmp_path: 
 def test_pytest_records_skipped_tests(project_root: Path, tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(
         "import pytest\n"
-        "def test_one(): pytest.skip('no reference\\nhere')\n"
-        "@pytest.mark.skip(reason='not today')\n"
+        "def test_one(): pytest.skip('Expected without\\nfiles')\n"
+        "@pytest.mark.skip(reason='Expected today')\n"
         "def test_two(): ...\n"
         "def test_three(): ...\n"
     )
     log = tmp_path / "log"
-    environment = {**os.environ, "TIER_LOG": str(log), "PYTHONPATH": str(project_root)}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", "test_some.py"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    done = _pytest(project_root, tmp_path, TIER_LOG=str(log))
     assert done.returncode == 0, done.stdout + done.stderr
     assert log.read_text().splitlines() == [
-        "skipped test_some.py::test_one: no reference here",
-        "skipped test_some.py::test_two: not today",
+        "skipped test_some.py::test_one: Expected without files",
+        "skipped test_some.py::test_two: Expected today",
     ]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def test_one(): pytest.skip('no such tool')",
+        "@pytest.mark.skip(reason='not today')\ndef test_one(): ...",
+        "pytest.skip('Expected today', allow_module_level=True)",
+        "pytest.importorskip('no_such_module')",
+    ],
+)
+def test_a_skip_without_the_place_where_it_is_expected_fails(project_root: Path, tmp_path: Path, test: str) -> None:
+    (tmp_path / "test_some.py").write_text(f"import pytest\n{test}\n")
+    done = _pytest(project_root, tmp_path)
+    assert done.returncode in {1, 2}, done.stdout + done.stderr
+    assert "skip" in done.stdout
+
+
+def _pytest(project_root: Path, directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the tests of a directory with the hooks of the project."""
+    variables = {**os.environ, "PYTHONPATH": str(project_root), **environment}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", "test_some.py"]
+    return subprocess.run(command, check=False, capture_output=True, text=True, cwd=directory, env=variables)

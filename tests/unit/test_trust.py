@@ -1,6 +1,7 @@
 """Directories and programs that another user of the machine can change."""
 
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,6 +52,7 @@ def test_a_directory_of_ones_own_is_used(place: Path, use: str) -> None:
     (place / "state").mkdir(exist_ok=True)
     (place / "state").chmod(0o775)
     USES[use]()
+    assert stat.S_IMODE((place / "state").stat().st_mode) == 0o775
 
 
 @pytest.mark.parametrize("use", USES)

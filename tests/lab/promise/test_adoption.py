@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refused
-from tests.lab.workloads import Tenant, controller, pod, pod_spec, stays, wait_for
+from tests.lab.workloads import Tenant, assert_stays, controller, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 PARENT = "kueue.x-k8s.io/pod-suspending-parent"
@@ -42,7 +42,7 @@ def test_a_stateful_set_adopts_no_running_pod(products: Tenant) -> None:
     products.submit(running)
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 8)
     products.submit(controller("StatefulSet", "x", "products", pod_spec(gpus=1), replicas=1))
-    stays("its own", lambda: not _owners(products.pod("x-7")))
+    assert_stays("its own", lambda: not _owners(products.pod("x-7")))
     assert gpus_on_nodes(products.kube, "products") <= gpus_counted(products.kube, "products") + 1
 
 
@@ -50,7 +50,7 @@ def test_a_replica_set_adopts_no_running_pod(products: Tenant) -> None:
     products.submit(pod("loose", "products", pod_spec(gpus=1), labels={"app": "web"}))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
     products.submit(_replica_set("web", "products", pod_spec(cpu="1"), {"app": "web"}))
-    stays("its own", lambda: not _owners(products.pod("loose")))
+    assert_stays("its own", lambda: not _owners(products.pod("loose")))
     products.kube.delete("apps/v1", "ReplicaSet", "web", "products")
 
 
@@ -59,7 +59,7 @@ def test_a_paused_deployment_adopts_no_replica_set(products: Tenant) -> None:
     products.submit(_replica_set("hand-made", "products", pod_spec(cpu="2"), {"app": "api", "mine": "yes"}))
     deployment = controller("Deployment", "api", "products", pod_spec(cpu="1"), replicas=2)
     products.submit({**deployment, "spec": {**deployment["spec"], "paused": True}})
-    stays(
+    assert_stays(
         "its own",
         lambda: not _owners(products.kube.get_object("apps/v1", "ReplicaSet", "hand-made", "products")),
     )
@@ -76,7 +76,7 @@ def test_a_released_pod_does_not_come_back(products: Tenant) -> None:
     wait_for("another one", lambda: gpus_on_nodes(products.kube, "products") == 2)
     wait_for("both are counted", lambda: gpus_counted(products.kube, "products") == 2)
     as_member(products, "PATCH", "v1", f"pods/{name}", {"metadata": {"labels": {"app": "api"}}})
-    stays("its own", lambda: not _owners(products.pod(name)))
+    assert_stays("its own", lambda: not _owners(products.pod(name)))
 
 
 def test_an_orphan_job_s_pods_are_not_adopted(products: Tenant) -> None:
@@ -94,4 +94,4 @@ def test_an_orphan_job_s_pods_are_not_adopted(products: Tenant) -> None:
         },
     }
     products.submit(made)
-    stays("its own", lambda: not _owners(products.pod("loose")))
+    assert_stays("its own", lambda: not _owners(products.pod("loose")))

@@ -70,11 +70,14 @@ def test_cluster_scoped_objects_get_finalizers_from_any_user(products: Tenant) -
 
 def test_a_controller_of_the_platform_may_set_finalizers(products: Tenant) -> None:
     """A user that may write an object in every namespace is no member of the team."""
-    products.kube.create(_thing("v1", "ConfigMap"))
+    created = products.kube.create(_thing("v1", "ConfigMap"))
+    assert created["metadata"]["finalizers"] == [FINALIZER]
     change = {"metadata": {"finalizers": None}}
     path = "/api/v1/namespaces/products/configmaps/kept"
-    products.kube.request("PATCH", path, change, content_type="application/merge-patch+json")
+    patched = products.kube.request("PATCH", path, change, content_type="application/merge-patch+json")
+    assert "finalizers" not in patched["metadata"]
     products.kube.delete("v1", "ConfigMap", "kept", "products")
+    assert products.kube.get_object("v1", "ConfigMap", "kept", "products") is None
 
 
 def _budget(**spec: Any) -> dict[str, Any]:

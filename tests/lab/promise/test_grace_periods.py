@@ -8,7 +8,7 @@ from mlcluster.kube.errors import ApiError
 from mlcluster.lab.stages import USES_GRACE_PERIOD
 from mlcluster.plan import names
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused, refused_change
-from tests.lab.workloads import Tenant, controller, job, pod, pod_spec, stays, wait_for
+from tests.lab.workloads import Tenant, assert_stays, controller, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 DAY = 86_400
@@ -70,7 +70,7 @@ def test_deletions_and_evictions_are_bounded(products: Tenant) -> None:
     assert "the grace period of an eviction" in refusal(
         lambda: as_member(products, "POST", "v1", "pods/kept/eviction", eviction)
     )
-    stays("there", lambda: not (products.pod("kept") or {})["metadata"].get("deletionTimestamp"))
+    assert_stays("there", lambda: not (products.pod("kept") or {})["metadata"].get("deletionTimestamp"))
     as_member(products, "DELETE", "v1", "pods/kept", {"gracePeriodSeconds": 600})
 
 

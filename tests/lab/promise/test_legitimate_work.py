@@ -89,6 +89,7 @@ def test_pods_are_run_and_deleted(products: Tenant, member: Member) -> None:
     member("delete", "pod", "shell", "--grace-period=60", "--wait=false")
     member("run", "again", "--image=example.test/none")
     member("delete", "pod", "again", "--now")
+    wait_for("both are deleted", lambda: not products.kube.list("v1", "Pod", "products"))
 
 
 def test_everything_of_a_release_is_stored(products: Tenant, member: Member) -> None:
@@ -106,7 +107,11 @@ def test_everything_of_a_release_is_stored(products: Tenant, member: Member) -> 
     for manifest in objects:
         named = {"apiVersion": "v1", "metadata": {"name": "web", "namespace": "products"}, **manifest}
         member("apply", "-f", "-", manifest=named)
-    member("delete", "secret,configmap,serviceaccount,service,persistentvolumeclaim", "web", "--wait=true")
+    kinds = "secret,configmap,serviceaccount,service,persistentvolumeclaim"
+    stored = member("get", kinds, "web", "--output=name").split()
+    assert [name.partition("/")[0] for name in stored] == kinds.split(",")
+    member("delete", kinds, "web", "--wait=true")
+    assert not member("get", kinds, "--output=name", "--field-selector=metadata.name=web")
 
 
 def test_requests_of_a_running_pod_stay_as_they_were_counted(products: Tenant) -> None:

@@ -39,7 +39,7 @@ def test_the_plan_says_what_bounds_a_pool_first(cluster: Cluster, students: Tena
     students.submit(job("filling", "students", spec, pods=fitting))
     wait_for("a node is full", lambda: students.running("filling") == fitting)
     students.submit(job("late", "students", spec))
-    students.must_wait_because("late", "insufficient unused quota for cpu in flavor system")
+    students.assert_waits_because("late", "insufficient unused quota for cpu in flavor system")
 
 
 def test_disk_does_not_bound_small_jobs(cluster: Cluster, students: Tenant) -> None:
@@ -51,7 +51,7 @@ def test_disk_does_not_bound_small_jobs(cluster: Cluster, students: Tenant) -> N
     students.submit(job("rest", "students", small, pods=fitting % 4))
     wait_for("as many pods as a node holds run", lambda: _running(students) == fitting)
     students.submit(job("late", "students", small))
-    students.must_wait_because("late", "insufficient unused quota for pods in flavor system")
+    students.assert_waits_because("late", "insufficient unused quota for pods in flavor system")
 
 
 def _running(team: Tenant) -> int:

@@ -8,7 +8,7 @@ import pytest
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused, refused_change
-from tests.lab.workloads import GPU, KUEUE, Tenant, container, controller, job, pod, pod_spec, stays, wait_for
+from tests.lab.workloads import GPU, KUEUE, Tenant, assert_stays, container, controller, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -76,6 +76,7 @@ def test_a_pod_keeps_no_other_team_from_nodes(products: Tenant, affinity: dict[s
 def test_pods_of_a_team_keep_apart_from_each_other(products: Tenant) -> None:
     products.submit(pod("spread", "products", pod_spec(cpu="100m", affinity=_apart(namespaces=["products"]))))
     products.submit(pod("other", "products", pod_spec(cpu="100m", affinity=_apart("podAntiAffinity"))))
+    assert {entry["metadata"]["name"] for entry in products.pods()} == {"spread", "other"}
 
 
 def test_controllers_copy_no_finalizer_from_a_template(products: Tenant) -> None:
@@ -157,7 +158,7 @@ def test_pods_of_a_deleted_stateful_set_are_counted_on(products: Tenant) -> None
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 2)
     wait_for("it is counted", lambda: gpus_counted(products.kube, "products") == 2)
     as_member(products, "DELETE", "apps/v1", "statefulsets/left", {"propagationPolicy": "Orphan"})
-    stays("counted", lambda: gpus_counted(products.kube, "products") == 2)
+    assert_stays("counted", lambda: gpus_counted(products.kube, "products") == 2)
 
 
 def test_kueue_suspends_a_job_with_thousands_of_finalizers(products: Tenant) -> None:
@@ -169,7 +170,8 @@ def test_kueue_suspends_a_job_with_thousands_of_finalizers(products: Tenant) -> 
     headers = [("Impersonate-User", names.KUEUE_USER), ("Impersonate-Group", "system:masters")]
     path = "/apis/batch/v1/namespaces/products/jobs/heavy"
     change, merge = {"spec": {"suspend": True}}, "application/merge-patch+json"
-    products.kube.request("PATCH", path, change, content_type=merge, headers=headers, params={"dryRun": "All"})
+    tried = products.kube.request("PATCH", path, change, content_type=merge, headers=headers, params={"dryRun": "All"})
+    assert tried["spec"]["suspend"] is True
     products.kube.request("DELETE", path, {"propagationPolicy": "Background"})
 
 

@@ -11,13 +11,13 @@ from tests.lab.workloads import (
     GPU,
     GPU_TOLERATION,
     Tenant,
+    assert_stays,
     condition,
     container,
     controller,
     job,
     pod,
     pod_spec,
-    stays,
     wait_for,
 )
 
@@ -37,17 +37,17 @@ def _runs(found: dict[str, Any]) -> bool:
     return bool(found["status"]["phase"] == "Running")
 
 
-def _held_back(team: Tenant, name: str) -> None:
+def _assert_gated(team: Tenant, name: str) -> None:
     """The pod waits behind Kueue's gate, although nodes are free."""
     found = wait_for("the pod", lambda: team.pod(name))
     assert {gate["name"] for gate in found["spec"]["schedulingGates"]} >= {names.ADMISSION_GATE}
-    stays("held back", lambda: (team.pod(name) or {})["status"]["phase"] == "Pending")
+    assert_stays("held back", lambda: (team.pod(name) or {})["status"]["phase"] == "Pending")
 
 
 def test_bare_pod_is_counted(full: Tenant) -> None:
     full.submit(pod("bare", "products", pod_spec(gpus=1)))
-    _held_back(full, "bare")
-    full.must_wait_because("bare", "insufficient unused quota")
+    _assert_gated(full, "bare")
+    full.assert_waits_because("bare", "insufficient unused quota")
 
 
 def test_unlabelled_job_is_counted(full: Tenant) -> None:
@@ -59,8 +59,8 @@ def test_unlabelled_job_is_counted(full: Tenant) -> None:
 def test_forged_label_of_another_queue_gets_nowhere(full: Tenant) -> None:
     labels = {names.QUEUE_NAME: "somebody-elses"}
     full.submit(job("forged", "products", pod_spec(gpus=1), labels=labels, suspend=False))
-    full.must_wait_because("forged", "doesn't exist")
-    stays("suspended", lambda: (full.job("forged") or {})["spec"]["suspend"] is True)
+    full.assert_waits_because("forged", "doesn't exist")
+    assert_stays("suspended", lambda: (full.job("forged") or {})["spec"]["suspend"] is True)
 
 
 def test_forged_owner_is_refused(full: Tenant) -> None:
@@ -79,7 +79,7 @@ def test_forged_owner_is_refused(full: Tenant) -> None:
 
 def test_gate_taken_off_by_a_user_is_refused(full: Tenant) -> None:
     full.submit(pod("gated", "products", pod_spec(gpus=1)))
-    _held_back(full, "gated")
+    _assert_gated(full, "gated")
     ungated = {"spec": {"schedulingGates": None}}
     words = refusal(lambda: full.kube.patch("v1", "Pod", "gated", ungated, "products"))  # an administrator
     assert "only Kueue removes its scheduling gate" in words
@@ -106,8 +106,8 @@ def test_init_container_is_counted(full: Tenant) -> None:
     spec = pod_spec(tolerate=True)
     spec["initContainers"] = [{**container(gpus=1), "name": "first"}]
     full.submit(pod("init", "products", spec))
-    _held_back(full, "init")
-    full.must_wait_because("init", GPU)
+    _assert_gated(full, "init")
+    full.assert_waits_because("init", GPU)
 
 
 def test_resource_claim_is_refused(full: Tenant) -> None:
@@ -123,7 +123,7 @@ def test_deployment_scaled_up_waits(full: Tenant) -> None:
     full.submit(controller("Deployment", "serve", "products", pod_spec(gpus=1), replicas=0))
     full.kube.patch("apps/v1", "Deployment", "serve", {"spec": {"replicas": 3}}, "products", subresource="scale")
     wait_for("three pods", lambda: len(full.pods(app="serve")) == 3)
-    stays("held back", lambda: all(entry["status"]["phase"] == "Pending" for entry in full.pods(app="serve")))
+    assert_stays("held back", lambda: all(entry["status"]["phase"] == "Pending" for entry in full.pods(app="serve")))
 
 
 def test_foreign_tier_is_refused(students: Tenant) -> None:

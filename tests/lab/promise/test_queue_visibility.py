@@ -26,7 +26,7 @@ def read(cluster: Cluster, path: str, user: str, groups: list[str]) -> dict[str,
     return request_as(cluster.kube, (user, groups), "GET", path)
 
 
-def refused(cluster: Cluster, path: str, user: str, groups: list[str]) -> None:
+def assert_forbidden(cluster: Cluster, path: str, user: str, groups: list[str]) -> None:
     assert "forbidden" in refusal(lambda: read(cluster, path, user, groups))
 
 
@@ -45,7 +45,7 @@ def waiting(products: Tenant) -> Tenant:
     products.submit(job("full", "products", pod_spec(gpus=8), pods=5, tier="production-critical"))
     wait_for("it runs", lambda: products.running("full") == 5)
     products.submit(job("first", "products", pod_spec(gpus=1), tier="production-critical"))
-    products.must_wait_because("first", f"insufficient unused quota for {GPU}")
+    products.assert_waits_because("first", f"insufficient unused quota for {GPU}")
     products.submit(job("second", "products", pod_spec(gpus=1), tier="best-effort-experiment"))
     wait_for("its workload", lambda: products.workload("second"))
     return products
@@ -65,16 +65,16 @@ def test_members_read_the_queues_of_their_cohort(cluster: Cluster, user: str, gr
 
 @pytest.mark.parametrize(("user", "groups"), MEMBERS)
 def test_members_do_not_read_other_queues(cluster: Cluster, foreign_queue: str, user: str, groups: list[str]) -> None:
-    refused(cluster, f"{QUEUES}/{foreign_queue}", user, groups)
-    refused(cluster, QUEUES, user, groups)
-    refused(cluster, f"/apis/{KUEUE}/cohorts", user, groups)
-    refused(cluster, f"/apis/{KUEUE}/cohorts/other", user, groups)
+    assert_forbidden(cluster, f"{QUEUES}/{foreign_queue}", user, groups)
+    assert_forbidden(cluster, QUEUES, user, groups)
+    assert_forbidden(cluster, f"/apis/{KUEUE}/cohorts", user, groups)
+    assert_forbidden(cluster, f"/apis/{KUEUE}/cohorts/other", user, groups)
 
 
 def test_users_without_a_team_read_no_queue(cluster: Cluster) -> None:
     for path in (f"{QUEUES}/research", f"/apis/{KUEUE}/cohorts/lab", f"/apis/{KUEUE}/resourceflavors"):
-        refused(cluster, path, "mallory", ["system:authenticated"])
-    refused(cluster, f"{VISIBLE}/clusterqueues/research/pendingworkloads", "mallory", ["system:authenticated"])
+        assert_forbidden(cluster, path, "mallory", ["system:authenticated"])
+    assert_forbidden(cluster, f"{VISIBLE}/clusterqueues/research/pendingworkloads", "mallory", ["system:authenticated"])
 
 
 @pytest.mark.parametrize(("user", "groups"), [*MEMBERS, ("deploy-bot", [])])
@@ -98,9 +98,9 @@ def test_members_do_not_see_what_waits_in_other_queues(cluster: Cluster, waiting
     assert waiting.waits_because("first")
     student = ("eve", ["ml-students", "system:authenticated"])
     for place in ("clusterqueues/products", "namespaces/products/localqueues/default", "clusterqueues/research"):
-        refused(cluster, f"{VISIBLE}/{place}/pendingworkloads", *student)
+        assert_forbidden(cluster, f"{VISIBLE}/{place}/pendingworkloads", *student)
     for path in ("/namespaces/products/workloads", "/workloads", "/namespaces/products/localqueues"):
-        refused(cluster, f"/apis/{KUEUE}{path}", *student)
+        assert_forbidden(cluster, f"/apis/{KUEUE}{path}", *student)
     numbers = wait_for("the numbers", lambda: _both_counted(read(cluster, f"{QUEUES}/products", *student)))
     assert "job-" not in str(numbers)
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.lab.workloads import Tenant, condition, job, pod_spec, stays, wait_for
+from tests.lab.workloads import Tenant, assert_stays, condition, job, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 NODE = 8
@@ -23,8 +23,8 @@ def test_gang_is_admitted_whole_or_not_at_all(research: Tenant, products: Tenant
     _gpu_job(products, "own", 3)
     wait_for("products runs", lambda: products.running("own") == 3)
     research.submit(job("too-big-now", "research", pod_spec(gpus=6), pods=8))
-    research.must_wait_because("too-big-now", "nvidia.com/gpu in flavor train")
-    stays("no pod of the gang", lambda: not research.pods_of("too-big-now"))
+    research.assert_waits_because("too-big-now", "nvidia.com/gpu in flavor train")
+    assert_stays("no pod of the gang", lambda: not research.pods_of("too-big-now"))
 
 
 def test_team_borrows_what_is_idle_and_its_owner_takes_it_back(research: Tenant, products: Tenant) -> None:
@@ -52,7 +52,7 @@ def test_lending_is_limited(research: Tenant, products: Tenant) -> None:
     _gpu_job(research, "most", 7)
     wait_for("seven nodes run", lambda: research.running("most") == 7)
     _gpu_job(research, "one-more", 1)
-    research.must_wait_because("one-more", "nvidia.com/gpu")
+    research.assert_waits_because("one-more", "nvidia.com/gpu")
     del products
 
 
@@ -69,7 +69,7 @@ def test_higher_tier_displaces_a_lower_one_in_the_queue(products: Tenant) -> Non
 
 def test_job_over_quota_waits_with_the_reason(students: Tenant) -> None:
     students.submit(job("greedy", "students", pod_spec(gpus=1)))
-    students.must_wait_because("greedy", "nvidia.com/gpu unavailable in ClusterQueue")
+    students.assert_waits_because("greedy", "nvidia.com/gpu unavailable in ClusterQueue")
     assert (students.job("greedy") or {})["spec"]["suspend"] is True
 
 
@@ -82,4 +82,4 @@ def test_mig_slices_are_quota_too(students: Tenant) -> None:
     students.submit(job("slices", "students", spec, pods=4))
     wait_for("28 borrowed slices run", lambda: students.running("slices") == 4)
     students.submit(job("one-more", "students", spec))
-    students.must_wait_because("one-more", "nvidia.com/mig-1g.5gb")
+    students.assert_waits_because("one-more", "nvidia.com/mig-1g.5gb")

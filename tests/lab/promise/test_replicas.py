@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused
-from tests.lab.workloads import Tenant, controller, pod_spec, stays, wait_for
+from tests.lab.workloads import Tenant, assert_stays, controller, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -34,7 +34,7 @@ def test_a_stateful_set_runs_with_the_replicas_it_was_counted_with(products: Ten
         words = refusal(partial(_scale, products, replicas))
         assert "scale it only to 0 and back to the same number" in words
         refusal(partial(_scale, products, replicas, subresource=False))
-    stays("running", lambda: gpus_on_nodes(products.kube, "products") == 2)
+    assert_stays("running", lambda: gpus_on_nodes(products.kube, "products") == 2)
     _scale(products, 0)
     wait_for("quota and GPUs are free", lambda: _free(products))
     _scale(products, 2)

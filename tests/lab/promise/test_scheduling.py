@@ -6,7 +6,7 @@ import pytest
 
 from mlcluster.plan import names
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import GPU_TOLERATION, Tenant, controller, job, pod, pod_spec, stays, wait_for
+from tests.lab.workloads import GPU_TOLERATION, Tenant, assert_stays, controller, job, pod, pod_spec, wait_for
 
 pytestmark = pytest.mark.lab
 TRAIN = {names.POOL: "train"}
@@ -21,8 +21,8 @@ def free(cluster: Cluster) -> Tenant:
 
 def test_pod_without_toleration_waits_before_a_tainted_pool(free: Tenant) -> None:
     free.kube.create(pod("no-toleration", "default", pod_spec(gpus=1, nodeSelector=TRAIN)))
-    free.must_pend_because("no-toleration", "untolerated taint")
-    stays("pending", lambda: (free.pod("no-toleration") or {})["status"]["phase"] == "Pending")
+    free.assert_pends_because("no-toleration", "untolerated taint")
+    assert_stays("pending", lambda: (free.pod("no-toleration") or {})["status"]["phase"] == "Pending")
     free.clean()
 
 
@@ -50,14 +50,14 @@ def test_a_pod_of_a_mig_instance_needs_the_toleration(free: Tenant) -> None:
     mig = {"nvidia.com/mig-1g.5gb": "1"}
     spec["containers"][0]["resources"] = {"requests": {"cpu": "1", "memory": "1Gi", **mig}, "limits": mig}
     free.kube.create(pod("mig", "default", spec))
-    free.must_pend_because("mig", "untolerated taint")
+    free.assert_pends_because("mig", "untolerated taint")
     free.clean()
 
 
 def test_a_job_without_the_toleration_waits_in_the_queue(research: Tenant) -> None:
     """Kueue compares the flavors' taints with the Job's template, to which no admission plugin adds a toleration."""
     research.submit(job("bare", "research", pod_spec(gpus=1, tolerate=False)))
-    research.must_wait_because("bare", "untolerated taint")
+    research.assert_waits_because("bare", "untolerated taint")
     research.submit(job("full", "research", pod_spec(gpus=1)))
     wait_for("the other runs", lambda: research.running("full") == 1)
     assert research.running("bare") == 0

@@ -99,7 +99,8 @@ def test_services_of_workloads_are_made(research: Tenant) -> None:
     """One with an address and one without, as Jobs, StatefulSets and RayClusters use them."""
     headless: dict[str, Any] = {"clusterIP": "None", "publishNotReadyAddresses": True}
     for name, spec in (("web", {}), ("gang", headless)):
-        research.submit(service(name, selector={"app": name}, **spec))
+        made = research.submit(service(name, selector={"app": name}, **spec))
+        assert (made["spec"]["type"], made["spec"]["clusterIP"] == "None") == ("ClusterIP", bool(spec))
         research.kube.delete("v1", "Service", name, "research")
 
 

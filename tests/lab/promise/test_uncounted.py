@@ -58,7 +58,7 @@ def test_pending_pods_count_in_the_resource_quota(cluster: Cluster, products: Te
     products.submit(job("full", "products", pod_spec(gpus=8), pods=5))
     wait_for("all that the team may use", lambda: products.running("full") == 5)
     products.submit(pod("waits", "products", pod_spec(gpus=8)))
-    products.must_wait_because("waits", "insufficient unused quota")
+    products.assert_waits_because("waits", "insufficient unused quota")
 
     def used() -> str:
         quota = products.kube.get_object("v1", "ResourceQuota", "team", "products") or {}

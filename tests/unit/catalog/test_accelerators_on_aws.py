@@ -1,7 +1,6 @@
 """What every accelerator type of the catalogue counts against, and what its nodes are called."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -10,10 +9,10 @@ from mlcluster.catalog.eks import ami_type
 from mlcluster.catalog.gpus import accelerator_label
 from mlcluster.catalog.instances import instance_names, instance_type
 from mlcluster.catalog.quotas import vcpu_quota
+from tests.upstream import REFERENCE, needs_reference
 
 pytestmark = pytest.mark.unit
 
-CHARTS = Path(__file__).parents[4] / "shared" / "reference" / "charts"
 ACCELERATED = sorted(name for name in instance_names() if instance_type(name).accelerator)
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
@@ -84,11 +83,11 @@ def test_labels_are_spelt_as_the_autoscaler_documents_them() -> None:
     ]
 
 
-@pytest.mark.skipif(not CHARTS.is_dir(), reason="../shared/reference/charts is absent: chart pins are not compared")
+@needs_reference
 @pytest.mark.parametrize("name", ["cluster-autoscaler", "aws-efa-k8s-device-plugin", "nvidia-device-plugin"])
 def test_charts_are_pinned_where_their_values_were_read(name: str) -> None:
     pin = components.pin(name)
-    read = (CHARTS / pin.name / "SOURCE.txt").read_text("utf-8")
+    read = (REFERENCE / "charts" / pin.name / "SOURCE.txt").read_text("utf-8")
     found = re.search(r" at ([0-9a-f]{7}) | (v[0-9.]+),", pin.source)
     assert found is not None
     assert (found.group(1) or found.group(2)) in read

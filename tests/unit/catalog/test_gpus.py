@@ -6,10 +6,9 @@ import pytest
 import yaml
 
 from mlcluster.catalog.gpus import MIG_BALANCED, Gpu, gpu, gpus, mig_resource
-from tests.upstream import ABSENT, REFERENCE
+from tests.upstream import REFERENCE, needs_reference
 
 pytestmark = pytest.mark.unit
-needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
 PARTITIONED = [known for known in gpus() if known.mig_layouts]
 
 

@@ -1,7 +1,6 @@
 """Where EFA interfaces go, for every instance type of the catalogue that has any, and how many pods a node takes."""
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +8,10 @@ import yaml
 
 from mlcluster.catalog.instances import instance_names, instance_type
 from mlcluster.catalog.networks import PRIMARY, enis_for, max_pods, network_layout, why_no_layout
+from tests.upstream import REFERENCE, needs_reference
 
 pytestmark = pytest.mark.unit
 
-REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "gpu-catalogue.yaml"
 WITH_EFA = sorted(name for name in instance_names() if instance_type(name).efa)
 ACCELERATED = sorted(name for name in instance_names() if instance_type(name).accelerator)
 UNKNOWN = {"hpc6id.32xlarge"} | {
@@ -20,15 +19,11 @@ UNKNOWN = {"hpc6id.32xlarge"} | {
 }
 """Types whose EFA interfaces cannot be placed: see why_no_layout."""
 
-needs_reference = pytest.mark.skipif(
-    not REFERENCE.is_file(), reason="gpu-catalogue.yaml is not in ../shared/reference: network cards are not compared"
-)
-
 
 @cache
 def reference() -> dict[str, dict[str, Any]]:
     """The reference catalogue of accelerator types, by name."""
-    entries = yaml.safe_load(REFERENCE.read_text("utf-8"))["instance_types"]
+    entries = yaml.safe_load((REFERENCE / "gpu-catalogue.yaml").read_text("utf-8"))["instance_types"]
     return {entry["instance_type"]: entry for entry in entries}
 
 

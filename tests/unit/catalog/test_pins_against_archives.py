@@ -8,20 +8,15 @@ import re
 
 import pytest
 
-from mlcluster.catalog.components import ComponentPin, chart_name, pin, pins
+from mlcluster.catalog.components import chart_name, pin, pins
 from mlcluster.charts.archives import Archive, exact
+from tests.charts.archive_versions import DIFFERENT
 from tests.charts.contents import archive_of, metadata
-from tests.charts.sources import ABSENT, PLACES, PULLED, at_hand
+from tests.charts.sources import PLACES, PULLED, at_hand, needs_archives
 
-pytestmark = [pytest.mark.unit, pytest.mark.skipif(not at_hand(), reason=ABSENT)]
+pytestmark = [pytest.mark.unit, needs_archives]
 
 CHARTS = [name for name, entry in pins().items() if entry.chart]
-
-OTHER_VERSION = {
-    "cert-manager": ("v1.21.0", "1.21.1 is a patch of it; only the tree of 1.21.0 is at hand"),
-    "volcano": ("1.15.1", "1.15.3 is a patch of it; only the tree of 1.15.1 is at hand"),
-}
-"""Component -> the version that is at hand instead of the pinned one, and why."""
 
 OTHER_OLDEST = {
     "gpu-operator": "the chart accepts any Kubernetes from 1.16 on; the table of supported platforms begins at 1.33",
@@ -49,13 +44,6 @@ def bare(version: str) -> str:
     return version.removeprefix("v")
 
 
-def compared(entry: ComponentPin) -> Archive:
-    """Return the archive that a pin is compared with: of its version, else of the tree that stands in for it."""
-    if entry.name in OTHER_VERSION and exact(at_hand(), entry.chart, entry.version) is None:
-        return archive_of(entry.chart, OTHER_VERSION[entry.name][0])
-    return archive_of(entry.chart, entry.version)
-
-
 def is_tree(archive: Archive) -> bool:
     return archive.path.parent != PULLED
 
@@ -67,10 +55,11 @@ def test_every_archive_is_found_by_its_file_name() -> None:
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_pinned_chart_is_at_hand(name: str) -> None:
     entry = pin(name)
-    archive = compared(entry)
+    archive = archive_of(entry.chart, entry.version)
+    recorded = DIFFERENT.get(chart_name(entry.chart))
     if is_tree(archive):
-        assert archive.version == (OTHER_VERSION[name][0] if name in OTHER_VERSION else entry.version)
-    if name in OTHER_VERSION:
+        assert archive.version == (recorded[1] if recorded else entry.version)
+    if recorded:
         trees = [one for one in at_hand() if is_tree(one)]
         assert exact(trees, entry.chart, entry.version) is None, "the exception is not needed any more"
 
@@ -78,7 +67,9 @@ def test_a_pinned_chart_is_at_hand(name: str) -> None:
 @pytest.mark.parametrize("name", CHARTS)
 def test_the_oldest_kubernetes_is_the_charts(name: str) -> None:
     entry = pin(name)
-    lowest = re.search(r">=\s*v?(\d+\.\d+)", str(metadata(compared(entry)).get("kubeVersion", "")))
+    lowest = re.search(
+        r">=\s*v?(\d+\.\d+)", str(metadata(archive_of(entry.chart, entry.version)).get("kubeVersion", ""))
+    )
     if lowest is None:
         return
     if name in OTHER_OLDEST:
@@ -91,7 +82,7 @@ def test_the_oldest_kubernetes_is_the_charts(name: str) -> None:
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_chart_installs_the_program_of_its_own_version(name: str) -> None:
     entry = pin(name)
-    archive = compared(entry)
+    archive = archive_of(entry.chart, entry.version)
     program = str(metadata(archive).get("appVersion", ""))
     same = not program or bare(program) == bare(archive.version)
     assert same is (name not in OTHER_APP) or (same and not is_tree(archive))

@@ -202,11 +202,15 @@ class TestPrerequisites:
         _program(programs, "aws", "aws-cli/2.7.0 Python/3.9.11")
         for name, version in (("aws", "7.51.1"), ("eks", "4.4.0"), ("kubernetes", "4.19.0"), ("kubernetes", "4.34.2")):
             install_dummy(tmp_path / "pulumi", name, version)
-        require(load_workspace(spec(EKS)))
+        workspace = load_workspace(spec(EKS))
+        require(workspace)
+        assert {check.state for check in prerequisites(workspace)} == {State.OK}
 
     def test_attached_providers_are_enough(self, monkeypatch: pytest.MonkeyPatch, spec: Callable[..., Path]) -> None:
         monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", "aws:1,eks:2,kubernetes:3")
-        require(load_workspace(spec(EKS)))
+        workspace = load_workspace(spec(EKS))
+        require(workspace)
+        assert not [check for check in prerequisites(workspace) if check.state is State.PROBLEM]
 
     def test_other_targets(self, spec: Callable[..., Path]) -> None:
         assert prerequisites(load_workspace(spec(LOCAL))) == []

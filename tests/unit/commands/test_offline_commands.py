@@ -103,13 +103,16 @@ def test_more_errors_are_counted(write: Any) -> None:
         report_findings(workspace, workspace.findings, Screen("text", color=False))
 
 
-def test_warnings_and_allowed_errors_stop_nothing(write: Any) -> None:
-    for path in (
-        write(SYSTEM, budget=BUDGET),
-        write(DEAR, budget=BUDGET, allow=[{"id": "CST001", "reason": REASON}]),
-    ):
-        workspace = load_workspace(path)
-        report_findings(workspace, workspace.findings, Screen("text", color=False))
+@pytest.mark.parametrize(
+    ("pool", "allow", "printed"),
+    [(SYSTEM, [], "warning CST002: "), (DEAR, [{"id": "CST001", "reason": REASON}], f"(allowed: {REASON})")],
+)
+def test_warnings_and_allowed_errors_are_printed_and_do_not_stop_up(
+    write: Any, capsys: pytest.CaptureFixture[str], pool: Data, allow: list[Data], printed: str
+) -> None:
+    workspace = load_workspace(write(pool, budget=BUDGET, allow=allow))
+    report_findings(workspace, workspace.findings, Screen("text", color=False))
+    assert printed in capsys.readouterr().err
 
 
 class TestSTA001:

@@ -99,8 +99,9 @@ def test_a_child_does_not_keep_it(home: StackHome) -> None:
     with run_lock(home, "up"):
         child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     try:
+        assert child.poll() is None
         with run_lock(home, "up"):
-            pass
+            assert run_lock_path(home).exists()
     finally:
         child.communicate()
 

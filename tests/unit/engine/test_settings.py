@@ -35,6 +35,8 @@ def test_the_same_cluster_and_one_not_known_yet_pass() -> None:
     SETTINGS.check(SETTINGS)
     SETTINGS.check(replace(SETTINGS, cluster_uid=""))
     replace(SETTINGS, cluster_uid="").check(SETTINGS)
+    with pytest.raises(MlclusterError):
+        SETTINGS.check(replace(SETTINGS, cluster_uid="uid-2"))
 
 
 @pytest.mark.parametrize(

@@ -258,8 +258,11 @@ def test_preflight_tells_the_cases_apart(set_up: object, sentence: str, monkeypa
 
 
 def test_preflight_is_silent_when_all_is_well() -> None:
-    with FakeApiServer().kube() as kube:
+    server = FakeApiServer()
+    with server.kube() as kube:
         preflight(kube, permissions=[("create", "", "nodes")])
+    reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert [call.path for call in server.calls] == ["/version", reviews]
 
 
 def test_errors_have_classes_of_their_own() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
@@ -11,12 +10,11 @@ from mlcluster.plan.overhead import lands_on
 from mlcluster.quantities import parse
 from tests.eks_contexts import eks_spec
 from tests.specs import SYSTEM, TRAIN, Data
-from tests.upstream import ABSENT, REFERENCE, unknown_values
+from tests.upstream import chart_values, needs_reference, unknown_values
 
 pytestmark = pytest.mark.unit
 
 NAME = "aws-efa-k8s-device-plugin"
-needs_charts = pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
 TAINTED: Data = {
     **TRAIN,
     "taints": [{"key": "dedicated", "value": "training", "effect": "NoSchedule"}],
@@ -86,15 +84,15 @@ def test_pods_land_on_the_pools_that_need_them_and_on_no_others() -> None:
     assert {(pod.kind, pod.owner) for pod in pods(plan)} == {("DaemonSet", efa(plan).id)}
 
 
-@needs_charts
+@needs_reference
 def test_every_value_is_the_charts() -> None:
     assert unknown_values(NAME, efa(plan_of()).values) == []
     assert unknown_values(NAME, {"image": {"repo": ""}, "x": 1}) == ["image.repo", "x"]
 
 
-@needs_charts
+@needs_reference
 def test_its_pod_asks_for_what_the_chart_asks() -> None:
-    chart = yaml.safe_load((REFERENCE / "charts" / NAME / "values.yaml").read_text("utf-8"))
+    chart = chart_values(NAME)
     asked = {name: parse(name, text) for name, text in chart["resources"]["requests"].items()}
     found = pods(plan_of())
     assert found

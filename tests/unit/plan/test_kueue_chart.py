@@ -6,16 +6,14 @@ from typing import Any
 import pytest
 import yaml
 
-from mlcluster.catalog.pins import KUEUE
 from mlcluster.lab.controllers.kueue import host_config
 from mlcluster.plan.model import Plan
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, planned
 from tests.unit.plan.test_kueue import configuration_of
-from tests.upstream import ABSENT, REFERENCE
+from tests.upstream import chart_values, needs_reference
 
 pytestmark = pytest.mark.unit
 
-VALUES = REFERENCE / "charts" / "kueue" / f"values-v{KUEUE.version}.yaml"
 PORTS = {"webhook": 1001, "health": 1002, "metrics": 1003, "visibility": 1004}
 COMPONENTS: Data = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}}
 LEFT_OUT: Mapping[str, str] = {}
@@ -35,9 +33,9 @@ def paths(found: Any, at: str = "") -> Iterator[tuple[str, Any]]:
         yield from paths(value, f"{at}/{key}")
 
 
-@pytest.mark.skipif(not VALUES.is_file(), reason=ABSENT)
+@needs_reference
 def test_no_key_of_the_charts_configuration_is_lost() -> None:
-    values = yaml.load(VALUES.read_bytes(), yaml.CSafeLoader)
+    values = chart_values("kueue")
     upstream = dict(paths(yaml.safe_load(values["managerConfig"]["controllerManagerConfigYaml"])))
     ours = dict(paths(configuration_of(whole(EXISTING))))
     assert upstream.keys() - ours.keys() == set(LEFT_OUT)

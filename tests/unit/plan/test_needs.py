@@ -67,7 +67,8 @@ def _everything(identifier: str, needs: dict[str, set[str]]) -> set[str]:
 @given(cluster_data(targets=("local", "existing", "eks")))
 @settings(max_examples=40)
 def test_random_specs_too(data: Data) -> None:
-    in_order(build(checked(data)))
+    plan = build(checked(data))
+    assert len(in_order(plan)) == len(plan.resources) + len(plan.releases) + len(plan.objects)
 
 
 def test_there_are_specs() -> None:

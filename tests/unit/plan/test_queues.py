@@ -124,7 +124,7 @@ def test_queues_are_made_after_what_they_name() -> None:
     assert needs["LocalQueue/research/default"] == {"Namespace/research", "ClusterQueue/research"}
 
 
-def _well_formed(plan: Plan) -> None:
+def _assert_well_formed(plan: Plan) -> None:
     flavors = set(manifests(plan, "ResourceFlavor"))
     queues = [*manifests(plan, "ClusterQueue").values(), *manifests(plan, "Cohort").values()]
     for group in (group for queue in queues for group in queue["spec"].get("resourceGroups", [])):
@@ -145,4 +145,4 @@ def _well_formed(plan: Plan) -> None:
 @settings(max_examples=60)
 @given(cluster_data())
 def test_queues_of_any_spec_are_well_formed(data: Data) -> None:
-    _well_formed(build(checked(data)))
+    _assert_well_formed(build(checked(data)))

@@ -6,55 +6,26 @@ Not checked: the rules in CEL that the CRDs hold and the webhook's; a real API s
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft4Validator
-from jsonschema.exceptions import ValidationError
 
-from mlcluster.catalog.pins import KUEUE
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.quantities import parse
 from mlcluster.rules import capacity
 from mlcluster.spec.load import load
 from tests.specs import SHARED, SYSTEM, TRAIN, planned, planned_unchecked
-from tests.upstream import closed
+from tests.upstream import chart_values, errors_of, missing_values, needs_reference, schemas
 
 ROOT = Path(__file__).parents[3]
-REFERENCE = ROOT.parent / "shared" / "reference"
-CRDS = REFERENCE / "crds" / f"kueue-{KUEUE.version}"
-VALUES = REFERENCE / "charts" / "kueue" / f"values-v{KUEUE.version}.yaml"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+API = "kueue.x-k8s.io/v1beta2"
 KINDS = ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass")
 
-pytestmark = [
-    pytest.mark.unit,
-    pytest.mark.skipif(
-        not (CRDS.is_dir() and VALUES.is_file()),
-        reason=f"Kueue {KUEUE.version}'s CRDs and values are not in ../shared/reference: its objects are not checked",
-    ),
-]
-
-
-@cache
-def schemas() -> dict[str, dict[str, Any]]:
-    """Kind -> closed schema of v1beta2."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted(CRDS.glob("*.yaml")):
-        spec = yaml.load(path.read_bytes(), yaml.CSafeLoader)["spec"]
-        served = {version["name"]: version["schema"]["openAPIV3Schema"] for version in spec["versions"]}
-        if "v1beta2" in served:
-            found[spec["names"]["kind"]] = closed(served["v1beta2"])
-    return found
-
-
-def errors_of(manifest: Manifest) -> list[ValidationError]:
-    """What the CRD says against an object."""
-    return list(Draft4Validator(schemas()[manifest["kind"]]).iter_errors(manifest))
+pytestmark = [pytest.mark.unit, needs_reference]
 
 
 def kueue_objects(plan: Plan) -> list[Manifest]:
@@ -66,7 +37,7 @@ def test_every_kueue_object_of_an_example_is_valid(path: Path) -> None:
     found = kueue_objects(build(load(path).spec))
     assert {manifest["kind"] for manifest in found} - {"Topology"} == set(KINDS)
     for manifest in found:
-        assert manifest["apiVersion"] == "kueue.x-k8s.io/v1beta2"
+        assert manifest["apiVersion"] == API
         assert not errors_of(manifest), manifest["metadata"]["name"]
 
 
@@ -106,9 +77,9 @@ def test_the_check_itself_refuses(kind: str, path: tuple[str | int, ...], value:
 
 def test_more_than_kueue_takes_is_what_the_rules_say() -> None:
     """CAP001, CAP002 and CAP003 count what the CRDs limit."""
-    spec = schemas()["ClusterQueue"]["properties"]["spec"]["properties"]
+    spec = schemas()[API, "ClusterQueue"]["properties"]["spec"]["properties"]
     group = spec["resourceGroups"]["items"]["properties"]
-    flavor = schemas()["ResourceFlavor"]["properties"]["spec"]["properties"]
+    flavor = schemas()[API, "ResourceFlavor"]["properties"]["spec"]["properties"]
     assert group["flavors"]["maxItems"] == capacity.MOST_FLAVORS
     assert group["coveredResources"]["maxItems"] == capacity.MOST_RESOURCES
     assert flavor["nodeLabels"]["maxProperties"] == capacity.MOST_LABELS
@@ -116,28 +87,12 @@ def test_more_than_kueue_takes_is_what_the_rules_say() -> None:
     assert flavor["tolerations"]["maxItems"] >= capacity.MOST_TAINTS
 
 
-def chart_values() -> dict[str, Any]:
-    """The chart's own values."""
-    found: dict[str, Any] = yaml.load(VALUES.read_bytes(), yaml.CSafeLoader)
-    return found
-
-
-def unknown_values(ours: dict[str, Any], theirs: dict[str, Any], above: str = "") -> Iterator[str]:
-    """Paths of our values that the chart does not have; an empty mapping of the chart is free-form."""
-    for key, value in ours.items():
-        path = f"{above}.{key}" if above else key
-        if key not in theirs:
-            yield path
-        elif isinstance(value, dict) and theirs[key] != {}:
-            yield from unknown_values(value, theirs[key] if isinstance(theirs[key], dict) else {}, path)
-
-
 @pytest.mark.parametrize("kind", ["local", "existing", "eks"])
 def test_every_value_of_the_release_is_the_charts(kind: str) -> None:
     target = {"kind": kind, **({"region": "us-west-2"} if kind == "eks" else {})}
     release = next(made for made in planned_unchecked(SYSTEM, target=target).releases if made.name == "kueue")
-    assert list(unknown_values(release.values, chart_values())) == []
-    assert list(unknown_values({"controllerManager": {"manger": {}}, "x": 1}, chart_values())) == [
+    assert list(missing_values(release.values, chart_values("kueue"))) == []
+    assert list(missing_values({"controllerManager": {"manger": {}}, "x": 1}, chart_values("kueue"))) == [
         "controllerManager.manger",
         "x",
     ]
@@ -155,7 +110,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 def test_every_key_of_the_configuration_is_known_to_the_chart() -> None:
     """The chart's text shows all of them, most in comments; Kueue itself refuses unknown ones when it starts."""
-    text = chart_values()["managerConfig"]["controllerManagerConfigYaml"]
+    text = chart_values("kueue")["managerConfig"]["controllerManagerConfigYaml"]
     known = set(re.findall(r"^[#\s-]*([A-Za-z]+):", text, re.MULTILINE))
     (release,) = planned_unchecked(SYSTEM, target={"kind": "existing"}).releases
     ours = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
@@ -170,7 +125,7 @@ def test_every_key_of_the_configuration_is_known_to_the_chart() -> None:
 
 def test_the_controllers_pod_asks_for_what_the_chart_asks() -> None:
     (pod,) = planned_unchecked(SYSTEM, target={"kind": "existing"}).pods
-    chart = chart_values()["controllerManager"]
+    chart = chart_values("kueue")["controllerManager"]
     asked = chart["manager"]["resources"]["requests"]
     assert {name: parse(name, amount) for name, amount in asked.items()} | {"pods": chart["replicas"]} == pod.requests
     assert (chart["nodeSelector"], chart["tolerations"]) == (pod.node_selector, [])

@@ -23,7 +23,7 @@ def yaml_of(data: Any) -> bytes:
     return json.dumps(data, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def read_or_refused(content: bytes) -> Loaded | SpecInvalidError:
+def assert_read_or_rejected(content: bytes) -> Loaded | SpecInvalidError:
     """The result; a refusal is checked for what every refusal has."""
     try:
         return parse(content, "random.yaml")
@@ -40,7 +40,7 @@ def read_or_refused(content: bytes) -> Loaded | SpecInvalidError:
 @settings(max_examples=40)  # tests of the whole plan check as many again
 @given(cluster_data())
 def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
-    found = read_or_refused(yaml_of(data))
+    found = assert_read_or_rejected(yaml_of(data))
     assert isinstance(found, Loaded), found
     assert found.spec.metadata.name == data["metadata"]["name"]
 
@@ -48,29 +48,29 @@ def test_a_plausible_spec_is_valid(data: dict[str, Any]) -> None:
 @settings(max_examples=40)
 @given(cluster_data(targets=("eks",)))
 def test_a_plausible_eks_spec_is_valid(data: dict[str, Any]) -> None:
-    found = read_or_refused(yaml_of(data))
+    found = assert_read_or_rejected(yaml_of(data))
     assert isinstance(found, Loaded), found
 
 
 @settings(max_examples=150)
 @given(broken_data())
-def test_a_mutated_spec_is_read_or_refused(data: dict[str, Any]) -> None:
-    read_or_refused(yaml_of(data))
+def test_a_mutated_spec_is_read_or_rejected(data: dict[str, Any]) -> None:
+    assert_read_or_rejected(yaml_of(data))
 
 
 @settings(max_examples=300)
 @given(st.data())
-def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
+def test_a_damaged_file_is_read_or_rejected(data: st.DataObject) -> None:
     content = bytearray(LAB)
     for _ in range(data.draw(st.integers(1, 5))):
         start = data.draw(st.integers(0, len(content)))
         end = data.draw(st.integers(start, min(len(content), start + 12)))
         pieces = st.sampled_from([b":", b"- ", b"\t", b"\n", b"[", b"}", b"*a", b"&a ", b"'", b"!x ", b"<<: ", b"|\n"])
         content[start:end] = data.draw(st.one_of(pieces, st.binary(max_size=4)))
-    read_or_refused(bytes(content))
+    assert_read_or_rejected(bytes(content))
 
 
 @settings(max_examples=200)
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))))
 def test_noise_is_refused(content: bytes) -> None:
-    assert isinstance(read_or_refused(content), SpecInvalidError)
+    assert isinstance(assert_read_or_rejected(content), SpecInvalidError)

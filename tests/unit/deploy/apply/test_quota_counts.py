@@ -19,9 +19,11 @@ class Answers:
     def __init__(self, groups: list[str], *looks: list[str]) -> None:
         self.groups = groups
         self.looks = list(looks)
+        self.requests = 0
 
     def request(self, method: str, path: str) -> dict[str, Any]:
         assert (method, path) == ("GET", "/apis")
+        self.requests += 1
         return {"groups": [{"name": name} for name in self.groups]}
 
     def get_object(self, _api_version: str, kind: str, name: str, namespace: str) -> dict[str, Any]:
@@ -59,8 +61,10 @@ def test_up_waits_until_it_counts() -> None:
 
 
 def test_a_cluster_without_kinds_of_jobs_or_without_teams_is_not_asked() -> None:
+    answers = Answers([])
     for plan in (plan_with(), planned(components={"jobSet": {}})):
-        wait_until_counted(plan, cast("Kube", None), Silent())
+        wait_until_counted(plan, cast("Kube", answers), Silent())
+    assert answers.requests == 0
 
 
 def test_kinds_of_other_components_count_too() -> None:

@@ -111,6 +111,8 @@ def test_named_destructions_pass() -> None:
     refuse_unnamed([], ())
     refuse_unnamed([one], ["namespace/a"])
     refuse_unnamed([one], ["Namespace/A", "pool/none"])
+    with pytest.raises(MlclusterError, match="namespace/a"):
+        refuse_unnamed([one], ["pool/none"])
 
 
 def test_unnamed_ones_are_refused_with_what_lives_in_them_and_the_flags() -> None:

@@ -1,7 +1,5 @@
 """What Helm leaves behind goes with `down`, unless somebody else has a use for it."""
 
-from pathlib import Path
-
 import pytest
 
 from mlcluster.catalog.components import pins
@@ -13,9 +11,9 @@ from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import notes, put, put_controller, put_service, release, serve
 from tests.specs import EXISTING, SYSTEM, planned
 from tests.unit.deploy.removal.test_namespaces import JOBSET, Told
+from tests.upstream import REFERENCE, needs_reference
 
 pytestmark = pytest.mark.unit
-REFERENCE = Path(__file__).parents[5] / "shared" / "reference" / "crds"
 
 
 @pytest.fixture
@@ -192,11 +190,10 @@ def test_the_catalogue_says_it_in_words_that_are_read(name: str) -> None:
     assert all("." in crd for crd in residue.crds)
 
 
+@needs_reference
 def test_kinds_are_upstreams_own() -> None:
     """Of the components whose definitions are at hand; their names: tests/unit/catalog/test_chart_facts.py."""
-    if not REFERENCE.is_dir():
-        pytest.skip("the reference folder with upstream's definitions is not here")
-    served = "\n".join(path.read_text("utf-8") for path in REFERENCE.glob("*/*.yaml"))
+    served = "\n".join(path.read_text("utf-8") for path in (REFERENCE / "crds").glob("*/*.yaml"))
     for name in ("kueue", "jobset", "network-operator"):
         residue = residue_of(name)
         kinds = [*residue.workloads, *(kind for kinds in residue.finalizers.values() for kind in kinds)]

@@ -28,9 +28,11 @@ def owner_of(server: FakeApiServer) -> dict[str, str] | None:
     return found and found["data"]
 
 
-def test_a_cluster_of_nobody_is_free(home: StackHome) -> None:
-    with FakeApiServer().kube() as kube:
+def test_the_check_passes_on_a_cluster_without_an_owner_and_claims_nothing(home: StackHome) -> None:
+    server = FakeApiServer()
+    with server.kube() as kube:
         owner.check_owner(kube, "atlas", home)
+    assert owner_of(server) is None
 
 
 def test_a_claim_names_stack_backend_and_holder(home: StackHome) -> None:

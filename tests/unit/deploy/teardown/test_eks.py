@@ -16,7 +16,7 @@ from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.deploy.teardown.account_search import Search
-from mlcluster.deploy.teardown.eks import Kept, down_eks, kept_by, refuse_protected, take_down, vpc_of
+from mlcluster.deploy.teardown.eks import Kept, down_eks, kept_by, take_down, vpc_of
 from mlcluster.deploy.teardown.teardown import TeardownOptions
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.settings import StackSettings
@@ -266,8 +266,10 @@ class TestAgreement:
         assert scene.down() is ExitCode.OK
 
     @pytest.mark.parametrize("outputs", [{}, {"deletionProtection": False}])
-    def test_what_is_not_protected_may_go(self, workspace: Workspace, outputs: dict[str, Any]) -> None:
-        refuse_protected(workspace, outputs)
+    def test_an_unprotected_cluster_is_deleted(self, scene: Scene, outputs: dict[str, Any]) -> None:
+        scene.cloud.told = outputs
+        assert scene.down() is ExitCode.OK
+        assert not scene.root.exists()
 
     def test_without_a_terminal_yes_is_needed(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sys.stdin", io.StringIO("atlas\n"))

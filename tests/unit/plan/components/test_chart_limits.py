@@ -1,48 +1,33 @@
-"""CPU limits that stay in force when our values meet those of a chart, which Helm merges key by key."""
+"""CPU limits of charts that stay in force beside the values of the plan: Helm merges both key by key."""
 
-import tarfile
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from mlcluster.plan import build
 from mlcluster.plan.model import PlanRelease
 from mlcluster.quantities import parse
 from mlcluster.spec.load import load
-from tests.upstream import ABSENT, REFERENCE
+from tests.charts.contents import archive_of, values
+from tests.charts.sources import needs_archives
 
-ARCHIVES = REFERENCE / "chart-archives"
 GOLDENS = Path(__file__).parents[3] / "golden" / "components"
-pytestmark = [pytest.mark.unit, pytest.mark.skipif(not ARCHIVES.is_dir(), reason=ABSENT)]
-
-
-@cache
-def values_of(chart: str) -> dict[str, Any]:
-    """The values of a chart by itself, {} where its archive is not at hand."""
-    for path in ARCHIVES.glob(f"{chart}-*.tgz"):
-        with tarfile.open(path) as archive:
-            found = next((one for one in archive if one.name == f"{chart}/values.yaml"), None)
-            file = None if found is None else archive.extractfile(found)
-            if file is not None:
-                return dict(yaml.load(file.read(), yaml.CSafeLoader) or {})
-    return {}
+pytestmark = [pytest.mark.unit, needs_archives]
 
 
 def merged(ours: Any, theirs: Any) -> Any:
-    """Values as Helm merges them: mappings key by key, everything else as a whole."""
-    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+    """Return values as Helm merges them: mappings key by key, everything else as a whole."""
+    if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
         return ours
     return {**theirs, **{key: merged(value, theirs.get(key)) for key, value in ours.items()}}
 
 
-def resources(values: Any, at: str = "", *, whole: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every set of resources, with its path; with `whole` only those that have requests and limits."""
-    if isinstance(values, dict):
-        for key, value in values.items():
+def resources(found: Any, at: str = "", *, whole: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each `resources` with its path; with `whole` only those that have requests and limits."""
+    if isinstance(found, Mapping):
+        for key, value in found.items():
             complete = isinstance(value, dict) and {"requests", "limits"} <= value.keys()
             if key.endswith("resources") and (complete or not whole):
                 yield f"{at}{key}", value
@@ -56,10 +41,10 @@ def releases() -> list[PlanRelease]:
 
 
 def test_no_controller_is_throttled_at_what_it_requests() -> None:
-    """KubeRay's and KServe's charts limit the CPU to 100m, which stays beside a memory limit of ours."""
+    """The charts of KubeRay and KServe limit the CPU to 100m, also if the plan sets only a memory limit."""
     seen = 0
     for release in releases():
-        whole = merged(release.values, values_of(release.chart.rpartition("/")[2]))
+        whole = merged(release.values, values(archive_of(release.chart, release.version)))
         ours = {path for path, _ in resources(release.values, whole=False)}
         for path, found in resources(whole):
             limit, request = (found[part].get("cpu") for part in ("limits", "requests"))

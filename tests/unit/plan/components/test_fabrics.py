@@ -12,11 +12,10 @@ from mlcluster.spec.problems import SpecInvalidError
 from mlcluster.spec.secondary_networks import has_network_taint, networks, pools_of, pools_with_network_taint
 from stacks.registration import in_order, platform_entries
 from tests.specs import EXISTING, Data, checked, cluster, manifests, planned
-from tests.upstream import ABSENT, REFERENCE, closed, errors_of, schemas
+from tests.upstream import closed, errors_of, needs_reference, schemas
 
 pytestmark = pytest.mark.unit
 
-needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
 GPU: Data = {"model": "h100", "count": 8, "memoryMib": 81920}
 DEFINITION = "CustomResourceDefinition/network-attachment-definitions.k8s.cni.cncf.io"
 TAINTS = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}, {"key": "own", "effect": "NoExecute"}]

@@ -12,10 +12,9 @@ from mlcluster.plan.observe.counters import dcgm_counters_csv
 from mlcluster.plan.overhead import lands_on
 from mlcluster.spec.cluster import ClusterSpec
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster
-from tests.upstream import ABSENT, REFERENCE, unknown_values
+from tests.upstream import needs_reference, unknown_values
 
 pytestmark = pytest.mark.unit
-needs_charts = pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
 
 EKS: Data = {"kind": "eks", "region": "us-west-2", "kubernetesVersion": "1.36"}
 LOCAL: Data = {"kind": "local"}
@@ -219,7 +218,7 @@ def test_its_plugin_lands_on_gpu_nodes_and_its_controller_elsewhere() -> None:
 # All of them
 
 
-@needs_charts
+@needs_reference
 @pytest.mark.parametrize("chart", ["nvidia-device-plugin", "dcgm-exporter"])
 def test_every_value_is_the_charts(chart: str) -> None:
     plan = plan_of(*EVERY, nvidiaDevicePlugin={}, dcgmExporter={})

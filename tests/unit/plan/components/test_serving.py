@@ -15,13 +15,13 @@ from mlcluster.plan.taints import toleration_manifests
 from mlcluster.quantities import parse
 from mlcluster.rules import findings
 from mlcluster.spec.problems import SpecInvalidError
-from tests.charts import sources
-from tests.charts.contents import archive_of, errors_of, schemas_of
+from tests.charts.contents import archive_of, schemas_of
+from tests.charts.sources import needs_archives
 from tests.eks_contexts import eks_spec
 from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned
+from tests.upstream import errors_of
 
 pytestmark = pytest.mark.unit
-with_archives = pytest.mark.skipif(not sources.at_hand(), reason=sources.ABSENT)
 
 TAINTED: Data = {
     **SYSTEM,
@@ -246,7 +246,7 @@ def test_every_image_of_kserve_comes_from_the_mirror() -> None:
     assert all(is_value(path) for path in pin("kserve-runtime-configs").images)
 
 
-@with_archives
+@needs_archives
 @pytest.mark.parametrize("tls", [None, {"issuer": "letsencrypt"}, {"secretName": "models-tls"}])
 def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None:
     schemas = schemas_of(archive_of("gateway-helm", pin("envoy-gateway").version))
@@ -258,7 +258,7 @@ def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None
         assert errors_of(entry.manifest, schemas) == [], entry.id
 
 
-@with_archives
+@needs_archives
 def test_the_example_of_a_model_on_two_nodes_is_what_the_crd_takes() -> None:
     path = ROOT / "examples" / "serving" / "leader-worker-set.yaml"
     groups, service = yaml.safe_load_all(path.read_text("utf-8"))
@@ -277,7 +277,7 @@ def inference_services() -> list[tuple[str, Manifest]]:
     ]
 
 
-@with_archives
+@needs_archives
 def test_examples_of_inference_services_can_work() -> None:
     """Each names where its weights come from, and is what KServe's CRD takes."""
     schemas = schemas_of(archive_of("kserve-crd", pin("kserve-crd").version))

@@ -6,7 +6,7 @@ from mlcluster.plan import names
 from mlcluster.plan.controllers import is_controller
 from mlcluster.rules import findings
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned
-from tests.upstream import ABSENT, REFERENCE, errors_of
+from tests.upstream import errors_of, needs_reference
 
 pytestmark = pytest.mark.unit
 KEPT: Data = {**SYSTEM, "systemOnly": True, "minSize": 2, "maxSize": 2}
@@ -61,7 +61,7 @@ def test_on_existing_controllers_select_what_the_system_pools_share() -> None:
     assert plan.pools[0].taints == (), "mlcluster does not taint nodes that another party made"
 
 
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
+@needs_reference
 def test_controllers_of_the_network_operator_have_affinity() -> None:
     plan = planned(KEPT, FABRIC, target=EXISTING, components=NETWORKS)
     (policy,) = manifests(plan, "NicClusterPolicy").values()

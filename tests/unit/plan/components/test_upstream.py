@@ -12,12 +12,12 @@ from mlcluster.plan.model import Plan
 from mlcluster.plan.value_paths import dotted
 from mlcluster.plan.values import references
 from mlcluster.spec.load import load
-from tests.upstream import ABSENT, REFERENCE, errors_of, has_values, schemas, unknown_values
+from tests.upstream import errors_of, has_values, needs_reference, schemas, unknown_values
 
 ROOT = Path(__file__).parents[4]
 SPECS = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests/golden/components").glob("*/cluster.yaml")])
 
-pytestmark = [pytest.mark.unit, pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)]
+pytestmark = [pytest.mark.unit, needs_reference]
 
 
 @cache

@@ -1,10 +1,8 @@
 """The Cluster Autoscaler on EKS: its release, its rights, its pod."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from mlcluster.catalog.eks import eks_version
 from mlcluster.plan.eks.cluster_autoscaler import (
@@ -18,27 +16,16 @@ from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import toleration_manifests
 from tests.eks_contexts import by_id, eks_context
 from tests.specs import SYSTEM, TRAIN, Data
+from tests.upstream import REFERENCE, chart_values, missing_values, needs_reference
 
 pytestmark = pytest.mark.unit
 
-VALUES = Path(__file__).parents[5] / "shared" / "reference" / "charts" / "cluster-autoscaler" / "values.yaml"
 BLOCK: Data = {**TRAIN, "capacity": {"type": "capacityBlock", "reservationId": "cr-0abc"}}
 
 
 def values(*pools: Data, **target: Any) -> Manifest:
     (release,) = cluster_autoscaler_releases(eks_context(*pools, **target))
     return release.values
-
-
-def unknown(ours: Manifest, theirs: Any, above: str = "") -> list[str]:
-    """Paths of our values that the chart does not have; an empty mapping of the chart is free-form."""
-    found = []
-    for key, value in ours.items():
-        if key not in theirs:
-            found.append(f"{above}{key}")
-        elif isinstance(value, dict) and theirs[key]:
-            found += unknown(value, theirs[key], f"{above}{key}.")
-    return found
 
 
 @pytest.mark.parametrize("minor", ["1.33", "1.34", "1.35"])
@@ -120,12 +107,13 @@ def test_nothing_where_something_else_scales(autoscaler: str) -> None:
     assert cluster_autoscaler_pods(here) == ()
 
 
-@pytest.mark.skipif(not VALUES.is_file(), reason="the chart's values are not in ../shared/reference: not compared")
+@needs_reference
 def test_every_value_is_the_charts() -> None:
-    chart = yaml.safe_load(VALUES.read_text("utf-8"))
+    chart = chart_values("cluster-autoscaler")
     ours = values()
     flags = ours.pop("extraArgs")
-    assert unknown(ours, chart) == []
-    assert unknown({"autoDiscovery": {"clustername": ""}, "x": 1}, chart) == ["autoDiscovery.clustername", "x"]
-    text = VALUES.read_text("utf-8")
+    assert list(missing_values(ours, chart)) == []
+    wrong = {"autoDiscovery": {"clustername": ""}, "x": 1}
+    assert list(missing_values(wrong, chart)) == ["autoDiscovery.clustername", "x"]
+    text = (REFERENCE / "charts" / "cluster-autoscaler" / "values.yaml").read_text("utf-8")
     assert [flag for flag in flags if f"# {flag}:" not in text] == []

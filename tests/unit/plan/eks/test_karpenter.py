@@ -1,13 +1,9 @@
 """Karpenter: its objects against its own CRDs, its rights, its queue, its release."""
 
 import json
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from jsonschema import Draft4Validator
 
 from mlcluster.plan.eks.headroom import headroom_objects
 from mlcluster.plan.eks.karpenter import (
@@ -27,13 +23,9 @@ from mlcluster.plan.values import Ref, printable, references, resolved
 from tests.eks_contexts import OWN_VPC, by_id, eks_context
 from tests.fakes.sdk_types import problems
 from tests.specs import SYSTEM, TRAIN, Data
+from tests.upstream import errors_of, needs_reference
 
 pytestmark = pytest.mark.unit
-
-CRDS = Path(__file__).parents[5] / "shared" / "reference" / "crds" / "karpenter"
-needs_crds = pytest.mark.skipif(
-    not CRDS.is_dir(), reason="Karpenter's CRDs are not in ../shared/reference: its objects are not checked"
-)
 
 FIXED: Data = {**SYSTEM, "minSize": 2, "maxSize": 2}
 CPU: Data = {"name": "cpu", "instanceType": "m7i.4xlarge", "maxSize": 10}
@@ -100,36 +92,7 @@ def requirement(pool: Data, key: str) -> list[str]:
     return values
 
 
-@cache
-def schemas() -> dict[str, Any]:
-    found = {}
-    for path in sorted(CRDS.glob("*.yaml")):
-        spec = yaml.load(path.read_bytes(), yaml.CSafeLoader)["spec"]
-        (version,) = spec["versions"]
-        found[spec["names"]["kind"]] = closed(version["schema"]["openAPIV3Schema"])
-    return found
-
-
-def closed(schema: Any) -> Any:
-    """The schema with every unknown field refused, as the API server's strict validation does."""
-    if not isinstance(schema, dict):
-        return schema
-    inside = dict(schema)
-    if "properties" in schema:
-        inside["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
-        if "additionalProperties" not in schema:
-            inside["additionalProperties"] = False
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            inside[key] = closed(schema[key])
-    return inside
-
-
-def errors_of(manifest: Manifest) -> list[str]:
-    return [error.message for error in Draft4Validator(schemas()[manifest["kind"]]).iter_errors(manifest)]
-
-
-@needs_crds
+@needs_reference
 def test_every_object_is_what_the_crds_say() -> None:
     found = made()
     assert len(found) == 2 * (len(EVERY) - 1)
@@ -137,7 +100,7 @@ def test_every_object_is_what_the_crds_say() -> None:
         assert errors_of(manifest) == [], identifier
 
 
-@needs_crds
+@needs_reference
 @pytest.mark.parametrize(
     ("identifier", "path", "value"),
     [

@@ -1,13 +1,12 @@
 """The exporter's file: every field is one that the exporter knows (its own files, read beside the checkout)."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
 from mlcluster.plan.observe.counters import COUNTERS, FIELDS, dcgm_counters_csv
+from tests.upstream import REFERENCE, needs_reference
 
-REFERENCE = Path(__file__).parents[4].parent / "shared" / "reference" / "charts" / "dcgm-exporter"
 KINDS = {"gauge", "counter", "label"}
 
 pytestmark = pytest.mark.unit
@@ -22,7 +21,7 @@ def lines() -> list[list[str]]:
 def known() -> dict[str, tuple[str, bool]]:
     """Field -> (kind, whether it is on) in the exporter's own files."""
     found: dict[str, tuple[str, bool]] = {}
-    for path in sorted(REFERENCE.glob("*.csv")):
+    for path in sorted((REFERENCE / "charts" / "dcgm-exporter").glob("*.csv")):
         for line in path.read_text().splitlines():
             parts = [part.strip() for part in line.lstrip("# ").split(",")]
             if len(parts) >= 3 and parts[0].startswith("DCGM_"):
@@ -39,7 +38,7 @@ def test_every_line_has_a_field_a_kind_and_a_text() -> None:
         assert row[1] in KINDS
 
 
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="DCGM exporter's files are not in ../shared/reference")
+@needs_reference
 def test_every_field_is_one_that_the_exporter_knows() -> None:
     fields = known()
     assert not FIELDS - set(fields)
@@ -49,6 +48,6 @@ def test_every_field_is_one_that_the_exporter_knows() -> None:
         assert counter.kind == expected, counter.field
 
 
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="DCGM exporter's files are not in ../shared/reference")
+@needs_reference
 def test_nothing_that_the_exporter_reports_by_itself_is_lost() -> None:
     assert not {field for field, (_, on) in known().items() if on} - FIELDS

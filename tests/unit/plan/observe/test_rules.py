@@ -14,7 +14,7 @@ from mlcluster.plan.observe.facts import gpu_shares, metric_label, metric_resour
 from mlcluster.plan.observe.rules import rule_spec
 from tests.observed import POOLS, Watched, alerts, gpus, pool, records
 from tests.promql import is_balanced, labels, metrics
-from tests.upstream import ABSENT, REFERENCE, errors_of, schemas
+from tests.upstream import errors_of, needs_reference, schemas
 
 ROOT = Path(__file__).parents[4]
 ALERTS = alerts()
@@ -147,7 +147,7 @@ def test_labels_and_resources_are_spelled_as_kube_state_metrics_spells_them() ->
     assert metric_resource("nvidia.com/mig-1g.10gb") == "nvidia_com_mig_1g_10gb"
 
 
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason=ABSENT)
+@needs_reference
 def test_the_prometheus_rule_is_valid() -> None:
     rule = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": {"name": "mlcluster"}}
     assert (rule["apiVersion"], rule["kind"]) in schemas()
