@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mlcluster.lab.toolchain import Toolchain, ensure
+from mlcluster.report.progress import for_terminal
+
 # A busy machine is slow and no failure. On CI this comes on top of the profile that Hypothesis chooses there.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -65,6 +68,12 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def project_root() -> Path:
     """The checkout: where examples/ and docs/ are."""
     return Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """Return the programs of the lab. If the cache has none, this builds them, which takes about ten minutes."""
+    return ensure(for_terminal())
 
 
 @pytest.fixture(scope="session")

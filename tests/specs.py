@@ -1,12 +1,14 @@
-"""Small specs as data, and what becomes of them: the shortest way from a few fields to a plan."""
+"""Small specs as data, and their plans."""
 
 import json
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from mlcluster.plan import build
-from mlcluster.plan.model import Manifest, Plan, Pool
+from mlcluster.plan.model import Manifest, Plan, PlanRelease, Pool
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.load import parse
+from mlcluster.spec.load import load, parse
 
 Data = dict[str, Any]
 
@@ -19,7 +21,7 @@ EXISTING: Data = {"kind": "existing"}
 
 
 def cluster(*pools: Data, target: Data = LOCAL, **rest: Any) -> Data:
-    """A spec as data; pools of an `existing` target get a selector each."""
+    """Return a spec as data; each pool of an `existing` target gets a selector."""
     if target["kind"] == "existing":
         pools = tuple({"selector": {"example.com/pool": pool["name"]}, **pool} for pool in pools)
     head = {"apiVersion": "mlcluster/v1alpha1", "kind": "Cluster", "metadata": {"name": "atlas"}, "target": target}
@@ -27,26 +29,37 @@ def cluster(*pools: Data, target: Data = LOCAL, **rest: Any) -> Data:
 
 
 def checked(data: Data) -> ClusterSpec:
-    """The spec, through every check."""
+    """Return the spec after all checks."""
     return parse(json.dumps(data, indent=1).encode(), "cluster.yaml").spec
 
 
 def planned(*pools: Data, **rest: Any) -> Plan:
-    """The plan of a valid spec of these pools (default: a CPU pool and a GPU pool)."""
+    """Return the plan of a valid spec of these pools (default: a CPU pool and a GPU pool)."""
     return build(checked(cluster(*(pools or (SYSTEM, TRAIN)), **rest)))
 
 
+@cache
+def plan_of_file(path: Path) -> Plan:
+    """Return the plan of a spec file."""
+    return build(load(path).spec)
+
+
 def planned_unchecked(*pools: Data, **rest: Any) -> Plan:
-    """The plan of a spec that the checks would not let through yet: other targets, more than Kueue takes."""
+    """Return the plan of a spec that the checks would reject, for example with more pools than Kueue accepts."""
     return build(ClusterSpec.model_validate(cluster(*pools, **rest)))
 
 
 def pool_of(data: Data, **rest: Any) -> Pool:
-    """One pool, resolved."""
+    """Return the plan of one pool."""
     return planned(data, **rest).pools[0]
 
 
 def manifests(plan: Plan, kind: str) -> dict[str, Manifest]:
-    """The objects of a kind by what follows it in their ids: "research/team" or "research"."""
+    """Return the objects of a kind by the rest of their ids: "research/team" or "research"."""
     found = {entry.id: entry.manifest for entry in plan.objects if entry.manifest["kind"] == kind}
     return {identifier.partition("/")[2]: manifest for identifier, manifest in found.items()}
+
+
+def release(plan: Plan, name: str) -> PlanRelease:
+    """Return the Helm release of a plan by its name."""
+    return next(entry for entry in plan.releases if entry.name == name)

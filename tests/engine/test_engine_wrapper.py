@@ -10,9 +10,10 @@ import pytest
 from mlcluster.engine import locks
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import MlclusterError
-from tests.fakes.engine_process import EngineProcess, engine_process, wait_for
+from tests.fakes.engine_process import EngineProcess, engine_process
 from tests.fakes.in_memory_provider import World
 from tests.fakes.small_stack import SmallPlan, small_plan
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.engine
 COUNT = 6

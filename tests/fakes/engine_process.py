@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,19 +13,10 @@ from typing import Any
 
 import psutil
 
-PATIENCE_SECONDS = 180.0
-"""Nothing takes this long but on a machine that does many other things too; a failing test waits for it in vain."""
+from tests.waiting import PATIENCE_SECONDS, wait_for
+
 AT_A_TIME = 2
 """The engine changes four resources at a time per processor that it sees; with this it sees the same everywhere."""
-
-
-def wait_for(what: str, probe: Callable[[], object]) -> None:
-    """Waits until `probe` is true; fails with `what` when it never is."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not probe():
-        if time.monotonic() > until:
-            raise AssertionError(f"still waiting for {what}")
-        time.sleep(0.02)
 
 
 @dataclass

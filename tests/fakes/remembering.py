@@ -86,8 +86,8 @@ def held(plan_id: str, identifier: str = "", type_: str = "") -> Resource:
     )
 
 
-def reading_of(*pools: Data, target: Data | None = None, path: Path = Path("cluster.yaml"), **rest: Any) -> Workspace:
-    """What every verb begins with, of a spec of these pools (default: two CPU nodes) on `eks`; no findings."""
+def workspace_of(*pools: Data, target: Data | None = None, path: Path = Path("cluster.yaml"), **rest: Any) -> Workspace:
+    """Return the workspace of a spec of these pools (default: two CPU nodes) on `eks`, without findings."""
     given = target if target and "kind" in target else {**EKS, **(target or {})}
     spec = checked(cluster(*(pools or ({**SYSTEM, "minSize": 2},)), target=given, **rest))
     plan: Plan = build(spec)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,12 @@ import yaml
 from docs.generators.components_page import components_page
 from mlcluster.catalog.components import pins
 from mlcluster.catalog.guide import Topic, topics
-from mlcluster.plan import build
 from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.components.system_nodes import sets_on
 from mlcluster.plan.document import to_document
-from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.model import PlanRelease
 from mlcluster.plan.value_paths import dotted, leaf_values
-from mlcluster.spec.load import load
+from tests.specs import plan_of_file
 
 pytestmark = pytest.mark.golden
 
@@ -34,11 +32,6 @@ NAMED_BY_GUIDES = {
 }  # fmt: skip
 
 
-@cache
-def plan_of(path: Path) -> Plan:
-    return build(load(path).spec)
-
-
 def test_the_page_is_made_from_the_catalogue(update_golden: bool) -> None:
     if update_golden:
         PAGE.write_text(components_page(), encoding="utf-8")
@@ -51,7 +44,7 @@ def test_everything_that_guides_name_has_a_row() -> None:
 
 @pytest.mark.parametrize("topic", topics(), ids=lambda topic: topic.name)
 def test_a_row_plans_what_it_says(topic: Topic) -> None:
-    plan = plan_of(ROOT / topic.spec)
+    plan = plan_of_file(ROOT / topic.spec)
     listed = {component.name for component in plan.components}
     assert set(topic.components) <= listed
     document = to_document(plan)
@@ -97,4 +90,4 @@ def untold(release: PlanRelease) -> list[str]:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.parent.name if path.stem == "cluster" else path.stem)
 def test_every_value_that_is_set_is_told(path: Path) -> None:
-    assert {release.name: untold(release) for release in plan_of(path).releases if untold(release)} == {}
+    assert {release.name: untold(release) for release in plan_of_file(path).releases if untold(release)} == {}

@@ -13,9 +13,8 @@ from xdist.remote import Producer
 
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
-from mlcluster.lab.toolchain import Toolchain, ensure
+from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
-from mlcluster.report.progress import for_terminal
 from tests.lab.example import Cluster, example_cluster
 from tests.scheduling import Groups
 
@@ -86,12 +85,6 @@ def _signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-@pytest.fixture(scope="session")
-def toolchain() -> Toolchain:
-    """The programs; built first where there are none, which takes about ten minutes."""
-    return ensure(for_terminal())
 
 
 @pytest.fixture(scope="session")

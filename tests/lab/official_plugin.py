@@ -20,7 +20,8 @@ from mlcluster.kubernetes_provider import VERSION
 from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
 from tests.lab.test_existing import SPEC, foreign
-from tests.lab.workloads import environment, wait_for
+from tests.lab.workloads import environment
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 __all__ = ["foreign"]

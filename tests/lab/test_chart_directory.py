@@ -109,7 +109,7 @@ def test_a_chart_of_what_no_api_server_accepts(tmp_path: Path, toolchain: Toolch
     assert error.value.doing == "reading the chart keda-2.20.2.tgz of Release/keda"
 
 
-def planned(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_plan(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "mlcluster", "plan", str(spec), *arguments]
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
 
@@ -118,7 +118,7 @@ def planned(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_rendered_pods_of_an_example_are_the_declared_ones(project_root: Path, toolchain: Toolchain) -> None:
     del toolchain
     place, spec = sources.at_hand()[0].path.parent, project_root / "examples" / "eks-minimal.yaml"
-    declared, rendered = planned(spec, "-o", "json"), planned(spec, "-o", "json", "--chart-dir", str(place))
+    declared, rendered = run_plan(spec, "-o", "json"), run_plan(spec, "-o", "json", "--chart-dir", str(place))
     assert rendered.returncode == 0, rendered.stderr
     assert "rendering charts" in rendered.stderr
     before, after = (json.loads(answer.stdout) for answer in (declared, rendered))
@@ -129,12 +129,12 @@ def test_rendered_pods_of_an_example_are_the_declared_ones(project_root: Path, t
         "gpu-operator-cleanup-gpucluster",
         "kueue-controller-manager",
     }
-    shapes = planned(spec, "--chart-dir", str(place)).stdout
+    shapes = run_plan(spec, "--chart-dir", str(place)).stdout
     assert f"{len(after['pods'])} shapes: " in shapes
 
 
 def test_the_error_of_the_command_names_what_to_pull(project_root: Path, tmp_path: Path) -> None:
-    answer = planned(project_root / "examples" / "eks-minimal.yaml", "--chart-dir", str(tmp_path))
+    answer = run_plan(project_root / "examples" / "eks-minimal.yaml", "--chart-dir", str(tmp_path))
     assert answer.returncode == 1
     assert "3 archives are missing" in answer.stderr
     assert "helm pull cluster-autoscaler --version" in answer.stderr

@@ -19,7 +19,8 @@ from mlcluster.plan import build, names
 from mlcluster.plan.components.simulated import SIMULATED
 from mlcluster.plan.model import Plan
 from mlcluster.spec.load import load
-from tests.lab.workloads import environment, wait_for
+from tests.lab.workloads import environment
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab-components.yaml"

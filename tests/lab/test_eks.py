@@ -30,7 +30,8 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.eks_provider import serve_eks
 from tests.fakes.platform_provider import calls, serve_platform
 from tests.lab.conftest import KUEUE_CONFIG
-from tests.lab.workloads import environment, wait_for
+from tests.lab.workloads import environment
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -12,7 +12,8 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
-from tests.lab.workloads import Tenant, environment, job, pod_spec, wait_for
+from tests.lab.workloads import Tenant, environment, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 SPEC = """\

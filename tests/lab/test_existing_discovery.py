@@ -15,7 +15,8 @@ from mlcluster.kube.client import Kube
 from mlcluster.lab.keys import has_whole_namespaces, lasting
 from mlcluster.lab.lab import Lab
 from tests.fakes.installations import PASSWORD, crd, helm_record, workload
-from tests.lab.workloads import environment, wait_for
+from tests.lab.workloads import environment
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 SPEC = """\

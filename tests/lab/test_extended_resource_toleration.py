@@ -9,7 +9,8 @@ from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
-from tests.lab.workloads import GPU, Tenant, pod, pod_spec, wait_for
+from tests.lab.workloads import GPU, Tenant, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 AMOUNTS = {"cpu": "192", "memory": "2Ti", "pods": "110", "ephemeral-storage": "50Gi", "nvidia.com/gpu": "8"}

@@ -18,8 +18,8 @@ from mlcluster.lab.lab import Lab
 from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan
 from mlcluster.spec.load import load
-from tests.lab.workloads import wait_for
 from tests.upstream import REFERENCE, needs_reference
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -34,7 +34,8 @@ from mlcluster.progress import Silent
 from tests.fakes.small_stack import SmallPlan, Thing
 from tests.fakes.webhook import API, DEFINITION, KIND, Webhook, gadget, write_chart
 from tests.lab.test_fabric_objects import crd
-from tests.lab.workloads import controller, pod_spec, wait_for
+from tests.lab.workloads import controller, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 SPACE = "default"

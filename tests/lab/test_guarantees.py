@@ -36,8 +36,9 @@ from tests.guaranteed import (
     job,
     random_spec,
 )
-from tests.lab.workloads import condition, wait_for
+from tests.lab.workloads import condition
 from tests.specs import SYSTEM, Data, checked, cluster
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 FEW = 24

@@ -22,8 +22,8 @@ from mlcluster.lab.toolchain.find import find_tool
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.progress import Silent
 from tests.fakes.remembering import held
-from tests.lab.workloads import wait_for
 from tests.specs import EXISTING, planned
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 RELEASE, SPACE = "pending", "helm-recovery"

@@ -10,7 +10,8 @@ import pytest
 
 from tests.lab.attacks import as_member, refusal, refused
 from tests.lab.test_jobs import TEAM, Cluster, job_set, mpi_job, ray_cluster, ray_job, train_job
-from tests.lab.workloads import KUEUE, Tenant, container, job, pod, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, container, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -21,7 +21,8 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.stages import RUN_FOR
-from tests.lab.workloads import KUEUE, Tenant, container, environment, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, container, environment, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

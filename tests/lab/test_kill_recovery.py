@@ -21,7 +21,8 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
 from tests.lab.conftest import KUEUE_CONFIG
-from tests.lab.workloads import environment, wait_for
+from tests.lab.workloads import environment, pids
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 SPACE = "kueue-system"
@@ -108,10 +109,6 @@ class Killed:
 def _is_going(kube: Kube) -> bool:
     found = kube.get_object("v1", "Namespace", SPACE) or {}
     return bool(found.get("metadata", {}).get("deletionTimestamp"))
-
-
-def pids(lab: Lab) -> dict[str, int | None]:
-    return {found.name: found.pid for found in lab.status().processes}
 
 
 @pytest.fixture

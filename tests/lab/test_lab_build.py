@@ -11,7 +11,8 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from tests.lab.workloads import PATIENCE_SECONDS, wait_for
+from tests.child_processes import is_running
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -75,13 +76,6 @@ def pids(here: Path) -> list[int]:
     return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
-def runs(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def of_the_build(here: Path) -> list[str]:
     """Command lines of processes that name the directory or were started in it."""
     found = []
@@ -100,7 +94,7 @@ def test_a_build_that_is_ended_leaves_no_process_and_no_lock(here: Path, number:
         wait_for("the compiler", lambda: len(pids(here)) == 2)
         running.send_signal(number)
         said, _ = running.communicate(timeout=PATIENCE_SECONDS)
-    wait_for("the end of all", lambda: not [pid for pid in pids(here) if runs(pid)] and not of_the_build(here))
+    wait_for("the end of all", lambda: not [pid for pid in pids(here) if is_running(pid)] and not of_the_build(here))
     if number is not signal.SIGKILL:
         assert "what is built so far stays; " in said.replace("\n", "; ")
         assert "Traceback" not in said

@@ -15,7 +15,7 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.ports import LOOPBACK
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
-from tests.lab.workloads import wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

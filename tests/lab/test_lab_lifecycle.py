@@ -28,7 +28,8 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.ports import LOOPBACK, Ports
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
-from tests.lab.workloads import PATIENCE_SECONDS, wait_for
+from tests.lab.workloads import config_map, pids
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -52,10 +53,6 @@ def more_if(value: str, condition: bool) -> pytest.ParameterSet:
     return pytest.param(value, marks=[pytest.mark.soak] if condition else [])
 
 
-def pids(lab: Lab) -> dict[str, int | None]:
-    return {found.name: found.pid for found in lab.status().processes}
-
-
 def command(lab: Lab, toolchain: Toolchain, text: str = START) -> list[str]:
     programs = [str(toolchain.path(name)) for name in toolchain.binaries]
     return [sys.executable, "-c", text, str(lab.layout.root), str(toolchain.chart), *programs]
@@ -77,10 +74,6 @@ def wait_for_start(component: str, lab: Lab) -> None:
     """Until the record names the component."""
     name, path = f'"name": "{component}"', lab.layout.record
     wait_for(component, lambda: path.exists() and name in path.read_text(), pause=0.01)
-
-
-def config_map(name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
 
 
 @contextlib.contextmanager

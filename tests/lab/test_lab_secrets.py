@@ -25,8 +25,8 @@ from mlcluster.lab.process import _INHERITED
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
 from tests.lab.conftest import KUEUE_CONFIG
-from tests.lab.workloads import PATIENCE_SECONDS
 from tests.strangers import as_root, shell_as_stranger
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.lab
 

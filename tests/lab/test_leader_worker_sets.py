@@ -17,7 +17,8 @@ from mlcluster.plan import job_kinds
 from tests.charts.contents import archive_of, files
 from tests.charts.sources import needs_archives
 from tests.lab.test_jobs import TEAM, Cluster, thing
-from tests.lab.workloads import KUEUE, Tenant, create_as, pod, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, create_as, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.lab, needs_archives]
 

@@ -10,7 +10,7 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.kube.nodes import NOTHING, TAINTS, NodeChange, Wanted, change, our_labels, our_taints, write
 from mlcluster.lab.lab import Lab
-from tests.lab.workloads import wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 NAME = "marked-0"

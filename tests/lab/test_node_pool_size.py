@@ -18,9 +18,9 @@ from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan.model import Manifest
 from mlcluster.progress import Silent
 from tests.fakes.small_stack import SmallPlan, Thing
-from tests.lab.workloads import wait_for
 from tests.specs import SYSTEM, manifests, planned
 from tests.upstream import REFERENCE, needs_reference
+from tests.waiting import wait_for
 
 CRDS = REFERENCE / "crds" / "karpenter"
 pytestmark = [pytest.mark.lab, needs_reference]

@@ -12,8 +12,9 @@ from mlcluster.lab.lab import Lab
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest
 from tests.lab.test_fabric_objects import crd
-from tests.lab.workloads import controller, job, pod, pod_spec, wait_for
+from tests.lab.workloads import controller, job, pod, pod_spec
 from tests.specs import EXISTING, SYSTEM, TRAIN, manifests, planned
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

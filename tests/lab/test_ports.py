@@ -11,7 +11,6 @@ import ssl
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -22,7 +21,8 @@ from mlcluster.lab.lab import Lab
 from mlcluster.lab.ports import LOOPBACK
 from mlcluster.lab.toolchain import Toolchain, ensure_optional
 from mlcluster.progress import Silent
-from tests.lab.workloads import wait_for
+from tests.lab.workloads import config_map, pids
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -228,14 +228,6 @@ def test_headers_of_the_front_proxy_need_its_certificate(lab: Lab) -> None:
 
 
 # --- labs that an older mlcluster made
-
-
-def config_map(name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
-
-
-def pids(lab: Lab) -> dict[str, int | None]:
-    return {found.name: found.pid for found in lab.status().processes}
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.lab.lab import Lab
 from tests.lab.test_jobs import run
-from tests.lab.workloads import KUEUE, Tenant, condition, job, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, condition, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

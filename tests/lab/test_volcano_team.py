@@ -7,7 +7,8 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from tests.lab.attacks import refused
-from tests.lab.workloads import KUEUE, Tenant, assert_stays, job, pod, pod_spec, wait_for
+from tests.lab.workloads import KUEUE, Tenant, assert_stays, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

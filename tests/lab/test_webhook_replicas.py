@@ -5,7 +5,6 @@ The charts are rendered with the values of every example and golden spec; the ob
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ import yaml
 from mlcluster.charts.archives import nearest
 from mlcluster.charts.rendering import Renderer, values_key
 from mlcluster.lab.toolchain import Toolchain
-from mlcluster.plan import build
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.quantities import parse
 from mlcluster.rules.upgrades import pin_of
-from mlcluster.spec.load import load
 from tests.charts import sources
 from tests.charts.rendered import KUBERNETES
+from tests.specs import plan_of_file
 
 pytestmark = [pytest.mark.lab, sources.needs_archives]
 
@@ -45,18 +43,13 @@ class Behind:
     plan: Plan
 
 
-@cache
-def plan_of(path: Path) -> Plan:
-    return build(load(path).spec)
-
-
 @pytest.fixture(scope="module")
 def behind(toolchain: Toolchain) -> list[Behind]:
     """Every webhook with `failurePolicy: Fail`, with what its chart and the plan hold."""
     renderer = Renderer(toolchain.path("helm"), KUBERNETES)
     found, seen = [], set()
     for path in SPECS:
-        plan = plan_of(path)
+        plan = plan_of_file(path)
         for release in plan.releases:
             if not _has_chart(release) or values_key(release) in seen:
                 continue

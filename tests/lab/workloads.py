@@ -8,12 +8,12 @@ from typing import Any
 
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
+from mlcluster.lab.lab import Lab
+from tests.waiting import wait_for
 
 GPU = "nvidia.com/gpu"
 GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 KUEUE = "kueue.x-k8s.io/v1beta2"
-PATIENCE_SECONDS = 180.0
-"""Seconds on an idle machine; only a failing test waits for all of it."""
 QUIET_SECONDS = 2.0
 
 
@@ -94,18 +94,6 @@ def controller(kind: str, name: str, namespace: str, spec: dict[str, Any], repli
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": body}
 
 
-def wait_for(what: str, check: Callable[[], Any], pause: float = 0.1) -> Any:
-    """The first true answer of `check`; fails with `what` when none comes."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        found = check()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not seen within {PATIENCE_SECONDS:.0f} s: {what}")
-        time.sleep(pause)
-
-
 def assert_says_in_time(words: str, say: Callable[[], str]) -> str:
     """The first text of `say` with these words in it. A controller that has not seen everything yet says others."""
     said = ""
@@ -128,6 +116,16 @@ def assert_stays(what: str, check: Callable[[], bool], seconds: float = QUIET_SE
     while time.monotonic() < deadline:
         assert check(), f"did not stay: {what}"
         time.sleep(0.1)
+
+
+def pids(lab: Lab) -> dict[str, int | None]:
+    """Return the process ID of each program of a lab."""
+    return {found.name: found.pid for found in lab.status().processes}
+
+
+def config_map(name: str) -> dict[str, Any]:
+    """Return an empty ConfigMap in the namespace `default`."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
 
 
 def condition(found: dict[str, Any] | None, kind: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from mlcluster.processes import bound_group, run_bound
+from tests.child_processes import is_running
 
 pytestmark = pytest.mark.unit
 
@@ -25,18 +26,11 @@ with bound_group() as group:
 DEADLINE_SECONDS = 60
 
 
-def runs(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def all_end(pids: list[int]) -> bool:
     until = time.monotonic() + DEADLINE_SECONDS
-    while any(map(runs, pids)) and time.monotonic() < until:
+    while any(map(is_running, pids)) and time.monotonic() < until:
         time.sleep(0.05)
-    return not any(map(runs, pids))
+    return not any(map(is_running, pids))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -11,7 +11,7 @@ TESTS = Path(__file__).parents[1]
 RAISES = {"raises", "fail"}
 """Of pytest: they fail if the expected error does not occur, or always."""
 WAITS = {"wait_for"}
-"""tests/lab/workloads.py: fails if a condition does not become true in time. It is the assertion of most lab tests."""
+"""tests/waiting.py: fails if a condition does not become true in time. It is the assertion of most lab tests."""
 
 
 def _asserts(function: ast.AST) -> bool:

@@ -8,18 +8,11 @@ import pytest
 
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
-from mlcluster.lab.toolchain import Toolchain, ensure
+from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent
-from mlcluster.report.progress import for_terminal
 from tests.fakes.provider_stack import ProviderStack
 
 _NUMBERS = count(1)
-
-
-@pytest.fixture(scope="session")
-def toolchain() -> Toolchain:
-    """The programs; built first where there are none, which takes about ten minutes."""
-    return ensure(for_terminal())
 
 
 @pytest.fixture(scope="session")

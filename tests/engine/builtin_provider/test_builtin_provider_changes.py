@@ -11,6 +11,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
 from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
 from mlcluster.kube.client import Kube
+from mlcluster.plan import names
 from tests.fakes.provider_stack import Object, Program, ProviderStack, custom
 
 pytestmark = pytest.mark.engine
@@ -18,19 +19,15 @@ pytestmark = pytest.mark.engine
 PASSWORD = "correct horse battery"
 
 
-def labels(name: str) -> dict[str, str]:
-    return {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": name}
-
-
 def several(name: str, *, text: str = "1", priority: int = 10, app: str = "a", cpu: str = "1000m") -> Program:
     """A namespace and some objects that change in different ways."""
 
     def program(options: ResourceOptions) -> None:
-        space = Namespace("space", metadata={"name": name, "labels": labels(name)}, opts=options)
-        inside = {"namespace": space.metadata.name, "labels": labels(name)}
+        space = Namespace("space", metadata={"name": name, "labels": names.owned(name)}, opts=options)
+        inside = {"namespace": space.metadata.name, "labels": names.owned(name)}
         ConfigMap("map", metadata={"name": "map", **inside}, data={"text": text, "a.b": "c"}, opts=options)
         Secret("secret", metadata={"name": "secret", **inside}, string_data={"password": PASSWORD}, opts=options)
-        PriorityClass("tier", metadata={"name": name, "labels": labels(name)}, value=priority, opts=options)
+        PriorityClass("tier", metadata={"name": name, "labels": names.owned(name)}, value=priority, opts=options)
         Deployment("web", metadata=_skipping("web", inside), spec=_deployment(app, cpu), opts=options)
 
     return program
@@ -103,7 +100,7 @@ def test_drift_is_seen_and_put_right_and_foreign_fields_stay(stack: ProviderStac
 
 def _open_policy(name: str) -> Object:
     """Lets every pod of the namespace reach every other."""
-    metadata = {"name": "open", "namespace": name, "labels": labels(name)}
+    metadata = {"name": "open", "namespace": name, "labels": names.owned(name)}
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
 
@@ -112,7 +109,7 @@ def _pause(name: str) -> Object:
     """A Deployment with empty maps, of which the server fills one in."""
     container = {"name": "c", "image": "none", "resources": {"requests": {}}, "securityContext": {}}
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {"securityContext": {}, "containers": [container]}}
-    metadata = {"name": "pause", "namespace": name, "labels": labels(name)}
+    metadata = {"name": "pause", "namespace": name, "labels": names.owned(name)}
     spec = {"replicas": 0, "strategy": {}, "selector": {"matchLabels": {"app": "a"}}, "template": template}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
@@ -121,7 +118,7 @@ def test_what_others_add_to_an_empty_map_is_drift_and_is_removed(stack: Provider
     policy, pause = _open_policy(name), _pause(name)
 
     def program(options: ResourceOptions) -> None:
-        space = Namespace("space", metadata={"name": name, "labels": labels(name)}, opts=options)
+        space = Namespace("space", metadata={"name": name, "labels": names.owned(name)}, opts=options)
         custom(policy, options, space)
         custom(pause, options, space)
 
@@ -216,7 +213,7 @@ def node(name: str, cpu: str, **more: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels(name) | more},
+        "metadata": {"name": name, "labels": names.owned(name) | more},
         "status": {"capacity": {"cpu": cpu, "nvidia.com/gpu": "8"}, "allocatable": {"cpu": cpu, "nvidia.com/gpu": "8"}},
     }
 

@@ -9,19 +9,16 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
 from mlcluster.kube.client import Kube
+from mlcluster.plan import names
 from tests.fakes.provider_stack import Program, ProviderStack
 
 pytestmark = pytest.mark.engine
 
 
-def labels(name: str) -> dict[str, str]:
-    return {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": name}
-
-
 def space(name: str, cluster: str = "", text: str = "ours") -> Program:
     def program(options: ResourceOptions) -> None:
-        found = Namespace("space", metadata={"name": name, "labels": labels(cluster or name)}, opts=options)
-        place = {"name": "map", "namespace": found.metadata.name, "labels": labels(cluster or name)}
+        found = Namespace("space", metadata={"name": name, "labels": names.owned(cluster or name)}, opts=options)
+        place = {"name": "map", "namespace": found.metadata.name, "labels": names.owned(cluster or name)}
         ConfigMap("map", metadata=place, data={"text": text}, opts=options)
 
     return program
@@ -41,13 +38,13 @@ def foreign(name: str, **metadata: object) -> dict[str, object]:
             {"annotations": {"meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "n"}},
             "Helm release n/r",
         ),
-        ({"labels": labels("another")}, "mlcluster, cluster 'another'"),
+        ({"labels": names.owned("another")}, "mlcluster, cluster 'another'"),
     ],
 )
 def test_a_foreign_object_is_refused_with_its_owner(
     stack: ProviderStack, kube: Kube, name: str, metadata: dict[str, object], whose: str
 ) -> None:
-    kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels(name)}})
+    kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": names.owned(name)}})
     kube.apply(foreign(name, **metadata), field_manager="kubectl")
     sentence = f"ConfigMap {name}/map: already exists and belongs to"
     for run in (stack.preview(space(name)), stack.up(space(name))):
@@ -114,7 +111,7 @@ def test_a_release_is_installed_upgraded_refreshed_and_uninstalled(
 
     def program(message: str) -> Program:
         def register(options: ResourceOptions) -> None:
-            inside = Namespace("space", metadata={"name": name, "labels": labels(name)}, opts=options)
+            inside = Namespace("space", metadata={"name": name, "labels": names.owned(name)}, opts=options)
             where = inside.metadata.name
             values = {"message": message}
             Release("small", name="small", chart=str(chart), namespace=where, values=values, opts=options)
@@ -144,7 +141,7 @@ def test_our_own_release_is_taken_up_after_the_state_was_lost(
     stack.cluster = name
 
     def program(options: ResourceOptions) -> None:
-        found = Namespace("space", metadata={"name": name, "labels": labels(name)}, opts=options)
+        found = Namespace("space", metadata={"name": name, "labels": names.owned(name)}, opts=options)
         Release("small", name="small", chart=str(chart), namespace=found.metadata.name, opts=options)
 
     assert stack.up(program).error == ""

@@ -15,7 +15,7 @@ from mlcluster.plan.model import Plan
 from tests.fakes import replacement
 from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import CLUSTER, CloudPlan, EngineOf, cloud_plan
-from tests.fakes.remembering import reading_of
+from tests.fakes.remembering import workspace_of
 from tests.specs import SYSTEM
 
 pytestmark = pytest.mark.engine
@@ -28,7 +28,7 @@ def with_key(key: str | None) -> CloudPlan:
 
 
 def workspace(key: str) -> Workspace:
-    return reading_of(target={"secretsKey": key})
+    return workspace_of(target={"secretsKey": key})
 
 
 def found(engine: Engine, wanted: Workspace) -> list[tuple[str, str]]:
@@ -72,7 +72,7 @@ def test_a_new_launch_template_alone_moves_nodes_to_the_newest_image(cloud_engin
     cloud_engine_of(cloud_plan()).up()
     changed = cloud_plan().with_inputs("LaunchTemplate/train", instanceType="p5en.48xlarge")
     engine = cloud_engine_of(changed)
-    read = reading_of(SYSTEM, {**SYSTEM, "name": "train"})
+    read = workspace_of(SYSTEM, {**SYSTEM, "name": "train"})
     read = replace(read, plan=replace(read.plan, resources=changed.resources))
     ((identifier, message),) = found(engine, read)
     assert identifier == "VER004"
@@ -97,7 +97,7 @@ TAINT = {"key": "dedicated", "value": "system", "effect": "NoSchedule"}
 def emptied(*, full: bool) -> Plan:
     """A cluster with fields of which all or none have a value; `full` first, then not."""
     volume = {"rootVolume": {"iops": 6000, "throughputMib": 500}} if full else {}
-    return reading_of(
+    return workspace_of(
         {**SYSTEM, "minSize": 2, **({"taints": [TAINT]} if full else {}), **volume},
         target={
             "endpoint": {"publicCidrs": ["203.0.113.0/24"] if full else []},

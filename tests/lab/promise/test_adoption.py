@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refused
-from tests.lab.workloads import Tenant, assert_stays, controller, pod, pod_spec, wait_for
+from tests.lab.workloads import Tenant, assert_stays, controller, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 PARENT = "kueue.x-k8s.io/pod-suspending-parent"

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.lab.attacks import as_member, refused, refused_change, request_as
-from tests.lab.workloads import Tenant, controller, pod_spec, wait_for
+from tests.lab.workloads import Tenant, controller, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 KEEPS = "keeps the object and its namespace forever"

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.lab.attacks import refused, refused_change
-from tests.lab.workloads import Tenant, container, controller, job, pod, pod_spec, wait_for
+from tests.lab.workloads import Tenant, container, controller, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 WORDS = "requests for GPUs decide which devices a container sees"

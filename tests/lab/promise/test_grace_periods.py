@@ -8,7 +8,8 @@ from mlcluster.kube.errors import ApiError
 from mlcluster.lab.stages import USES_GRACE_PERIOD
 from mlcluster.plan import names
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused, refused_change
-from tests.lab.workloads import Tenant, assert_stays, controller, job, pod, pod_spec, wait_for
+from tests.lab.workloads import Tenant, assert_stays, controller, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 DAY = 86_400

@@ -15,7 +15,8 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab.lab import Lab
 from mlcluster.progress import Silent
-from tests.lab.workloads import PATIENCE_SECONDS, environment, wait_for
+from tests.lab.workloads import environment
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.lab
 MORE_TEAMS = 3

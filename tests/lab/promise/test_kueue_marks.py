@@ -7,7 +7,8 @@ import pytest
 
 from mlcluster.plan import names
 from tests.lab.attacks import as_member, refusal, refused
-from tests.lab.workloads import Tenant, controller, job, pod, pod_spec, wait_for
+from tests.lab.workloads import Tenant, controller, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 ONLY_KUEUE = "only Kueue sets labels and annotations"

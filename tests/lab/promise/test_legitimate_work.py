@@ -10,7 +10,8 @@ import pytest
 from mlcluster.lab.toolchain import find_tool
 from tests.lab.attacks import gpus_counted, gpus_on_nodes
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import Tenant, controller, job, pod_spec, wait_for
+from tests.lab.workloads import Tenant, controller, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -11,7 +11,8 @@ from mlcluster.deploy.removal.queues import hold_queues
 from mlcluster.plan import names
 from mlcluster.progress import Silent
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import Tenant, job, pod_spec, wait_for
+from tests.lab.workloads import Tenant, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -7,7 +7,8 @@ from mlcluster.quantities import parse
 from mlcluster.spec.load import load
 from tests.lab.attacks import refused
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import Tenant, job, pod, pod_spec, wait_for
+from tests.lab.workloads import Tenant, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

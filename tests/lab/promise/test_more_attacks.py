@@ -8,7 +8,8 @@ import pytest
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused, refused_change
-from tests.lab.workloads import GPU, KUEUE, Tenant, assert_stays, container, controller, job, pod, pod_spec, wait_for
+from tests.lab.workloads import GPU, KUEUE, Tenant, assert_stays, container, controller, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -18,8 +18,8 @@ from tests.lab.workloads import (
     job,
     pod,
     pod_spec,
-    wait_for,
 )
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 EVERYTHING = {"operator": "Exists"}

@@ -11,7 +11,8 @@ import pytest
 from mlcluster.lab.toolchain import find_tool
 from tests.lab.attacks import refusal, request_as
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import GPU, KUEUE, Tenant, job, pod_spec, wait_for
+from tests.lab.workloads import GPU, KUEUE, Tenant, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from tests.lab.workloads import Tenant, assert_stays, condition, job, pod_spec, wait_for
+from tests.lab.workloads import Tenant, assert_stays, condition, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 NODE = 8

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.lab.attacks import as_member, gpus_counted, gpus_on_nodes, refusal, refused
-from tests.lab.workloads import Tenant, assert_stays, controller, pod_spec, wait_for
+from tests.lab.workloads import Tenant, assert_stays, controller, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

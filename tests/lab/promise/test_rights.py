@@ -9,7 +9,7 @@ import pytest
 from mlcluster.plan import names
 from tests.lab.attacks import User, refusal, request_as
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

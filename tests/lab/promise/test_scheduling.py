@@ -6,7 +6,8 @@ import pytest
 
 from mlcluster.plan import names
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import GPU_TOLERATION, Tenant, assert_stays, controller, job, pod, pod_spec, wait_for
+from tests.lab.workloads import GPU_TOLERATION, Tenant, assert_stays, controller, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 TRAIN = {names.POOL: "train"}

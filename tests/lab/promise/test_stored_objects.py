@@ -8,7 +8,8 @@ import pytest
 from mlcluster.kube.errors import ApiError
 from tests.lab.attacks import refusal, refused, request_as
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import Tenant, container, job, pod_spec, wait_for
+from tests.lab.workloads import Tenant, container, job, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

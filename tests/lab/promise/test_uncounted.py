@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.lab.promise.conftest import Cluster
-from tests.lab.workloads import GPU, Tenant, create_as, job, pod, pod_spec, wait_for
+from tests.lab.workloads import GPU, Tenant, create_as, job, pod, pod_spec
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

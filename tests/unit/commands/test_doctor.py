@@ -60,7 +60,7 @@ def _by_name(checks: Sequence[Check]) -> dict[str, Check]:
     return {check.name: check for check in checks}
 
 
-def _quiet(_reading: Workspace | None) -> list[Question]:
+def _quiet(_workspace: Workspace | None) -> list[Question]:
     return []
 
 
@@ -99,7 +99,7 @@ class TestSpec:
     def test_problems_of_the_spec_do_not_hide_the_machine(self, tmp_path: Path) -> None:
         broken = tmp_path / "broken.yaml"
         broken.write_text("kind: Cluster\n", encoding="utf-8")
-        checks = diagnose(broken, Silent(), lambda _reading: [Question("a", lambda: [ok("a", "x")])], _quiet)
+        checks = diagnose(broken, Silent(), lambda _workspace: [Question("a", lambda: [ok("a", "x")])], _quiet)
         assert [(check.name, check.state) for check in checks] == [("spec", State.PROBLEM), ("a", State.OK)]
         assert "mlcluster validate" in checks[0].fix
 
@@ -132,7 +132,7 @@ class TestSpec:
         workspace = load_workspace(spec(EKS))
         found = _by_name(diagnose(workspace.path, Silent()))["AWS credentials"]
         with pytest.raises(CredentialsError) as caught:
-            preflight_of(workspace, "json", Silent(), machine=lambda _reading: [])
+            preflight_of(workspace, "json", Silent(), machine=lambda _workspace: [])
         assert (found.found, found.fix) == (caught.value.happened, caught.value.hint)
 
     def test_existing(self, spec: Callable[..., Path]) -> None:

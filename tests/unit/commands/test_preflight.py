@@ -31,7 +31,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def reading_of(tmp_path: Path, target: Data = EKS, **rest: Any) -> Workspace:
+def loaded_workspace(tmp_path: Path, target: Data = EKS, **rest: Any) -> Workspace:
     path = tmp_path / "cluster.yaml"
     pool = {**SYSTEM, "minSize": 2} if target["kind"] == "eks" else SYSTEM
     path.write_text(json.dumps(cluster(pool, target=target, **rest), indent=1), encoding="utf-8")
@@ -60,12 +60,12 @@ def _every_addon(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"addons": listed}
 
 
-def nothing(_reading: Workspace) -> list[Check]:
+def nothing(_workspace: Workspace) -> list[Check]:
     """Stands for the look at this machine."""
     return []
 
 
-def lacking(_reading: Workspace) -> list[Check]:
+def lacking(_workspace: Workspace) -> list[Check]:
     """Stands for a machine without a plugin."""
     return [ok("AWS CLI", "aws 2.7.0"), problem("plugin eks v4.4.0", "not installed", "Install it.")]
 
@@ -76,7 +76,7 @@ def poor() -> Answers:
 
 def test_a_fine_account_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened = Opened(fine())
-    workspace = reading_of(tmp_path)
+    workspace = loaded_workspace(tmp_path)
     assert preflight_of(workspace, "text", Silent(), opened, nothing) is ExitCode.OK
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(
@@ -91,7 +91,7 @@ def test_a_fine_account_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_error_is_shown_at_its_line_and_is_exit_code_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(poor()), nothing) is ExitCode.FINDINGS
+    assert preflight_of(loaded_workspace(tmp_path), "text", Silent(), Opened(poor()), nothing) is ExitCode.FINDINGS
     out = capsys.readouterr().out
     assert "vCPU quotas         AWS004" in out
     assert "nodePools[0] (system).maxSize: error AWS004: the quota" in out
@@ -100,7 +100,7 @@ def test_an_error_is_shown_at_its_line_and_is_exit_code_4(tmp_path: Path, capsys
 
 
 def test_an_allowed_error_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    workspace = reading_of(tmp_path, allow=[{"id": "AWS004", "reason": REASON}])
+    workspace = loaded_workspace(tmp_path, allow=[{"id": "AWS004", "reason": REASON}])
     assert preflight_of(workspace, "text", Silent(), Opened(poor()), nothing) is ExitCode.OK
     out = capsys.readouterr().out
     assert "AWS004 (allowed)" in out
@@ -109,7 +109,7 @@ def test_an_allowed_error_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_what_is_unknown_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = fine().on("iam", "GetRole", Refused("AccessDenied", status=403))
-    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(answers), nothing) is ExitCode.OK
+    assert preflight_of(loaded_workspace(tmp_path), "text", Silent(), Opened(answers), nothing) is ExitCode.OK
     out = capsys.readouterr().out
     assert "may not iam:GetRole (AccessDenied)" in out
     assert "info AWS011: service roles: unknown, because the permission iam:GetRole is missing" in out
@@ -117,7 +117,7 @@ def test_what_is_unknown_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_same_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert preflight_of(reading_of(tmp_path), "json", Silent(), Opened(poor()), nothing) is ExitCode.FINDINGS
+    assert preflight_of(loaded_workspace(tmp_path), "json", Silent(), Opened(poor()), nothing) is ExitCode.FINDINGS
     document = json.loads(capsys.readouterr().out)
     assert (document["kind"], document["target"], document["account"]) == ("PreflightReport", "eks", ACCOUNT)
     (quotas,) = [result for result in document["results"] if result["check"] == "vCPU quotas"]
@@ -127,13 +127,13 @@ def test_the_same_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_what_this_machine_lacks_is_shown_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert preflight_of(reading_of(tmp_path), "text", Silent(), Opened(fine()), lacking) is ExitCode.INVALID
+    assert preflight_of(loaded_workspace(tmp_path), "text", Silent(), Opened(fine()), lacking) is ExitCode.INVALID
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "This machine"
     assert lines[1].split() == ["ok", "AWS", "CLI", "aws", "2.7.0"]
     assert lines[3].strip() == "fix: Install it."
     assert lines[4] == "1 ok, 1 problem"
-    assert preflight_of(reading_of(tmp_path), "json", Silent(), Opened(poor()), lacking) is ExitCode.FINDINGS
+    assert preflight_of(loaded_workspace(tmp_path), "json", Silent(), Opened(poor()), lacking) is ExitCode.FINDINGS
     machine = json.loads(capsys.readouterr().out)["machine"]
     assert machine[1] == {
         "check": "plugin eks v4.4.0", "state": "problem", "found": "not installed", "fix": "Install it."
@@ -144,13 +144,13 @@ def test_what_this_machine_lacks_is_shown_without_credentials(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(CredentialsError):
-        preflight_of(reading_of(tmp_path), "text", Silent(), machine=lacking)
+        preflight_of(loaded_workspace(tmp_path), "text", Silent(), machine=lacking)
     assert "plugin eks v4.4.0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("target", [LOCAL, EXISTING])
 def test_other_targets_have_nothing_to_ask(target: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = reading_of(tmp_path, target).path
+    path = loaded_workspace(tmp_path, target).path
     assert preflight(path, "text") is ExitCode.OK
     assert f"`mlcluster preview {path}` checks the cluster" in capsys.readouterr().out
     assert preflight(path, "json") is ExitCode.OK
@@ -160,24 +160,24 @@ def test_other_targets_have_nothing_to_ask(target: Data, tmp_path: Path, capsys:
 
 def test_no_credentials_are_an_error_of_the_verb(tmp_path: Path) -> None:
     with pytest.raises(CredentialsError, match="found no AWS credentials") as caught:
-        preflight(reading_of(tmp_path).path, "text")
+        preflight(loaded_workspace(tmp_path).path, "text")
     assert caught.value.exit_code is ExitCode.INVALID
 
 
 def test_preview_asks_nobody_without_credentials(tmp_path: Path) -> None:
     opened = Opened(fine())
-    assert preflight_findings(reading_of(tmp_path), Silent(), opened) is None
+    assert preflight_findings(loaded_workspace(tmp_path), Silent(), opened) is None
     assert opened.calls == []
 
 
 def test_preview_has_nothing_to_ask_elsewhere(tmp_path: Path) -> None:
-    assert preflight_findings(reading_of(tmp_path, LOCAL), Silent()) == ()
+    assert preflight_findings(loaded_workspace(tmp_path, LOCAL), Silent()) == ()
 
 
 def test_preview_gets_the_findings_with_what_the_spec_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    workspace = reading_of(tmp_path, allow=[{"id": "AWS004", "reason": REASON}])
+    workspace = loaded_workspace(tmp_path, allow=[{"id": "AWS004", "reason": REASON}])
     found = preflight_findings(workspace, Silent(), Opened(poor()))
     assert found is not None
     assert {(finding.id, finding.allowed) for finding in found} == {("AWS004", REASON)}

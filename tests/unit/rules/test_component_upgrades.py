@@ -19,19 +19,12 @@ from mlcluster.rules.upgrades import (
     upgrades,
 )
 from mlcluster.rules.versions import holds
-from tests.specs import EXISTING, planned
 
 pytestmark = pytest.mark.unit
 
 
 def verdict(component: str, running: str, wanted: str) -> str:
     return assess(records_of(pin(component)), running, wanted).verdict
-
-
-@pytest.fixture(scope="module")
-def base() -> Plan:
-    """A plan of an existing cluster."""
-    return planned(target=EXISTING)
 
 
 def release(component: str, **changed: Any) -> PlanRelease:

@@ -12,7 +12,7 @@ from mlcluster.plan.model import ComponentPlan, Plan, PlanObject, PlanRelease, R
 from mlcluster.rules.cluster_facts import UNKNOWN, Maker, Named, Release, Seen, Workload
 from mlcluster.rules.existing_installations import ManagedState
 from mlcluster.rules.installed import Discovery, discover
-from tests.specs import EXISTING, planned
+from tests.specs import planned
 
 pytestmark = pytest.mark.unit
 FOREIGN = Maker("helm", "gpu", "ops")
@@ -20,12 +20,6 @@ POLICY = Maker("controller", "ClusterPolicy/cluster-policy", group="nvidia.com")
 GPU_OPERATOR = Release("ops", "gpu", "gpu-operator", "v25.10.1", "v25.10.1", "deployed")
 PLUGIN = Workload("DaemonSet", "ops", "nvidia-device-plugin-daemonset", ("nvidia/k8s-device-plugin:v0.18.0",), POLICY)
 NFD = Workload("DaemonSet", "nfd", "nfd-worker", ("registry.k8s.io/nfd/node-feature-discovery:v0.18.3",), UNKNOWN)
-
-
-@pytest.fixture(scope="module")
-def base() -> Plan:
-    """A plan of an existing cluster."""
-    return planned(target=EXISTING)
 
 
 def plan_of(base: Plan, *names: str, values: Mapping[str, Any] | None = None, present: tuple[str, ...] = ()) -> Plan:

@@ -23,7 +23,7 @@ from mlcluster.rules.installed import Discovery
 from mlcluster.rules.upgrades import Deployed
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installations import helm_record, workload
-from tests.fakes.remembering import reading_of
+from tests.fakes.remembering import workspace_of
 from tests.specs import EXISTING, SYSTEM, cluster
 
 pytestmark = pytest.mark.unit
@@ -33,7 +33,7 @@ KUEUE = ("kueue", "kueue-system", "kueue")
 
 def existing(**rest: Any) -> Workspace:
     """A spec for a cluster that somebody else made; a pool has the selector that such a target wants."""
-    return reading_of({**SYSTEM, "selector": {"role": "cpu"}}, target=EXISTING, **rest)
+    return workspace_of({**SYSTEM, "selector": {"role": "cpu"}}, target=EXISTING, **rest)
 
 
 def looked(workspace: Workspace, *objects: dict[str, Any], deployed: Iterable[Deployed] = ()) -> Discovery:
@@ -110,7 +110,7 @@ class TestTable:
     def test_what_was_to_be_expected_is_shown_on_existing_clusters_only(
         self, target: dict[str, Any], shown: bool, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        workspace = existing() if target["kind"] == "existing" else reading_of(SYSTEM, target=target)
+        workspace = existing() if target["kind"] == "existing" else workspace_of(SYSTEM, target=target)
         show(workspace, looked(workspace), Screen("text", color=False))
         assert ("In the cluster already" in capsys.readouterr().out) == shown
 

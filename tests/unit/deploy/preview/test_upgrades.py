@@ -13,7 +13,7 @@ from mlcluster.findings import Finding, Severity
 from mlcluster.plan import names
 from mlcluster.rules.allowances import with_reasons
 from tests.fakes.api_server import FakeApiServer
-from tests.fakes.remembering import reading_of
+from tests.fakes.remembering import workspace_of
 from tests.specs import SYSTEM
 
 pytestmark = pytest.mark.unit
@@ -26,7 +26,7 @@ BLOCK = {
 
 
 def reading_for(version: str, *pools: dict[str, Any], **rest: Any) -> Workspace:
-    return reading_of({**SYSTEM, "minSize": 2}, *pools, target={"kubernetesVersion": version}, **rest)
+    return workspace_of({**SYSTEM, "minSize": 2}, *pools, target={"kubernetesVersion": version}, **rest)
 
 
 def found_by(

@@ -12,7 +12,7 @@ from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Silent
 from tests.fakes.eks_provider import kubeconfig
-from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, reading_of
+from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, workspace_of
 from tests.specs import LOCAL
 
 pytestmark = pytest.mark.unit
@@ -24,7 +24,7 @@ TOLD: dict[str, Any] = {"kubeconfig": json.dumps(KUBECONFIG), "values": {"FileSy
 @pytest.fixture(scope="module")
 def workspace() -> Workspace:
     """One pool of CPU nodes."""
-    return reading_of()
+    return workspace_of()
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_the_stage_is_the_eks_project_of_this_cluster(workspace: Workspace) -> N
 
 def test_other_targets_have_no_cloud_stack() -> None:
     with pytest.raises(MlclusterError, match="the target local has none"):
-        cloud_stack.open_cloud_stack(reading_of(target=LOCAL), Path("pulumi"), Silent())
+        cloud_stack.open_cloud_stack(workspace_of(target=LOCAL), Path("pulumi"), Silent())
 
 
 def test_outputs_are_told_while_there_is_a_control_plane() -> None:
@@ -102,7 +102,7 @@ def _arguments(path: Path | None) -> list[str]:
 
 @pytest.mark.parametrize("exported", [None, "another"], ids=["as-exported", "with-another-profile"])
 def test_the_profile_of_the_spec_reaches_the_credential_plugin(exported: str | None) -> None:
-    workspace = reading_of(target={"profile": "team-a"})
+    workspace = workspace_of(target={"profile": "team-a"})
     home_of(workspace).root.mkdir(parents=True)
     told = kubeconfig("https://api", "Q0E=", "us-west-2", "atlas", exported)
     path = cloud_stack.write_kubeconfig(workspace, {"kubeconfig": json.dumps(told)})

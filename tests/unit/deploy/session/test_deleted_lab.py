@@ -14,7 +14,7 @@ from mlcluster.engine.settings import StackSettings
 from mlcluster.errors import MlclusterError
 from mlcluster.lab.lab import Lab, labs_directory
 from mlcluster.progress import Silent
-from tests.fakes.remembering import reading_of
+from tests.fakes.remembering import workspace_of
 
 pytestmark = pytest.mark.unit
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.unit
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path))
     monkeypatch.delenv("MLCLUSTER_BACKEND_URL", raising=False)
-    return reading_of(target={"kind": "local"})
+    return workspace_of(target={"kind": "local"})
 
 
 def record(workspace: Workspace, *, lab: str, target: str = "local") -> StackHome:

@@ -7,7 +7,7 @@ import pytest
 from mlcluster.deploy.session.tools import tools_of
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Silent
-from tests.fakes.remembering import reading_of
+from tests.fakes.remembering import workspace_of
 from tests.specs import EXISTING, SYSTEM, Data
 
 pytestmark = pytest.mark.unit
@@ -26,14 +26,14 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_helm_is_told_first_with_the_releases_that_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCLUSTER_HELM", "/no/such/helm")
     with pytest.raises(MlclusterError, match=r"/no/such/helm.*kueue") as caught:
-        tools_of(reading_of(SYSTEM, target=EXISTING), Silent())
+        tools_of(workspace_of(SYSTEM, target=EXISTING), Silent())
     assert "MLCLUSTER_HELM" in str(caught.value.hint)
 
 
 def test_helm_on_path_is_enough(tmp_path: Path) -> None:
     (tmp_path / "helm").write_text("#!/bin/sh\necho v3.19.0+g1\n")
     (tmp_path / "helm").chmod(0o755)
-    assert tools_of(reading_of(SYSTEM, target=EXISTING), Silent()).pulumi == tmp_path / "pulumi"
+    assert tools_of(workspace_of(SYSTEM, target=EXISTING), Silent()).pulumi == tmp_path / "pulumi"
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_helm_is_not_asked_for_where_nothing_runs_it(
     rest: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLCLUSTER_HELM", "/no/such/helm")
-    assert tools_of(reading_of(SYSTEM, **rest), Silent()).pulumi == tmp_path / "pulumi"
+    assert tools_of(workspace_of(SYSTEM, **rest), Silent()).pulumi == tmp_path / "pulumi"

@@ -10,7 +10,7 @@ from mlcluster.deploy.teardown.account_search import ATTEMPTS, PAUSE_SECONDS, Se
 from mlcluster.errors import MlclusterError
 from mlcluster.report.screen import Screen
 from tests.fakes.aws_responses import ACCOUNT, Answers, Parameters, Refused, no_network
-from tests.fakes.remembering import reading_of
+from tests.fakes.remembering import workspace_of
 from tests.specs import LOCAL
 
 pytestmark = pytest.mark.unit
@@ -77,7 +77,7 @@ def opened() -> Opened:
 @pytest.fixture(scope="module")
 def workspace() -> Workspace:
     """A spec that names its account."""
-    return reading_of(target={"accountId": ACCOUNT, "profile": "platform"})
+    return workspace_of(target={"accountId": ACCOUNT, "profile": "platform"})
 
 
 def test_nothing_is_left(opened: Opened, workspace: Workspace) -> None:
@@ -128,7 +128,7 @@ def test_what_the_account_does_not_tell_is_said(opened: Opened, workspace: Works
 
 def test_without_credentials_nobody_is_asked(workspace: Workspace) -> None:
     """Of the real `open_account`; the profile has to exist, so the spec names none."""
-    found = search(reading_of(), None, (), Screen("text", color=False))
+    found = search(workspace_of(), None, (), Screen("text", color=False))
     assert found == Search((), found.text, {"searched": False})
     assert "not searched" in found.text
     assert "no AWS credentials" in found.text
@@ -144,4 +144,4 @@ def test_credentials_that_aws_does_not_take_are_an_error(workspace: Workspace) -
 
 def test_other_targets_have_no_account() -> None:
     with pytest.raises(MlclusterError, match="the target local has no account"):
-        search(reading_of(target=LOCAL), None, (), Screen("text", color=False))
+        search(workspace_of(target=LOCAL), None, (), Screen("text", color=False))

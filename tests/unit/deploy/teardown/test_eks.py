@@ -26,7 +26,7 @@ from mlcluster.plan.objects import KUEUE_API
 from mlcluster.report.screen import Screen
 from tests.fakes.api_server import Call, FakeApiServer
 from tests.fakes.kueue import put_pod, put_queue, server_with_kueue
-from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, reading_of
+from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, workspace_of
 from tests.specs import LOCAL
 
 pytestmark = pytest.mark.unit
@@ -105,7 +105,7 @@ class Scene:
         options = TeardownOptions(yes, plan, named)
         return take_down(session, cast("Engine", self.platform), options, screen, looked=self.look)
 
-    def look(self, _reading: Workspace, vpc_id: str | None, kept: list[str], _screen: Screen) -> Search:
+    def look(self, _workspace: Workspace, vpc_id: str | None, kept: list[str], _screen: Screen) -> Search:
         self.log.append("search")
         self.searched.append((vpc_id, kept))
         return self.result
@@ -114,7 +114,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def workspace() -> Workspace:
     """A team, and a file system that `down` keeps."""
-    return reading_of(teams=TEAMS, storage={"volumes": [{"name": "data", "kind": "efs"}]})
+    return workspace_of(teams=TEAMS, storage={"volumes": [{"name": "data", "kind": "efs"}]})
 
 
 @pytest.fixture(autouse=True)
@@ -239,7 +239,7 @@ class TestAgreement:
     def test_unplanned_objects_are_shown_first_and_deleted_only_then(
         self, scene: Scene, server: FakeApiServer, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        scene.workspace = reading_of(teams=TEAMS, target={"kubernetesProvider": "official"})
+        scene.workspace = workspace_of(teams=TEAMS, target={"kubernetesProvider": "official"})
         written = [{"manager": "pulumi-kubernetes"}]
         for version, kind, name in ((KUEUE_API, "WorkloadPriorityClass", "old"), ("v1", "Namespace", "stale")):
             metadata = {"name": name, "labels": names.owned("atlas"), "managedFields": written}
@@ -324,11 +324,11 @@ class TestVpc:
     def test_the_specs_own_is_not_ours(self) -> None:
         network = {"vpcId": "vpc-0b1", "privateSubnets": {"us-west-2a": "subnet-0a1", "us-west-2b": "subnet-0b1"}}
         engine = RememberingEngine("AWS", [], [held(VPC, "vpc-0a")])
-        assert vpc_of(reading_of(target={"network": network}), engine.stack) is None
+        assert vpc_of(workspace_of(target={"network": network}), engine.stack) is None
 
     def test_other_targets_have_none(self) -> None:
         engine = RememberingEngine("AWS", [], [held(VPC, "vpc-0a")])
-        assert vpc_of(reading_of(target=LOCAL), engine.stack) is None
+        assert vpc_of(workspace_of(target=LOCAL), engine.stack) is None
 
 
 def test_what_is_left_is_an_error_and_the_stack_is_remembered(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:

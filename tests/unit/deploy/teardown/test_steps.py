@@ -24,7 +24,7 @@ from mlcluster.report.screen import Screen
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import put, put_team, serve
 from tests.fakes.kueue import put_queue, server_with_kueue
-from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, reading_of
+from tests.fakes.remembering import CONTROL_PLANE, RememberingEngine, held, workspace_of
 from tests.specs import EXISTING, LOCAL, SHAPE, Data
 from tests.unit.deploy.teardown.test_eks import Noted
 
@@ -98,7 +98,7 @@ class Cluster:
 @contextmanager
 def cluster_of(target: str) -> Iterator[Cluster]:
     pools = (NODES,) if target == "existing" else ()
-    workspace = reading_of(*pools, teams=TEAMS, target=TARGETS[target])
+    workspace = workspace_of(*pools, teams=TEAMS, target=TARGETS[target])
     log: list[str] = []
     server = server_with_kueue()
     _fill(server, log)

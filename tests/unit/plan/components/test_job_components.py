@@ -6,15 +6,11 @@ import pytest
 
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.catalog.residue import residue_of
-from mlcluster.plan.model import Plan, PlanRelease
+from mlcluster.plan.model import Plan
 from mlcluster.plan.taints import toleration_manifests
-from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned
+from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, manifests, planned, release
 
 pytestmark = pytest.mark.unit
-
-
-def release(plan: Plan, name: str) -> PlanRelease:
-    return next(entry for entry in plan.releases if entry.name == name)
 
 
 def components(plan: Plan) -> dict[str, str]:

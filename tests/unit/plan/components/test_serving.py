@@ -10,7 +10,7 @@ import yaml
 from mlcluster.catalog.components import pin
 from mlcluster.plan import build
 from mlcluster.plan.components.mirror import is_value
-from mlcluster.plan.model import Manifest, Plan, PlanRelease
+from mlcluster.plan.model import Manifest, Plan
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.quantities import parse
 from mlcluster.rules import findings
@@ -18,7 +18,7 @@ from mlcluster.spec.problems import SpecInvalidError
 from tests.charts.contents import archive_of, schemas_of
 from tests.charts.sources import needs_archives
 from tests.eks_contexts import eks_spec
-from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned
+from tests.specs import EXISTING, LOCAL, SYSTEM, TRAIN, Data, checked, cluster, manifests, planned, release
 from tests.upstream import errors_of
 
 pytestmark = pytest.mark.unit
@@ -36,10 +36,6 @@ def serving(*, tls: Data | None = None, target: Data = EXISTING, gateway: Data |
     ingress: Data = {"domain": DOMAIN, **({"tls": tls} if tls else {})}
     components: Data = {"kserve": {"ingress": ingress}, **({"gateway": gateway} if gateway is not None else {}), **rest}
     return planned(TAINTED, TRAIN, target=target, components=components)
-
-
-def release(plan: Plan, name: str) -> PlanRelease:
-    return next(entry for entry in plan.releases if entry.name == name)
 
 
 def proxies(plan: Plan) -> Manifest:

@@ -1,28 +1,20 @@
 """Every value that we set, and every custom resource of ours, against upstream's own files."""
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from mlcluster.catalog.components import pins
-from mlcluster.plan import build
-from mlcluster.plan.model import Plan
 from mlcluster.plan.value_paths import dotted
 from mlcluster.plan.values import references
-from mlcluster.spec.load import load
+from tests.specs import plan_of_file
 from tests.upstream import errors_of, has_values, needs_reference, schemas, unknown_values
 
 ROOT = Path(__file__).parents[4]
 SPECS = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests/golden/components").glob("*/cluster.yaml")])
 
 pytestmark = [pytest.mark.unit, needs_reference]
-
-
-@cache
-def plan_of(path: Path) -> Plan:
-    return build(load(path).spec)
 
 
 def name_of(path: Path) -> str:
@@ -32,7 +24,7 @@ def name_of(path: Path) -> str:
 @pytest.mark.parametrize("path", SPECS, ids=name_of)
 def test_every_value_is_the_charts(path: Path) -> None:
     charts = {pin.chart: name for name, pin in pins().items() if pin.chart}
-    for release in plan_of(path).releases:
+    for release in plan_of_file(path).releases:
         name = charts.get(release.chart, "")
         if has_values(name):
             overridden = set(map(dotted, release.overrides))
@@ -41,7 +33,7 @@ def test_every_value_is_the_charts(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SPECS, ids=name_of)
 def test_every_custom_resource_is_valid(path: Path) -> None:
-    for entry in plan_of(path).objects:
+    for entry in plan_of_file(path).objects:
         kind = (entry.manifest["apiVersion"], entry.manifest["kind"])
         # Objects with references to the cloud's resources: tests/unit/plan/eks/test_karpenter.py.
         if kind in schemas() and not list(references(entry.manifest)):
@@ -50,7 +42,7 @@ def test_every_custom_resource_is_valid(path: Path) -> None:
 
 def kinds() -> Iterator[tuple[str, str]]:
     for path in SPECS:
-        yield from ((entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan_of(path).objects)
+        yield from ((entry.manifest["apiVersion"], entry.manifest["kind"]) for entry in plan_of_file(path).objects)
 
 
 def test_the_check_reaches_objects() -> None:
