@@ -18,7 +18,13 @@ GROUPS = Groups(
         "the built-in provider": ("builtin_provider/",),
         "a cluster that is up": tuple(
             f"{_CHANGES}{name}"
-            for name in ("what_a_change_is", "wrong_properties", "types_that", "a_change_that", "references_to_nothing")
+            for name in (
+                "every_change_of",
+                "wrong_properties",
+                "types_without",
+                "a_change_that",
+                "references_to_nothing",
+            )
         ),
     },
     longest_first=("the built-in provider", "a cluster that is up"),

@@ -28,7 +28,7 @@ def _hang_up(running: EngineProcess) -> None:
 
 
 @pytest.mark.parametrize("stop", [_ctrl_c, _terminate, _hang_up])
-def test_one_signal_ends_cleanly_and_up_goes_on(
+def test_the_first_signal_ends_cleanly_and_up_continues(
     stop: Callable[[EngineProcess], None],
     engine_of: Callable[[SmallPlan], Engine],
     world: World,
@@ -58,7 +58,7 @@ def test_one_signal_ends_cleanly_and_up_goes_on(
     assert len(world.called("Create")) == COUNT + 1
 
 
-def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
+def test_a_second_signal_ends_the_engine_at_once_and_up_adopts_pending_resources(
     engine_of: Callable[[SmallPlan], Engine], world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
     world.gate.close(after=0)
@@ -83,7 +83,7 @@ def test_a_second_signal_ends_it_at_once_and_up_takes_over_what_was_open(
     assert world.called("Create") == ["ConfigMap/a/0", "ConfigMap/a/1", "ConfigMap/a/2", "Namespace/a"]
 
 
-def test_what_had_finished_is_counted_when_resources_were_there_before(
+def test_finished_operations_are_counted_if_resources_existed_before(
     engine_of: Callable[[SmallPlan], Engine], world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
     """Updates that follow a refresh count like creations."""

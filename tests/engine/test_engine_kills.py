@@ -75,9 +75,7 @@ def test_up_converges_after_a_kill(
     assert world.objects == {}
 
 
-def test_a_killed_engine_is_told_by_the_process_that_ran_it(
-    world: World, port: int, pulumi: Path, tmp_path: Path
-) -> None:
+def test_the_parent_process_reports_a_killed_engine(world: World, port: int, pulumi: Path, tmp_path: Path) -> None:
     world.gate.close(after=0)
     with engine_process("up", tmp_path / "atlas", port, COUNT, pulumi) as running:
         running.wait_for("the namespace", lambda: world.gate.held)
@@ -102,7 +100,7 @@ def test_destroy_after_a_kill_leaves_nothing(
     assert engine.is_empty()
 
 
-def test_an_object_of_somebody_else_is_not_taken_over(
+def test_an_object_of_another_owner_is_not_adopted(
     engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
     world.gate.close(after=0)
@@ -119,7 +117,7 @@ def test_an_object_of_somebody_else_is_not_taken_over(
     assert list(world.objects) == ["Namespace/a"]
 
 
-def test_two_at_once_the_second_is_told_who_holds_it(
+def test_the_second_of_two_runs_names_the_holder_of_the_lock(
     engine_of: EngineOf, world: World, port: int, pulumi: Path, tmp_path: Path
 ) -> None:
     world.gate.close(after=0)
@@ -148,7 +146,7 @@ def _leave_lock(engine: Engine, **fields: object) -> Path:
     return path
 
 
-def test_a_dead_owner_on_this_host_is_cleared_by_up_which_says_so(
+def test_up_removes_the_lock_of_a_dead_process_of_this_host_and_reports_it(
     pulumi: Path, port: int, tmp_path: Path, world: World
 ) -> None:
     told: list[str] = []
@@ -202,14 +200,14 @@ def test_up_ends_an_engine_of_a_killed_run_that_waits_for_something(
     assert len(world.objects) == 2
 
 
-def test_a_pid_that_somebody_else_got_since_is_dead(engine_of: EngineOf) -> None:
+def test_a_reused_pid_counts_as_a_dead_holder(engine_of: EngineOf) -> None:
     engine = engine_of(small_plan(1))
     path = _leave_lock(engine, pid=os.getpid())  # this process began long after the lock
     assert engine.unlock().owners
     assert not path.exists()
 
 
-def test_a_lock_of_another_host_needs_somebody_to_vouch(engine_of: EngineOf) -> None:
+def test_a_lock_of_another_host_needs_confirmation(engine_of: EngineOf) -> None:
     engine = engine_of(small_plan(1))
     path = _leave_lock(engine, hostname="build-7")
     for refused in (engine.up, engine.unlock):
@@ -220,7 +218,7 @@ def test_a_lock_of_another_host_needs_somebody_to_vouch(engine_of: EngineOf) -> 
     engine.up()
 
 
-def test_a_wrong_passphrase_is_said_plainly(engine_of: EngineOf) -> None:
+def test_a_wrong_passphrase_has_its_own_message(engine_of: EngineOf) -> None:
     engine_of(small_plan(1)).up()
     engine = engine_of(small_plan(1))
     (engine.home.root / "passphrase").write_text("another\n")
@@ -228,7 +226,7 @@ def test_a_wrong_passphrase_is_said_plainly(engine_of: EngineOf) -> None:
         engine.up()
 
 
-def test_a_damaged_state_is_said_plainly(engine_of: EngineOf) -> None:
+def test_a_damaged_state_has_its_own_message(engine_of: EngineOf) -> None:
     engine_of(small_plan(1)).up()
     engine = engine_of(small_plan(1))
     checkpoint = engine.home.checkpoint(engine.project)
@@ -251,7 +249,7 @@ def test_a_file_that_a_kill_cut_off_is_mended_by_every_verb(engine_of: EngineOf)
         assert not beside.exists() or beside.read_text(), verb
 
 
-def test_a_state_that_a_kill_cut_off_comes_back_from_its_copy(engine_of: EngineOf, world: World) -> None:
+def test_a_state_that_a_kill_truncated_is_restored_from_its_backup(engine_of: EngineOf, world: World) -> None:
     engine = engine_of(small_plan(3))
     engine.up()
     checkpoint = engine.home.checkpoint(engine.project)
@@ -278,7 +276,7 @@ def test_a_state_caught_half_written_is_read_again_once(pulumi: Path, port: int,
     assert len(world.objects) == 2
 
 
-def test_an_engine_that_is_missing_or_none_is_said_plainly(port: int, tmp_path: Path) -> None:
+def test_a_missing_or_wrong_engine_has_its_own_message(port: int, tmp_path: Path) -> None:
     with pytest.raises(MlclusterError, match="there is no engine at"):
         small_engine(tmp_path / "atlas", port, small_plan(1), tmp_path / "absent").up()
     none = tmp_path / "pulumi"
@@ -288,7 +286,7 @@ def test_an_engine_that_is_missing_or_none_is_said_plainly(port: int, tmp_path: 
         small_engine(tmp_path / "atlas", port, small_plan(1), none).up()
 
 
-def test_a_backend_that_is_not_there_is_said_plainly(
+def test_a_missing_backend_has_its_own_message(
     engine_of: EngineOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MLCLUSTER_BACKEND_URL", f"file://{tmp_path}/absent")

@@ -65,7 +65,7 @@ def test_a_changed_field_is_an_update_with_its_path(engine_of: EngineOf, world: 
     assert world.objects["ConfigMap/a/0"]["data"] == {"a": "1"}
 
 
-def test_a_replacement_is_one_change_that_says_why(engine_of: EngineOf, world: World) -> None:
+def test_a_replacement_is_one_change_with_its_reason(engine_of: EngineOf, world: World) -> None:
     engine_of(small_plan(1, immutable="1")).up()
     engine = engine_of(small_plan(1, immutable="2", data={"a": "1"}))
     (change,) = engine.preview().effective
@@ -74,7 +74,7 @@ def test_a_replacement_is_one_change_that_says_why(engine_of: EngineOf, world: W
     assert world.called("Delete") == ["ConfigMap/a/0"]
 
 
-def test_what_left_the_plan_is_deleted(engine_of: EngineOf, world: World) -> None:
+def test_resources_that_left_the_plan_are_deleted(engine_of: EngineOf, world: World) -> None:
     engine_of(small_plan(2)).up()
     assert engine_of(small_plan(1)).up().changes.counts == {"delete": 1, "same": 2}
     assert "ConfigMap/a/1" not in world.objects
@@ -86,7 +86,7 @@ def test_urns_do_not_depend_on_the_order_of_the_plan(engine_of: EngineOf) -> Non
     assert not engine_of(replace(plan, objects=plan.objects[::-1])).preview()
 
 
-def test_drift_is_found_and_put_right(engine_of: EngineOf, world: World) -> None:
+def test_drift_is_found_and_corrected(engine_of: EngineOf, world: World) -> None:
     engine = engine_of(small_plan(3, data={"a": "1"}))
     engine.up()
     del world.objects["ConfigMap/a/0"]
@@ -115,7 +115,7 @@ def test_without_refresh_the_server_is_not_asked(engine_of: EngineOf, world: Wor
     assert world.calls == []
 
 
-def test_events_tell_begin_end_and_sum(engine_of: EngineOf) -> None:
+def test_events_have_begin_end_and_summary(engine_of: EngineOf) -> None:
     told: list[Event] = []
     engine_of(small_plan(1)).up(told.append)
     assert [event.id for event in told if isinstance(event, ResourceStarted)] == ["Namespace/a", "ConfigMap/a/0"]
@@ -123,7 +123,7 @@ def test_events_tell_begin_end_and_sum(engine_of: EngineOf) -> None:
     assert [event.counts for event in told if isinstance(event, Summary)] == [{"create": 2}]
 
 
-def test_a_refused_object_is_named_with_the_servers_words(engine_of: EngineOf, world: World) -> None:
+def test_a_rejected_object_is_named_with_the_message_of_the_server(engine_of: EngineOf, world: World) -> None:
     world.refuse = {"ConfigMap/a/1": "quota exceeded"}
     told: list[Event] = []
     engine = engine_of(small_plan(2))
@@ -138,7 +138,7 @@ def test_a_refused_object_is_named_with_the_servers_words(engine_of: EngineOf, w
     assert "ConfigMap/a/1" in world.objects
 
 
-def test_a_program_that_raises_is_told_in_one_line(pulumi: Path, port: int, tmp_path: Path) -> None:
+def test_an_exception_of_the_program_is_reported_in_one_line(pulumi: Path, port: int, tmp_path: Path) -> None:
     broken = SmallPlan((Thing("Namespace/a", {"apiVersion": "v1", "kind": "Namespace"}, ("Namespace/absent",)),))
     with pytest.raises(MlclusterError) as caught:
         small_engine(tmp_path / "atlas", port, broken, pulumi).preview()
@@ -147,7 +147,7 @@ def test_a_program_that_raises_is_told_in_one_line(pulumi: Path, port: int, tmp_
     assert caught.value.exit_code is ExitCode.BUG
 
 
-def test_an_exception_of_the_listener_comes_out(engine_of: EngineOf, world: World) -> None:
+def test_an_exception_of_the_listener_is_raised(engine_of: EngineOf, world: World) -> None:
     def listen(event: Event) -> None:
         raise LookupError(type(event).__name__)
 
@@ -156,7 +156,7 @@ def test_an_exception_of_the_listener_comes_out(engine_of: EngineOf, world: Worl
     assert len(world.objects) == 2
 
 
-def test_state_outputs_and_resources_can_be_asked(engine_of: EngineOf) -> None:
+def test_state_outputs_and_resources_can_be_read(engine_of: EngineOf) -> None:
     engine = engine_of(small_plan(1))
     assert engine.outputs() == {}
     assert engine.resources() == []
@@ -218,7 +218,7 @@ def test_another_cluster_or_provider_is_refused(pulumi: Path, port: int, tmp_pat
         assert all(word in caught.value.happened for word in words)
 
 
-def test_a_shared_backend_tells_another_machine_which_cluster_it_is_for(
+def test_a_shared_backend_records_its_cluster_for_other_machines(
     pulumi: Path, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shared").mkdir()

@@ -134,7 +134,7 @@ def test_an_object_that_took_a_managed_name_is_refused_by_up_and_not_deleted_by_
     assert (server.get(kind, name, space) is not None) is left
 
 
-def test_an_object_keeps_its_owner_when_its_labels_are_taken_off(scene: Scene, server: FakeApiServer) -> None:
+def test_an_object_keeps_its_owner_when_its_labels_are_removed(scene: Scene, server: FakeApiServer) -> None:
     plan = small_plan(COUNT)
     scene.engine(plan).up()
     found = server.get("ConfigMap", "m0", "a")

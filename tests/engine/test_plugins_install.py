@@ -51,7 +51,7 @@ def test_a_directory_of_archives(pulumi: Path, tmp_path: Path) -> None:
     assert _run(home, "list").stdout.splitlines()[-1] == "no plugin is missing"
 
 
-def test_what_an_earlier_attempt_left_is_installed_again(pulumi: Path, tmp_path: Path) -> None:
+def test_leftovers_of_an_earlier_attempt_are_installed_again(pulumi: Path, tmp_path: Path) -> None:
     home, pin = tmp_path / "home", all_plugins()[0]
     folder = home / "plugins" / f"resource-{pin.name}-v{pin.version}"
     folder.mkdir(parents=True)  # an archive without the program makes a directory that the engine takes for installed

@@ -51,7 +51,7 @@ def test_the_rules_parse(promtool: Path, tmp_path: Path) -> None:
     assert "SUCCESS" in run(promtool, tmp_path, "check", "rules", "--lint-fatal", "rules.yaml")
 
 
-def test_promtool_refuses_what_does_not_parse(promtool: Path, tmp_path: Path) -> None:
+def test_promtool_rejects_rules_that_do_not_parse(promtool: Path, tmp_path: Path) -> None:
     group = {"name": "broken", "rules": [{"record": "a:b:c", "expr": "sum by (team ("}]}
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [group]}))
     with pytest.raises(AssertionError, match="broken"):

@@ -17,7 +17,7 @@ def test_the_page_is_the_catalogues(project_root: Path, *, update_golden: bool) 
     assert page.read_text("utf-8") == air_gapped_page()
 
 
-def test_every_chart_is_in_it() -> None:
+def test_the_page_names_every_chart() -> None:
     page = air_gapped_page()
     for pin in pins().values():
         if pin.chart:

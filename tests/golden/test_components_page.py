@@ -43,7 +43,7 @@ def test_everything_that_guides_name_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("topic", topics(), ids=lambda topic: topic.name)
-def test_a_row_plans_what_it_says(topic: Topic) -> None:
+def test_a_row_adds_its_component_to_the_plan(topic: Topic) -> None:
     plan = plan_of_file(ROOT / topic.spec)
     listed = {component.name for component in plan.components}
     assert set(topic.components) <= listed
@@ -54,7 +54,7 @@ def test_a_row_plans_what_it_says(topic: Topic) -> None:
 
 
 @pytest.mark.parametrize("topic", topics(), ids=lambda topic: topic.name)
-def test_what_a_row_asks_for_stands_in_its_spec(topic: Topic) -> None:
+def test_the_spec_of_a_row_has_the_field_of_the_row(topic: Topic) -> None:
     asked, spec = yaml.safe_load(topic.asks), yaml.safe_load((ROOT / topic.spec).read_text("utf-8"))
     assert stands_in(asked, spec)
     assert topic.tested
@@ -71,7 +71,7 @@ def stands_in(asked: Any, spec: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_a_component_is_told_in_full(name: str) -> None:
+def test_a_component_has_a_complete_section(name: str) -> None:
     pin = pins()[name]
     assert pin.why
     assert pin.removal
@@ -89,5 +89,5 @@ def untold(release: PlanRelease) -> list[str]:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.parent.name if path.stem == "cluster" else path.stem)
-def test_every_value_that_is_set_is_told(path: Path) -> None:
+def test_every_value_that_a_plan_sets_is_documented(path: Path) -> None:
     assert {release.name: untold(release) for release in plan_of_file(path).releases if untold(release)} == {}

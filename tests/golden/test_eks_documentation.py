@@ -156,7 +156,7 @@ def test_the_other_commands_are_ones_that_mlcluster_has(project_root: Path, page
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_policies_name_operations_that_there_are(project_root: Path, name: str) -> None:
+def test_policies_name_existing_operations(project_root: Path, name: str) -> None:
     text = (project_root / "docs" / "eks-iam" / f"{name}.json").read_text("utf-8")
     assert len(re.sub(r"\s", "", text)) <= MOST_CHARACTERS
     session = Session()
@@ -170,7 +170,7 @@ def test_policies_name_operations_that_there_are(project_root: Path, name: str) 
         assert any(re.fullmatch(operation.replace("*", ".*"), one) for one in known), action
 
 
-def test_looking_is_what_preflight_and_the_search_ask(project_root: Path) -> None:
+def test_read_permissions_are_those_of_preflight_and_the_leftover_search(project_root: Path) -> None:
     looked = actions(project_root, "look")
     source = project_root / "mlcluster" / "aws" / "leftovers"
     searched = {

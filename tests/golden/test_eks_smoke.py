@@ -110,7 +110,7 @@ def test_team_pool_and_resource_come_from_the_plan(project_root: Path, tmp_path:
 
 
 @pytest.mark.parametrize("broken", ["mlcluster preflight", "mlcluster preview"])
-def test_nothing_is_made_after_a_failed_check(project_root: Path, tmp_path: Path, minimal: str, broken: str) -> None:
+def test_nothing_is_created_after_a_failed_check(project_root: Path, tmp_path: Path, minimal: str, broken: str) -> None:
     walk = Walk(project_root, tmp_path, minimal, BROKEN=broken)
     assert walk.code != 0
     assert "Stopped before anything was made" in walk.said
@@ -129,7 +129,7 @@ def test_nothing_is_made_after_a_failed_check(project_root: Path, tmp_path: Path
         ({"LEFT": "The account was not searched"}, "which did not say that nothing is left"),
     ],
 )
-def test_a_failure_stops_it_and_says_how_to_go_down(
+def test_a_failure_stops_the_script_and_names_the_down_command(
     project_root: Path, tmp_path: Path, minimal: str, changed: dict[str, str], told: str
 ) -> None:
     walk = Walk(project_root, tmp_path, minimal, **changed)
@@ -138,14 +138,14 @@ def test_a_failure_stops_it_and_says_how_to_go_down(
     assert f"mlcluster down {minimal} --plan\n  mlcluster down {minimal}\n" in walk.said
 
 
-def test_a_cluster_that_is_there_is_left_alone(project_root: Path, tmp_path: Path, minimal: str) -> None:
+def test_an_existing_cluster_is_left_unchanged(project_root: Path, tmp_path: Path, minimal: str) -> None:
     walk = Walk(project_root, tmp_path, minimal, STATE="ready")
     assert walk.code != 0
     assert "sprout is there already" in walk.said
     assert not {"up", "down"} & set(walk.verbs)
 
 
-def test_nobody_to_ask_means_no(project_root: Path, tmp_path: Path, minimal: str) -> None:
+def test_without_a_terminal_the_answer_is_no(project_root: Path, tmp_path: Path, minimal: str) -> None:
     walk = Walk(project_root, tmp_path, minimal, EKS_SMOKE_YES="")
     assert walk.code != 0
     assert "EKS_SMOKE_YES=1" in walk.said

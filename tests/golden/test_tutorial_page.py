@@ -57,7 +57,7 @@ def test_every_command_parses(page: str) -> None:
     assert {command: told for command in found if (told := trouble(command))} == {}
 
 
-def test_offline_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
+def test_offline_commands_print_the_output_on_the_page(page: str, tmp_path: Path) -> None:
     shown = dict(SHOWN.findall(page))
     printed = {command: run(command, tmp_path) for command in offline(page)}
     compared = {command: missing(shown[command], text) for command, text in printed.items() if command in shown}

@@ -101,7 +101,7 @@ def test_an_archive_with_another_chart(tmp_path: Path, toolchain: Toolchain) -> 
         "kind: List\n",
     ],
 )
-def test_a_chart_of_what_no_api_server_accepts(tmp_path: Path, toolchain: Toolchain, template: str) -> None:
+def test_a_chart_with_objects_that_no_api_server_accepts(tmp_path: Path, toolchain: Toolchain, template: str) -> None:
     for release in build(SPEC).releases:
         archive(tmp_path, release.chart.rpartition("/")[2], release.version, "replicas: 1", template)
     with pytest.raises(MlclusterError) as error:
@@ -115,7 +115,7 @@ def run_plan(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @sources.needs_archives
-def test_rendered_pods_of_an_example_are_the_declared_ones(project_root: Path, toolchain: Toolchain) -> None:
+def test_rendered_pods_of_an_example_equal_the_declared_pods(project_root: Path, toolchain: Toolchain) -> None:
     del toolchain
     place, spec = sources.at_hand()[0].path.parent, project_root / "examples" / "eks-minimal.yaml"
     declared, rendered = run_plan(spec, "-o", "json"), run_plan(spec, "-o", "json", "--chart-dir", str(place))
@@ -133,7 +133,7 @@ def test_rendered_pods_of_an_example_are_the_declared_ones(project_root: Path, t
     assert f"{len(after['pods'])} shapes: " in shapes
 
 
-def test_the_error_of_the_command_names_what_to_pull(project_root: Path, tmp_path: Path) -> None:
+def test_the_error_of_plan_names_the_archives_to_pull(project_root: Path, tmp_path: Path) -> None:
     answer = run_plan(project_root / "examples" / "eks-minimal.yaml", "--chart-dir", str(tmp_path))
     assert answer.returncode == 1
     assert "3 archives are missing" in answer.stderr

@@ -62,18 +62,18 @@ def test_pods_of_the_plan_are_those_of_the_chart(chart: str, charts: dict[str, l
     assert not found, "\n".join(found)
 
 
-def test_definitions_that_are_waited_for_are_in_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
+def test_crds_that_a_release_waits_for_are_in_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
     for one in charts[chart]:
         assert not set(one.of.release.crds) - set(one.facts.crds), one.of.spec
 
 
-def test_what_the_chart_leaves_is_in_the_catalogue(chart: str, charts: dict[str, list[Rendered]]) -> None:
+def test_residue_of_the_chart_is_in_the_catalog(chart: str, charts: dict[str, list[Rendered]]) -> None:
     assert (
         comparison.residue_mismatches(residue_of(pin_of(chart).name), chart, [one.facts for one in charts[chart]]) == []
     )
 
 
-def test_detection_signatures_match_what_the_chart_makes(chart: str, charts: dict[str, list[Rendered]]) -> None:
+def test_detection_signatures_match_the_objects_of_the_chart(chart: str, charts: dict[str, list[Rendered]]) -> None:
     signatures = signs_of(chart)
     if signatures is not None:
         assert comparison.signature_mismatches(signatures, chart, [one.facts for one in charts[chart]]) == []
@@ -87,5 +87,5 @@ def test_every_image_comes_from_the_mirror(chart: str, toolchain: Toolchain, cha
     assert [image for image in elsewhere if comparison.repository(image) not in known] == []
 
 
-def test_the_table_is_what_is_rendered(charts: dict[str, list[Rendered]]) -> None:
+def test_the_committed_table_equals_the_rendered_charts(charts: dict[str, list[Rendered]]) -> None:
     assert table.load() == table.made(charts), "run `python -m tests.charts.table` and read the difference"

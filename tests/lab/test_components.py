@@ -102,7 +102,7 @@ def test_every_pod_of_a_component_runs(orbit: Orbit) -> None:
     wait_for("nothing is pending", lambda: waiting() == [])
 
 
-def test_what_stands_in_says_so(orbit: Orbit) -> None:
+def test_simulated_workloads_are_labeled_as_simulated(orbit: Orbit) -> None:
     simulated = {release.namespace for release in orbit.plan.releases if release.realisation == "simulated"}
     for kind in ("DaemonSet", "Deployment"):
         for found in orbit.kube.list("apps/v1", kind):
@@ -111,7 +111,7 @@ def test_what_stands_in_says_so(orbit: Orbit) -> None:
                 assert found["metadata"]["annotations"][SIMULATED] == pods["annotations"][SIMULATED] == "true"
 
 
-def test_every_object_of_the_plan_is_there(orbit: Orbit) -> None:
+def test_every_object_of_the_plan_exists(orbit: Orbit) -> None:
     for entry in orbit.plan.objects:
         metadata = entry.manifest["metadata"]
         found = orbit.kube.get_object(

@@ -62,7 +62,7 @@ def test_job_of_the_documentation_is_admitted(project_root: Path, shell: dict[st
     assert done.returncode == 0, done.stderr
 
 
-def test_tutorial_looks_around_and_submits_a_job(project_root: Path, shell: dict[str, str]) -> None:
+def test_the_tutorial_lists_queues_and_submits_a_job(project_root: Path, shell: dict[str, str]) -> None:
     page = (project_root / TUTORIAL).read_text("utf-8")
     part = page[page.index("\n## 5. ") : page.index("\n## 7. ")]
     found = [command for command in commands(part) if command.startswith("mlcluster lab kubectl -- ")]

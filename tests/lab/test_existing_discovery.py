@@ -116,7 +116,7 @@ def host(crowded: Lab, tmp_path: Path) -> Any:
         yield Host(crowded, kube, tmp_path)
 
 
-def test_up_refuses_adopts_and_leaves_alone(host: Host) -> None:
+def test_up_stops_at_installed_components_until_they_are_adopted_and_leaves_them_unchanged(host: Host) -> None:
     """A second GPU operator is refused with its owner's name; adopted, `up` and `down` leave everything as it was."""
     before = lasting(host.lab.keys())
     host.write("{kueue: {install: false}, gpuOperator: {}}")
@@ -160,7 +160,7 @@ def test_the_values_of_releases_are_never_shown(host: Host) -> None:
     }  # fmt: skip
 
 
-def test_what_may_not_be_listed_is_told_and_not_taken_as_absent(host: Host) -> None:
+def test_kinds_that_the_user_may_not_list_are_reported_and_do_not_count_as_absent(host: Host) -> None:
     """A service account that may list definitions, and neither secrets nor workloads."""
     group = "rbac.authorization.k8s.io"
     rules = [{"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["list"]}]

@@ -180,7 +180,7 @@ def ours(name: str) -> list[Manifest]:
     "name",
     [pytest.param(name, marks=[needs_reference] if name == "network-operator" else []) for name in NAMES],
 )
-def test_every_object_is_taken_strictly(kube: Kube, name: str) -> None:
+def test_every_object_passes_strict_field_validation(kube: Kube, name: str) -> None:
     sent = ours(name)
     assert {manifest["kind"] for manifest in sent} & {"DaemonSet", "NicClusterPolicy"}
     for manifest in sent:
@@ -196,7 +196,9 @@ def test_every_object_is_taken_strictly(kube: Kube, name: str) -> None:
         ("network-operator", "IPPool", ("spec", "blockSize"), 64),
     ],
 )
-def test_the_check_itself_refuses(kube: Kube, name: str, kind: str, path: tuple[str, ...], value: Any) -> None:
+def test_the_schemas_reject_an_invalid_object(
+    kube: Kube, name: str, kind: str, path: tuple[str, ...], value: Any
+) -> None:
     manifest = moved(next(found for found in ours(name) if found["kind"] == kind))
     inside = copy = yaml.safe_load(yaml.safe_dump(manifest))
     for key in path[:-1]:
@@ -219,7 +221,7 @@ def test_daemon_sets_are_served_on_nodes(kube: Kube, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", JOBS, ids=lambda path: path.stem)
-def test_example_jobs_are_taken_strictly(kube: Kube, path: Path) -> None:
+def test_example_jobs_pass_strict_field_validation(kube: Kube, path: Path) -> None:
     manifests = [moved(manifest) for manifest in yaml.safe_load_all(path.read_text("utf-8"))]
     admitted = [kube.apply(manifest, dry_run=True) for manifest in manifests]
     assert [made["kind"] for made in admitted] == [manifest["kind"] for manifest in manifests] != []
@@ -234,7 +236,7 @@ def checked(script: str, root: Path) -> tuple[int, str]:
     return done.returncode, done.stdout.strip()
 
 
-def test_a_node_is_ready_when_everything_is_there(tmp_path: Path) -> None:
+def test_a_node_is_ready_when_all_daemon_sets_run(tmp_path: Path) -> None:
     plan = plan_of("multus")
     entry = next(entry for entry in plan.objects if entry.id.startswith("ConfigMap/node-health/"))
     script = entry.manifest["data"]["network-ready.sh"]

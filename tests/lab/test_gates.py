@@ -135,7 +135,7 @@ def engine(
     assert engine.is_empty()
 
 
-def test_objects_come_after_a_late_webhook(trial: Trial, engine: Engine) -> None:
+def test_objects_are_created_after_a_late_webhook(trial: Trial, engine: Engine) -> None:
     """The webhook begins to answer when the gate has said that it waits, and when all that can go on has gone on."""
 
     def begin(text: str) -> None:
@@ -159,7 +159,7 @@ def test_objects_come_after_a_late_webhook(trial: Trial, engine: Engine) -> None
     assert not engine.up().changes.effective, "the gate asks again, and changes nothing"
 
 
-def test_objects_come_after_a_definition_that_a_controller_installs(trial: Trial, engine: Engine) -> None:
+def test_objects_are_created_after_a_crd_that_a_controller_installs(trial: Trial, engine: Engine) -> None:
     """As nv-ipam's: the operator installs the CRD when it has seen the NicClusterPolicy, and no pod has to run."""
     trial.hook.answer()
     name = {"name": "policy", "namespace": SPACE, "labels": OURS}
@@ -183,7 +183,7 @@ def test_objects_come_after_a_definition_that_a_controller_installs(trial: Trial
         trial.kube.delete(CRD[0], CRD[1], "tools.tools.test")
 
 
-def test_a_webhook_that_never_answers_ends_with_what_it_said(trial: Trial, engine: Engine) -> None:
+def test_a_webhook_without_an_answer_times_out_with_its_last_error(trial: Trial, engine: Engine) -> None:
     """And `destroy` after that leaves nothing: the object with the webhook was never made."""
     trial.patience = 1.0
     with pytest.raises(MlclusterError) as caught:
@@ -226,7 +226,7 @@ def team(trial: Trial) -> Iterator[str]:
     trial.kube.delete("v1", "Namespace", "gadgeteers")
 
 
-def test_a_finalizer_goes_with_its_controller(
+def test_a_finalizer_is_removed_with_its_controller(
     trial: Trial, engine: Engine, team: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Deployment that is not ready may come back; one that is gone does not."""
@@ -283,7 +283,7 @@ def test_ctrl_c_ends_the_wait(trial: Trial, engine: Engine) -> None:
         ("oci://127.0.0.1:1/charts/gadgets", "", "unreachable", "connection refused"),
     ],
 )
-def test_a_chart_that_cannot_be_had_is_told_in_preview(
+def test_preview_reports_a_chart_that_cannot_be_pulled(
     trial: Trial, engine: Engine, chart: str, repository: str, trouble: str, words: str
 ) -> None:
     """Helm's own words come through the provider and the engine, and are understood."""

@@ -113,7 +113,7 @@ def specs() -> list[Case]:
 
 
 @pytest.mark.soak
-def test_many_more(kube: Kube) -> None:
+def test_every_guarantee_of_many_more_specs_is_admitted_and_bound(kube: Kube) -> None:
     found = valid_specs(FIRST_OF_MANY)
     for _ in range(MANY):
         _assert_guarantees_hold(kube, *next(found))
@@ -227,7 +227,7 @@ def _clear(kube: Kube, plan: Plan, stand_ins: list[Manifest], nodes: list[Manife
         kube.delete("v1", "Node", node["metadata"]["name"])
 
 
-def test_the_generator_reaches_what_it_should() -> None:
+def test_the_generator_reaches_all_targets_and_forms_of_sharing() -> None:
     """Specs of all targets, with and without topology, slices, system pools; some that are refused."""
     few = [plan for (_, _, plan), _ in zip(valid_specs(1), range(FEW), strict=False)]
     assert {plan.cluster.target for plan in few} == {"local", "eks", "existing"}
@@ -239,7 +239,7 @@ def test_the_generator_reaches_what_it_should() -> None:
                if entry.manifest["kind"] == "ResourceFlavor")  # fmt: skip
 
 
-def test_with_topology_a_whole_node_is_taken_back_from_borrowers(kube: Kube) -> None:
+def test_with_topology_a_whole_node_is_reclaimed_from_borrowers(kube: Kube) -> None:
     """Quota alone does not see that small borrowed pods stand on every node (docs/tenancy.md)."""
     pool = {"name": "places", "instanceType": "m7i.xlarge", "maxSize": 2, "topology": "auto"}
     teams = [{"name": "owner", "guarantee": {"places": {"nodes": 2}}}, {"name": "guest", "borrow": "all"}]
@@ -280,6 +280,6 @@ def test_every_component_on_the_smallest_nodes(kube: Kube) -> None:
     _assert_guarantees_hold(kube, nodes, spec, plan)
 
 
-def test_every_component_is_every_one() -> None:
+def test_every_component_has_every_field_of_the_spec() -> None:
     known = {field.alias for field in Components.model_fields.values()}
     assert known == {*EVERY_COMPONENT} | INSTEAD_OF_OTHERS | WITHIN

@@ -115,7 +115,7 @@ def plan_of(helm: Helm) -> Plan:
     return replace(plan, releases=(release,))
 
 
-def test_helm_goes_on_from_a_release_that_was_left_pending(helm: Helm) -> None:
+def test_helm_continues_from_a_pending_release(helm: Helm) -> None:
     live = LiveCluster(str(helm.lab.kubeconfig), None, helm.kube, helm.kube.cluster_uid(), None, started=False)
     stack = HeldStack()
     stacks = [Stack("platform", cast("Engine", stack))]

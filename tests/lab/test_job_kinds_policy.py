@@ -109,13 +109,13 @@ def test_only_kueue_resumes(team: Tenant, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_is_counted_does_not_change(team: Tenant, name: str) -> None:
+def test_counted_fields_do_not_change(team: Tenant, name: str) -> None:
     _, api_version, plural = KINDS[name]
     _assert_rejected(team, "does not change", "PATCH", api_version, f"{plural}/{name}-waits", BIGGER[name])
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_nobody_names_a_controlling_owner(team: Tenant, name: str) -> None:
+def test_members_name_no_controlling_owner(team: Tenant, name: str) -> None:
     """Kueue leaves alone what belongs to a kind that it manages."""
     owner = _owner(team, name)
     for manifest in (job("child", TEAM, pod_spec(gpus=8), suspend=False), pod("child", TEAM, pod_spec()), job_set("c")):
@@ -124,7 +124,7 @@ def test_nobody_names_a_controlling_owner(team: Tenant, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_nothing_is_cut_loose(team: Tenant, name: str) -> None:
+def test_members_do_not_orphan_dependents(team: Tenant, name: str) -> None:
     _, api_version, plural = KINDS[name]
     place = f"{plural}/{name}-waits"
     words = "deleted with it"
@@ -167,7 +167,7 @@ def test_a_running_job_does_not_grow(team: Tenant) -> None:
     team.kube.delete("batch/v1", "Job", "small", TEAM)
 
 
-def test_templates_are_looked_into(team: Tenant) -> None:
+def test_every_template_of_a_job_is_validated(team: Tenant) -> None:
     def with_pod(**more: Any) -> dict[str, Any]:
         made = job_set("wrong")
         made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"] = pod_spec(**more)
@@ -298,7 +298,7 @@ def test_no_right_to_status_or_to_kinds_without_a_queue(team: Tenant, api_versio
     _assert_rejected(team, "forbidden", method, api_version, place, {"status": {}})
 
 
-def test_amounts_may_be_numbers(team: Tenant) -> None:
+def test_resource_amounts_may_be_numbers(team: Tenant) -> None:
     """YAML's `nvidia.com/gpu: 8` stays a number in objects of a CRD."""
     made = job_set("numbers")
     resources = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"]
@@ -319,7 +319,7 @@ def test_a_runtime_of_the_namespace_is_refused(team: Tenant) -> None:
     assert "forbidden" in refused(team, made)
 
 
-def test_still_only_the_first_one_runs(team: Tenant) -> None:
+def test_only_the_first_job_runs_after_all_attacks(team: Tenant) -> None:
     """After all of that: two nodes, sixteen GPUs, as guaranteed."""
     gpu = [entry for entry in team.pods() if "nvidia.com/gpu" in str(entry["spec"]["containers"][0]["resources"])]
     assert {entry["metadata"]["name"] for entry in gpu} == set(_running(team, "full"))

@@ -184,7 +184,7 @@ def test_they_listen_on_loopback_only(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_one_runs_within_the_guarantee_and_the_next_one_waits(cluster: Cluster, name: str) -> None:
+def test_a_job_within_the_guarantee_runs_and_the_next_job_waits(cluster: Cluster, name: str) -> None:
     kind, team = KINDS[name], cluster.team
     one, two = f"{name}-one", f"{name}-two"
     first, second = kind.make(one), kind.make(two)
@@ -222,14 +222,14 @@ def test_a_fault_tolerant_ray_cluster_is_deleted(cluster: Cluster) -> None:
     wait_for("the end of its pods", lambda: not cluster.team.pods())
 
 
-def test_webhooks_refuse_what_is_wrong(cluster: Cluster) -> None:
+def test_webhooks_reject_invalid_jobs(cluster: Cluster) -> None:
     wrong = train_job("wrong")
     wrong["spec"]["runtimeRef"]["name"] = "another"
     with pytest.raises(ApiError, match="denied the request"):
         cluster.team.submit(wrong)
 
 
-def test_killed_ones_are_told_and_healed_by_up(cluster: Cluster) -> None:
+def test_killed_controllers_are_reported_and_restarted_by_up(cluster: Cluster) -> None:
     before = cluster.pids()
     for name in CONTROLLERS:
         os.kill(before[name], signal.SIGKILL)
@@ -245,7 +245,7 @@ def test_killed_ones_are_told_and_healed_by_up(cluster: Cluster) -> None:
     }
 
 
-def test_one_that_the_spec_drops_goes_but_not_while_it_is_in_use(cluster: Cluster) -> None:
+def test_a_removed_kind_is_uninstalled_but_not_while_in_use(cluster: Cluster) -> None:
     """Without the operator, and with a Kueue that does not know its kind, nobody could end what it manages."""
     job, before = mpi_job("kept"), cluster.pids()
     cluster.team.submit(job)
@@ -264,7 +264,7 @@ def test_one_that_the_spec_drops_goes_but_not_while_it_is_in_use(cluster: Cluste
     assert not [entry for entry in found if entry["spec"]["group"] in {"ray.io", "kubeflow.org"}]
 
 
-def test_down_leaves_nothing_behind_and_takes_them_along(cluster: Cluster) -> None:
+def test_down_deletes_the_controllers_and_leaves_nothing(cluster: Cluster) -> None:
     """With a job that runs: controllers outlive what they manage."""
     cluster.team.submit(job_set("last"))
     wait_for("its pods", lambda: len(cluster.running("last")) == 2)

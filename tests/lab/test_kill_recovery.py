@@ -167,9 +167,7 @@ def fresh(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
     lab.reset(Silent())
 
 
-def test_a_controller_whose_start_was_killed_comes_up_and_goes_without_a_trace(
-    fresh: Lab, toolchain: Toolchain
-) -> None:
+def test_a_controller_whose_start_was_killed_starts_and_stops_cleanly(fresh: Lab, toolchain: Toolchain) -> None:
     programs = [str(toolchain.path(name)) for name in toolchain.binaries]
     argv = [sys.executable, "-c", START_KUEUE, str(fresh.layout.root), str(toolchain.chart), *programs]
     with subprocess.Popen([*argv, json.dumps(KUEUE_CONFIG)], cwd=Path(__file__).parents[2]) as starter:
@@ -184,7 +182,7 @@ def test_a_controller_whose_start_was_killed_comes_up_and_goes_without_a_trace(
 
 
 @pytest.mark.parametrize("component", ["etcd", "kube-apiserver", "kube-controller-manager"])
-def test_what_ends_while_a_command_works_is_started_again(fresh: Lab, component: str) -> None:
+def test_a_program_that_ends_during_a_command_is_restarted(fresh: Lab, component: str) -> None:
     with Keeper(fresh, Silent()) as keeper:
         before = pids(fresh)
         os.kill(before[component] or 0, signal.SIGKILL)
@@ -195,9 +193,7 @@ def test_what_ends_while_a_command_works_is_started_again(fresh: Lab, component:
             assert kube.version()
 
 
-def test_a_definition_that_a_killed_api_server_had_not_established_is_established(
-    fresh: Lab, toolchain: Toolchain
-) -> None:
+def test_a_crd_that_a_killed_api_server_had_not_established_is_established(fresh: Lab, toolchain: Toolchain) -> None:
     """Seed 5 of the soak: etcd is killed between the two writes by which the API server establishes a definition."""
     name = "halves.test.mlcluster.dev"
     with Kube.from_kubeconfig(fresh.kubeconfig) as kube:

@@ -68,7 +68,7 @@ def hooks(kube: Kube) -> set[str]:
     return {hook["name"] for item in found for hook in item["webhooks"]}
 
 
-def test_it_is_part_of_the_lab(own: Lab) -> None:
+def test_kueue_is_part_of_the_lab(own: Lab) -> None:
     found = own.status()
     assert found.state == "running"
     assert [entry.name for entry in found.processes if entry.ready][-1] == "kueue"
@@ -99,13 +99,13 @@ def test_jobs_wait_in_managed_namespaces_only(own: Lab) -> None:
         assert not kube.create(job("free"), dry_run=True)["spec"].get("suspend")
 
 
-def test_the_same_again_changes_nothing(own: Lab, toolchain: Toolchain) -> None:
+def test_a_second_start_of_kueue_changes_nothing(own: Lab, toolchain: Toolchain) -> None:
     before = kueue_pid(own)
     own.start_kueue(CONFIG, toolchain, Silent())
     assert kueue_pid(own) == before
 
 
-def test_another_configuration_takes_its_place(own: Lab, toolchain: Toolchain) -> None:
+def test_another_configuration_replaces_the_first(own: Lab, toolchain: Toolchain) -> None:
     """One with fewer frameworks and with pending positions; then the first one again."""
     before = kueue_pid(own)
     own.start_kueue({**VISIBLE, "integrations": {"frameworks": ["batch/job"]}}, toolchain, Silent())
@@ -122,7 +122,7 @@ def test_another_configuration_takes_its_place(own: Lab, toolchain: Toolchain) -
         assert not [name for name in services if "visibility" in name]
 
 
-def test_a_crashed_kueue_is_told_and_started_again(own: Lab, toolchain: Toolchain) -> None:
+def test_a_crashed_kueue_is_reported_and_restarted(own: Lab, toolchain: Toolchain) -> None:
     os.kill(kueue_pid(own), signal.SIGKILL)
     wait_for("its end", lambda: kueue_pid(own) == 0)
     assert own.status().state == "crashed"
@@ -130,7 +130,7 @@ def test_a_crashed_kueue_is_told_and_started_again(own: Lab, toolchain: Toolchai
     assert own.status().state == "running"
 
 
-def test_it_comes_back_with_a_stopped_lab(own: Lab, toolchain: Toolchain) -> None:
+def test_kueue_starts_with_a_stopped_lab(own: Lab, toolchain: Toolchain) -> None:
     own.stop(Silent())
     own.start(toolchain, Silent())
     assert own.status().state == "running"
@@ -138,7 +138,7 @@ def test_it_comes_back_with_a_stopped_lab(own: Lab, toolchain: Toolchain) -> Non
         assert kube.create(job("team"), dry_run=True)["spec"]["suspend"] is True
 
 
-def test_it_goes_without_a_trace_but_not_with_objects_in_use(own: Lab) -> None:
+def test_kueue_is_uninstalled_without_residue_but_not_while_in_use(own: Lab) -> None:
     with Kube.from_kubeconfig(own.kubeconfig) as kube:
         kube.create({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "gpu"}, "spec": {}})
         with pytest.raises(ControllerInUse, match="resourceflavors/gpu"):

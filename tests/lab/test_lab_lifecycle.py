@@ -127,7 +127,7 @@ def test_files_are_private(lab: Lab) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
 
 
-def test_nobody_enters_without_a_certificate(lab: Lab) -> None:
+def test_requests_without_a_certificate_are_rejected(lab: Lab) -> None:
     context = ssl.create_default_context(cafile=str(lab.layout.certificate("ca")))
     database = ssl.create_default_context(cafile=str(lab.layout.certificate("etcd-ca")))
     ports = {component.name: component.port for component in lab.status().processes}
@@ -153,7 +153,7 @@ def test_a_second_start_changes_nothing(lab: Lab, toolchain: Toolchain) -> None:
 # --- simulated nodes and pods
 
 
-def test_pods_run_on_simulated_nodes_and_end_when_they_say(lab: Lab) -> None:
+def test_pods_run_on_simulated_nodes_and_end_after_their_annotated_time(lab: Lab) -> None:
     room = {"cpu": "8", "memory": "64Gi", "pods": "20"}
     node = {
         "apiVersion": "v1",
@@ -191,7 +191,7 @@ def test_pods_run_on_simulated_nodes_and_end_when_they_say(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("component", [more_if(name, name in STARTED_LIKE_KWOK) for name in COMPONENTS])
-def test_a_crashed_component_is_told_and_started_again(own: Lab, toolchain: Toolchain, component: str) -> None:
+def test_a_crashed_component_is_reported_and_restarted(own: Lab, toolchain: Toolchain, component: str) -> None:
     before = pids(own)
     kill(own, component)
     found = own.status()
@@ -204,7 +204,7 @@ def test_a_crashed_component_is_told_and_started_again(own: Lab, toolchain: Tool
     assert {name for name in after if after[name] != before[name]} == {component}
 
 
-def test_a_lab_that_lost_everything_comes_back(own: Lab, toolchain: Toolchain) -> None:
+def test_a_lab_without_processes_starts_with_its_data(own: Lab, toolchain: Toolchain) -> None:
     kill(own, *COMPONENTS)
     own.start(toolchain, Silent())
     assert_whole(own)
@@ -223,7 +223,7 @@ def test_stop_keeps_the_data(own: Lab, toolchain: Toolchain) -> None:
     assert own.leftovers() == {"/registry/configmaps/default/kept"}
 
 
-def test_a_port_taken_meanwhile_is_replaced_and_the_data_kept(own: Lab, toolchain: Toolchain) -> None:
+def test_a_port_in_use_is_replaced_and_the_data_stays(own: Lab, toolchain: Toolchain) -> None:
     own.stop(Silent())
     ports = json.loads(own.layout.record.read_text())["ports"]
     with contextlib.ExitStack() as stack:
@@ -238,7 +238,7 @@ def test_a_port_taken_meanwhile_is_replaced_and_the_data_kept(own: Lab, toolchai
     assert after["api"] != ports["api"]
 
 
-def test_taken_ports_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], toolchain: Toolchain) -> None:
+def test_ports_in_use_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], toolchain: Toolchain) -> None:
     """At the second try another one is taken."""
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
@@ -256,7 +256,7 @@ def test_taken_ports_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], too
 
 
 @pytest.mark.parametrize("component", [more_if(name, name != "kwok") for name in ("etcd", "kube-apiserver", "kwok")])
-def test_a_killed_start_is_told_and_done_anew(fresh: Lab, toolchain: Toolchain, component: str) -> None:
+def test_a_killed_start_is_reported_and_repeated(fresh: Lab, toolchain: Toolchain, component: str) -> None:
     with started(fresh, toolchain) as starter:
         wait_for_start(component, fresh)
         starter.kill()
@@ -270,7 +270,7 @@ def test_a_killed_start_is_told_and_done_anew(fresh: Lab, toolchain: Toolchain, 
     assert len(process.strays(fresh.layout.root, STOP_ORDER)) == len(COMPONENTS)
 
 
-def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None:
+def test_ctrl_c_stops_the_processes_of_a_start(fresh: Lab, toolchain: Toolchain) -> None:
     with started(fresh, toolchain) as starter:
         wait_for_start("kube-apiserver", fresh)
         starter.send_signal(signal.SIGINT)
@@ -280,7 +280,7 @@ def test_ctrl_c_stops_what_was_started(fresh: Lab, toolchain: Toolchain) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_start_that_is_told_to_end_stops_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_start_that_receives_sigterm_stops_its_processes(tmp_path: Path, number: signal.Signals) -> None:
     """The command itself; a start that is killed leaves processes, which the next one ends."""
     lab = Lab("told", tmp_path / "labs" / "told")
     command_line = [sys.executable, "-m", "mlcluster", "lab", "start", "--name", "told"]

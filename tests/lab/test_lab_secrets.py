@@ -176,7 +176,7 @@ def test_an_impostor_on_the_port_of_a_dead_webhook_sees_no_object(guarded: Lab, 
     assert not b"".join(false.heard)
 
 
-def test_an_impostor_in_the_place_of_a_kubelet_is_sent_no_request(guarded: Lab, tmp_path: Path) -> None:
+def test_an_impostor_on_the_port_of_a_kubelet_receives_no_request(guarded: Lab, tmp_path: Path) -> None:
     """Simulated nodes have no kubelet, so each user could listen where the API server looks for one."""
     with socket.create_server((LOOPBACK, 0)) as free:
         port: int = free.getsockname()[1]

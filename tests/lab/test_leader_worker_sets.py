@@ -111,7 +111,7 @@ def test_both_templates_are_checked(team: Tenant, part: str) -> None:
         assert_rejected(team, words, worker_set(f"{part}-{name}", leader=leader, worker=worker))
 
 
-def test_the_example_is_let_in(team: Tenant) -> None:
+def test_the_example_is_admitted(team: Tenant) -> None:
     """Against the CRD, the policies and the quota; nothing is stored."""
     path = Path(__file__).parents[2] / "examples" / "serving" / "leader-worker-set.yaml"
     manifest, *_ = yaml.safe_load_all(path.read_text("utf-8"))
@@ -121,7 +121,7 @@ def test_the_example_is_let_in(team: Tenant) -> None:
     assert _annotations(made, "workerTemplate")[PARENT] == "leaderworkerset.x-k8s.io/leaderworkerset"
 
 
-def test_a_member_marks_no_template_for_another_parent(team: Tenant) -> None:
+def test_a_member_does_not_annotate_a_template_for_another_parent(team: Tenant) -> None:
     bad = {**template(), "metadata": {"annotations": {PARENT: "deployment"}}}
     made = team.submit(worker_set("marked", worker=bad))
     team.kube.delete(API, "LeaderWorkerSet", "marked", TEAM)
@@ -152,7 +152,7 @@ def workloads(team: Tenant, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_what_is_counted_does_not_change_but_the_number_of_groups(team: Tenant, running: dict[str, Any]) -> None:
+def test_only_the_number_of_groups_of_a_counted_set_changes(team: Tenant, running: dict[str, Any]) -> None:
     def change(spec: dict[str, Any]) -> None:
         path = f"/apis/{API}/namespaces/{TEAM}/leaderworkersets/llm"
         headers = [("Impersonate-User", "member"), ("Impersonate-Group", team.group)]
@@ -173,7 +173,7 @@ def test_what_is_counted_does_not_change_but_the_number_of_groups(team: Tenant, 
     wait_for("one workload", lambda: len(workloads(team, "llm")) == 1)
 
 
-def test_nothing_is_cut_loose(team: Tenant, running: dict[str, Any]) -> None:
+def test_members_do_not_orphan_dependents(team: Tenant, running: dict[str, Any]) -> None:
     path = f"/apis/{API}/namespaces/{TEAM}/leaderworkersets/llm"
     headers = [("Impersonate-User", "member"), ("Impersonate-Group", team.group)]
     with pytest.raises(ApiError, match="deleted with it"):

@@ -58,7 +58,7 @@ def changed(kube: Kube, wanted: Wanted) -> NodeChange:
     return found
 
 
-def test_writes_in_between_are_kept_and_ours_come_and_go(kube: Kube, lab: Lab) -> None:
+def test_concurrent_writes_are_kept_and_managed_labels_are_added_and_removed(kube: Kube, lab: Lab) -> None:
     before = keys(kube)
     with Interrupted.from_kubeconfig(lab.kubeconfig) as ours:
         ours.other = kube
@@ -81,7 +81,7 @@ def test_writes_in_between_are_kept_and_ours_come_and_go(kube: Kube, lab: Lab) -
     assert TAINTS not in (live["metadata"].get("annotations") or {})
 
 
-def test_a_value_that_somebody_has_changed_is_not_changed_back(kube: Kube) -> None:
+def test_a_value_that_another_manager_changed_is_kept(kube: Kube) -> None:
     write(kube, changed(kube, WANTED), WANTED.taints)
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
     assert our_labels(node(kube)) == {}
@@ -91,7 +91,7 @@ def test_a_value_that_somebody_has_changed_is_not_changed_back(kube: Kube) -> No
     assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
 
 
-def test_a_node_that_is_gone_is_not_made_by_a_label(kube: Kube) -> None:
+def test_a_label_does_not_create_a_deleted_node(kube: Kube) -> None:
     found = changed(kube, WANTED)
     kube.delete("v1", "Node", NAME)
     wait_for("the node to go", lambda: kube.get_object("v1", "Node", NAME) is None)
@@ -99,7 +99,7 @@ def test_a_node_that_is_gone_is_not_made_by_a_label(kube: Kube) -> None:
     assert kube.get_object("v1", "Node", NAME) is None
 
 
-def test_a_label_of_others_is_refused_by_the_server_too(kube: Kube) -> None:
+def test_the_server_also_rejects_a_label_of_another_manager(kube: Kube) -> None:
     """Somebody was quicker than our look."""
     found = changed(kube, WANTED)
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
@@ -109,7 +109,7 @@ def test_a_label_of_others_is_refused_by_the_server_too(kube: Kube) -> None:
     assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
 
 
-def test_an_instruction_goes_over_the_operators_label_and_nothing_else_does(kube: Kube, lab: Lab) -> None:
+def test_only_an_instruction_overwrites_the_label_of_the_operator(kube: Kube, lab: Lab) -> None:
     """The GPU operator labels a node first, by an update under a manager of its own, and writes on as we take it."""
     key = "nvidia.com/gpu.deploy.driver"
     theirs = {key: "true", "nvidia.com/gpu.present": "true"}

@@ -170,13 +170,13 @@ def refusal(attempt: Callable[[], Any]) -> str:
 
 
 @pytest.mark.parametrize("value", ALLOWED)
-def test_networks_of_its_own_namespace(kube: Kube, value: str) -> None:
+def test_a_pod_joins_networks_of_its_own_namespace(kube: Kube, value: str) -> None:
     admitted = kube.create(made_pod(value), dry_run=True)
     assert admitted["metadata"]["annotations"][KEY] == value
 
 
 @pytest.mark.parametrize("value", REFUSED)
-def test_networks_of_another_namespace(kube: Kube, value: str) -> None:
+def test_a_pod_joins_no_network_of_another_namespace(kube: Kube, value: str) -> None:
     assert WORDS in refusal(lambda: kube.create(made_pod(value), dry_run=True))
 
 
@@ -188,7 +188,7 @@ def test_templates_of_every_kind(kube: Kube, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["rdma", f"{OWN}/rdma", "kube-system/host", '[{"name": "host"}]'])
-def test_the_default_network_is_the_clusters(kube: Kube, value: str) -> None:
+def test_a_pod_does_not_replace_the_default_network(kube: Kube, value: str) -> None:
     assert "is the cluster's" in refusal(lambda: kube.create(made_pod(value, DEFAULT), dry_run=True))
 
 
@@ -219,13 +219,13 @@ def test_a_member_does_not_change_the_addresses_that_multus_wrote(kube: Kube, fo
         kube.delete("v1", "Pod", "networked", OWN)
 
 
-def test_other_namespaces_are_free(kube: Kube) -> None:
+def test_namespaces_without_a_team_are_not_restricted(kube: Kube) -> None:
     foreign = f"{OTHER}/rdma"
     admitted = kube.create(pod("networked", "default", SPEC, annotations={KEY: foreign}), dry_run=True)
     assert admitted["metadata"]["annotations"][KEY] == foreign
 
 
-def test_what_an_older_version_let_pass_can_be_scaled(kube: Kube) -> None:
+def test_a_deployment_admitted_before_the_policy_can_be_scaled(kube: Kube) -> None:
     kube.delete(API, f"{POLICIES}Binding", POLICY)
     old = MAKERS["deployment"](f"{OTHER}/rdma")
     binding = {"apiVersion": API, "kind": f"{POLICIES}Binding", "metadata": {"name": POLICY}}

@@ -127,13 +127,13 @@ def certificate(lab: Lab, name: str) -> tuple[Path, Path]:
 # --- everything that listens
 
 
-def test_each_component_listens_where_it_is_known_to(crowded: Lab) -> None:
+def test_each_component_listens_only_on_documented_ports(crowded: Lab) -> None:
     found = listeners(crowded)
     assert {name: len(sockets) for name, sockets in found.items()} == LISTENERS
     assert {address for sockets in found.values() for address, _ in sockets} == {LOOPBACK}
 
 
-def test_without_credentials_only_what_is_listed_is_answered(crowded: Lab) -> None:
+def test_requests_without_credentials_get_only_documented_answers(crowded: Lab) -> None:
     answered: dict[str, set[str]] = {}
     for name, sockets in listeners(crowded).items():
         for _, port in sockets:
@@ -144,7 +144,7 @@ def test_without_credentials_only_what_is_listed_is_answered(crowded: Lab) -> No
     assert {name: paths for name, paths in answered.items() if paths} == allowed
 
 
-def test_what_is_open_tells_nothing_about_the_cluster(crowded: Lab) -> None:
+def test_open_endpoints_disclose_nothing_about_the_cluster(crowded: Lab) -> None:
     for name, sockets in listeners(crowded).items():
         for path in (path for path, reason in OPEN.get(name, {}).items() if reason == OK):
             for _, port in sockets:
@@ -190,7 +190,7 @@ RANGE = json.dumps({"key": "AA==", "range_end": "AA==", "keys_only": True}).enco
 
 
 @pytest.mark.parametrize("stranger", [*STRANGERS, "etcd-peer"])
-def test_the_database_is_for_the_api_server_alone(lab: Lab, stranger: str) -> None:
+def test_only_the_api_server_has_access_to_etcd(lab: Lab, stranger: str) -> None:
     """The certificate of each kubeconfig opened it: the API server's authority was the database's, too."""
     given = None if stranger == "nobody" else certificate(lab, stranger)
     port = port_of(lab, "etcd")
@@ -201,7 +201,7 @@ def test_the_database_is_for_the_api_server_alone(lab: Lab, stranger: str) -> No
 
 
 @pytest.mark.parametrize("stranger", [*STRANGERS, pki.ETCD_CLIENT, "etcd-server"])
-def test_nothing_but_etcd_is_a_peer_of_etcd(lab: Lab, stranger: str) -> None:
+def test_only_etcd_is_accepted_as_a_peer_of_etcd(lab: Lab, stranger: str) -> None:
     """One forged message at /raft made each user of the machine the administrator of the cluster."""
     given = None if stranger == "nobody" else certificate(lab, stranger)
     port = port_of(lab, "etcd_peer")
@@ -249,7 +249,7 @@ def assert_protected_and_whole(lab: Lab) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in lab.layout.pki.iterdir()} == {0o600}
 
 
-def test_a_stopped_lab_without_certificates_of_etcd_gets_them(old: Lab, toolchain: Toolchain) -> None:
+def test_a_stopped_lab_without_etcd_certificates_creates_them_at_start(old: Lab, toolchain: Toolchain) -> None:
     old.stop(Silent())
     for name in pki.etcd_files():
         (old.layout.pki / name).unlink()
@@ -257,7 +257,7 @@ def test_a_stopped_lab_without_certificates_of_etcd_gets_them(old: Lab, toolchai
     assert_protected_and_whole(old)
 
 
-def test_a_running_lab_with_other_command_lines_is_told_and_renewed(old: Lab, toolchain: Toolchain) -> None:
+def test_a_running_lab_with_outdated_command_lines_is_reported_and_restarted(old: Lab, toolchain: Toolchain) -> None:
     """As after an upgrade of mlcluster: its etcd listens to peers without TLS, and its kwok has a port."""
     current = record.load(old.layout)
     assert current is not None

@@ -90,7 +90,7 @@ def racks(kube: Kube, team: Tenant, name: str) -> set[str]:
     return {node["metadata"]["labels"][RACK] for node in found}
 
 
-def test_a_gang_that_requires_a_rack_gets_one(kube: Kube) -> None:
+def test_the_pods_of_a_gang_that_requires_a_rack_share_a_rack(kube: Kube) -> None:
     team = Tenant(kube, "research")
     team.submit(placed("close", "research", 2, required_topology=RACK))
     wait_for("both pods run", lambda: team.running("close") == 2)
@@ -106,7 +106,7 @@ def test_a_gang_larger_than_a_rack_waits(kube: Kube) -> None:
     team.clean()
 
 
-def test_jobs_that_ask_for_no_place_run_as_before(kube: Kube) -> None:
+def test_jobs_without_a_topology_request_run(kube: Kube) -> None:
     """On GPU nodes with levels, and on CPU nodes, which have host names for that."""
     team = Tenant(kube, "research")
     team.submit(job("gpu", "research", pod_spec(gpus=8)))
@@ -127,7 +127,7 @@ def test_levels_of_a_flavor_cannot_change(kube: Kube) -> None:
         kube.patch(KUEUE, "ResourceFlavor", name, {"spec": {"topologyName": "hostname"}})
 
 
-def test_weights_are_kueues(kube: Kube) -> None:
+def test_weights_of_the_spec_are_those_of_kueue(kube: Kube) -> None:
     for name, weight in (("research", "3"), ("products", "1")):
         queue = kube.get_object(KUEUE, "ClusterQueue", name) or {}
         assert queue["spec"]["fairSharing"]["weight"] in {weight, int(weight)}

@@ -67,7 +67,7 @@ def total(containers: list[Manifest]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_pod_of_the_plan_is_the_charts(
+def test_pods_of_the_plan_equal_those_of_the_chart(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program], name: str
 ) -> None:
     (pod,) = [entry for entry in plan.pods if entry.owner == f"Release/{name}"]
@@ -85,7 +85,7 @@ def test_a_pod_of_the_plan_is_the_charts(
 
 
 @pytest.mark.parametrize("name", ["jobset", "kubeflow-trainer"])
-def test_a_controller_is_the_user_that_the_policies_know(
+def test_policies_name_the_service_account_of_each_controller(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program], name: str
 ) -> None:
     items = rendered(plan, toolchain, programs, name)
@@ -97,7 +97,7 @@ def test_a_controller_is_the_user_that_the_policies_know(
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_definitions_that_are_waited_for_are_the_charts(
+def test_crds_that_a_release_waits_for_are_those_of_the_chart(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program], name: str
 ) -> None:
     release = next(entry for entry in plan.releases if entry.name == name)
@@ -106,7 +106,7 @@ def test_definitions_that_are_waited_for_are_the_charts(
     assert found == set(release.crds)
 
 
-def test_trainer_brings_no_second_jobset_and_no_hooks(
+def test_the_release_of_trainer_has_no_second_jobset_and_no_hooks(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program]
 ) -> None:
     items = rendered(plan, toolchain, programs, "kubeflow-trainer")
@@ -133,7 +133,7 @@ def _schema(crd: Manifest) -> Any:
     return version["schema"]["openAPIV3Schema"]
 
 
-def test_our_definition_of_mpi_jobs_has_upstreams_fields(
+def test_the_crd_of_mpi_jobs_has_the_fields_of_upstream(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program]
 ) -> None:
     with_ = Programs(toolchain.path("helm"), toolchain.path("kubectl"))
@@ -151,7 +151,7 @@ def test_our_definition_of_mpi_jobs_has_upstreams_fields(
     assert own == upstream
 
 
-def test_the_operators_rights_are_some_of_upstreams(
+def test_the_rights_of_the_operator_are_a_subset_of_upstream(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program]
 ) -> None:
     with_ = Programs(toolchain.path("helm"), toolchain.path("kubectl"))

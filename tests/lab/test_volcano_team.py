@@ -36,7 +36,7 @@ def volcanos(name: str, gpus: int, **more: Any) -> dict[str, Any]:
     return pod(name, "chemistry", spec, annotations=dict(QUEUE))
 
 
-def test_its_pods_are_volcanos_and_in_its_own_queue(kube: Kube) -> None:
+def test_pods_of_the_team_use_volcano_and_the_queue_of_the_team(kube: Kube) -> None:
     team = Tenant(kube, "chemistry")
     assert "Volcano places this team's pods" in refused(team, pod("default", "chemistry", pod_spec()))
     foreign = volcanos("foreign", 1)
@@ -46,7 +46,7 @@ def test_its_pods_are_volcanos_and_in_its_own_queue(kube: Kube) -> None:
     assert "is not a tier" in refused(team, volcanos("urgent", 1, priorityClassName="system-node-critical"))
 
 
-def test_its_quota_bounds_it_and_kueue_does_not_look(kube: Kube) -> None:
+def test_the_resource_quota_limits_the_team_and_kueue_ignores_it(kube: Kube) -> None:
     team = Tenant(kube, "chemistry")
     team.submit(volcanos("first", 8))
     assert "exceeded quota" in refused(team, volcanos("second", 1))
@@ -56,7 +56,7 @@ def test_its_quota_bounds_it_and_kueue_does_not_look(kube: Kube) -> None:
     team.clean()
 
 
-def test_the_other_team_is_queued_as_ever(kube: Kube) -> None:
+def test_kueue_still_queues_the_other_team(kube: Kube) -> None:
     team = Tenant(kube, "physics")
     team.submit(job("own", "physics", pod_spec(gpus=8), pods=2))
     wait_for("it runs", lambda: team.running("own") == 2)
@@ -65,7 +65,7 @@ def test_the_other_team_is_queued_as_ever(kube: Kube) -> None:
     team.clean()
 
 
-def test_its_queue_has_the_numbers_of_its_guarantee(kube: Kube) -> None:
+def test_the_volcano_queue_has_the_amounts_of_the_guarantee(kube: Kube) -> None:
     queue = kube.get_object("scheduling.volcano.sh/v1beta1", "Queue", "chemistry") or {}
     assert queue["spec"]["capability"]["nvidia.com/gpu"] == "8"
     assert queue["spec"]["deserved"] == queue["spec"]["capability"]

@@ -119,18 +119,18 @@ def _budgets(one: Behind) -> list[Manifest]:
     ]
 
 
-def test_the_known_controllers_are_among_them(behind: list[Behind]) -> None:
+def test_well_known_controllers_are_among_the_deployments(behind: list[Behind]) -> None:
     assert {one.deployment["metadata"]["name"] for one in behind} >= {
         "cert-manager-webhook", "jobset-controller", "kserve-controller-manager", "kueue-controller-manager",
         "lws-controller-manager", "trainer-controller-manager", "volcano-admission",
     }  # fmt: skip
 
 
-def test_two_replicas_stand_behind_each(behind: list[Behind]) -> None:
+def test_every_webhook_has_two_replicas(behind: list[Behind]) -> None:
     assert {one.deployment["metadata"]["name"] for one in behind if _replicas(one) < 2} == set()
 
 
-def test_a_budget_keeps_one_of_them_while_nodes_drain(behind: list[Behind]) -> None:
+def test_a_disruption_budget_keeps_a_replica_while_nodes_drain(behind: list[Behind]) -> None:
     """And lets nodes drain: it allows one to go."""
     for one in behind:
         name = one.deployment["metadata"]["name"]
@@ -141,7 +141,7 @@ def test_a_budget_keeps_one_of_them_while_nodes_drain(behind: list[Behind]) -> N
         assert int(least) == _replicas(one) - 1, name
 
 
-def test_they_prefer_two_nodes_and_run_on_one(behind: list[Behind]) -> None:
+def test_replicas_prefer_two_nodes_and_can_run_on_one(behind: list[Behind]) -> None:
     for one in behind:
         pod = one.deployment["spec"]["template"]["spec"]
         spread = [entry["whenUnsatisfiable"] for entry in pod.get("topologySpreadConstraints") or []]

@@ -34,9 +34,7 @@ def all_end(pids: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_programs_and_what_they_started_end_with_a_parent_that_is_killed(
-    number: signal.Signals, project_root: Path
-) -> None:
+def test_programs_and_their_children_end_with_a_killed_parent(number: signal.Signals, project_root: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, cwd=project_root
     ) as parent:

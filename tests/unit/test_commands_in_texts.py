@@ -87,7 +87,7 @@ def every_command(root: Path) -> list[tuple[str, str]]:
     return found
 
 
-def test_every_command_that_a_text_names_is_one(project_root: Path) -> None:
+def test_every_command_in_a_text_exists(project_root: Path) -> None:
     known = every_command(project_root)
     assert len(known) > 60
     wrong = {f"{place}: {command}": told for place, command in known if (told := trouble(command))}

@@ -92,7 +92,7 @@ def test_canonical_forms(resource: str, amount: int, spelled: str) -> None:
         ("pods", "1.9", 1),
     ],
 )
-def test_parsing_rounds_down_to_our_unit(resource: str, text: str, amount: int) -> None:
+def test_parsing_rounds_down_to_the_unit_of_the_plan(resource: str, text: str, amount: int) -> None:
     assert parse(resource, text) == amount
 
 

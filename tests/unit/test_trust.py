@@ -47,7 +47,7 @@ def refused(use: Callable[[], object]) -> MlclusterError:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_directory_of_ones_own_is_used(place: Path, use: str) -> None:
+def test_a_directory_of_the_user_is_used(place: Path, use: str) -> None:
     USES[use]()
     (place / "state").mkdir(exist_ok=True)
     (place / "state").chmod(0o775)
@@ -56,7 +56,7 @@ def test_a_directory_of_ones_own_is_used(place: Path, use: str) -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_directory_that_all_users_can_write_to_is_refused_with_what_to_do(place: Path, use: str) -> None:
+def test_a_world_writable_directory_is_refused_with_a_fix(place: Path, use: str) -> None:
     (place / "state").mkdir()
     (place / "state").chmod(0o777)
     error = refused(USES[use])
@@ -107,7 +107,7 @@ def test_a_directory_that_another_user_made_first_in_tmp_is_refused(place: Path)
 
 
 @as_root
-def test_a_link_of_another_user_is_refused_wherever_it_leads(place: Path, tmp_path: Path) -> None:
+def test_a_link_of_another_user_is_refused_for_every_target(place: Path, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     place.chmod(0o1777)
     (place / "state").symlink_to(tmp_path / "own")
@@ -123,7 +123,7 @@ def test_a_link_into_an_open_directory_is_refused(place: Path, tmp_path: Path) -
     assert f"{tmp_path / 'open'}" in refused(labs_directory).happened
 
 
-def test_what_does_not_exist_is_judged_by_what_does(tmp_path: Path) -> None:
+def test_a_missing_directory_is_judged_by_its_nearest_parent(tmp_path: Path) -> None:
     assert require_trusted(tmp_path / "a" / "b", "looking", "VARIABLE") == tmp_path / "a" / "b"
     tmp_path.chmod(0o777)
     error = refused(lambda: require_trusted(tmp_path / "a" / "b", "looking", "VARIABLE"))
@@ -153,7 +153,7 @@ def test_a_program_that_all_users_can_replace_is_not_run(tmp_path: Path, open_pa
 # --- what mlcluster writes
 
 
-def test_no_file_is_open_to_all_users_whatever_the_umask(tmp_path: Path, project_root: Path) -> None:
+def test_no_file_is_open_to_all_users_with_any_umask(tmp_path: Path, project_root: Path) -> None:
     argv = ["mlcluster", "init", "one.yaml"]
     code = f"import os, sys; os.umask(0); sys.argv = {argv}; from mlcluster.cli import main; main()"
     done = subprocess.run(

@@ -21,26 +21,26 @@ class Watch:
         return Clock(lambda: self.now, self.sleep)
 
 
-def test_it_ends_with_the_first_empty_answer() -> None:
+def test_waiting_ends_with_the_first_empty_result() -> None:
     answers, waited, watch = [["a", "b"], ["b"], []], list[list[str]](), Watch()
     assert wait_while(lambda: answers.pop(0), 60, waited.append, pause=2, clock=watch.clock) == []
     assert (waited, watch.now) == ([["a", "b"], ["b"]], 4)
 
 
-def test_it_returns_the_last_answer_when_the_time_is_up() -> None:
+def test_waiting_returns_the_last_result_after_the_time_limit() -> None:
     watch = Watch()
     assert (
         wait_while(lambda: f"still there at {watch.now:.0f} s", 5, pause=2, clock=watch.clock) == "still there at 6 s"
     )
 
 
-def test_nothing_to_wait_for_takes_no_time() -> None:
+def test_an_empty_first_result_returns_without_a_pause() -> None:
     watch = Watch()
     assert wait_while(lambda: 0, 5, clock=watch.clock) == 0
     assert watch.now == 0
 
 
-def test_an_error_of_the_look_ends_it() -> None:
+def test_an_error_of_the_check_ends_the_waiting() -> None:
     def look() -> bool:
         raise RuntimeError
 

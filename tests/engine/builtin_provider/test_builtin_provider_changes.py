@@ -84,7 +84,7 @@ def test_secrets_are_secret_in_the_state_and_known_to_the_server(stack: Provider
     assert '"trial' in text
 
 
-def test_drift_is_seen_and_put_right_and_foreign_fields_stay(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_drift_is_found_and_corrected_and_foreign_fields_stay(stack: ProviderStack, kube: Kube, name: str) -> None:
     stack.up(several(name))
     kube.patch("v1", "ConfigMap", "map", {"data": {"text": "edited", "extra": "theirs"}}, name)
     kube.delete("v1", "Secret", "secret", name)
@@ -114,7 +114,9 @@ def _pause(name: str) -> Object:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
-def test_what_others_add_to_an_empty_map_is_drift_and_is_removed(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_fields_that_others_add_to_an_empty_map_are_drift_and_are_removed(
+    stack: ProviderStack, kube: Kube, name: str
+) -> None:
     policy, pause = _open_policy(name), _pause(name)
 
     def program(options: ResourceOptions) -> None:
@@ -150,7 +152,7 @@ def test_what_others_add_to_an_empty_map_is_drift_and_is_removed(stack: Provider
     assert stack.up(program, refresh=True).ops() == {}
 
 
-def test_what_the_server_writes_differently_is_no_drift(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_values_that_the_server_normalizes_are_no_drift(stack: ProviderStack, kube: Kube, name: str) -> None:
     stack.up(several(name, cpu="1000m"))
     live = kube.get_object("apps/v1", "Deployment", "web", name)
     assert live is not None
@@ -158,7 +160,7 @@ def test_what_the_server_writes_differently_is_no_drift(stack: ProviderStack, ku
     assert stack.up(several(name, cpu="1000m"), refresh=True).ops() == {}
 
 
-def test_a_preview_knows_what_is_not_known_yet(stack: ProviderStack, name: str) -> None:
+def test_a_preview_shows_outputs_as_unknown_until_they_exist(stack: ProviderStack, name: str) -> None:
     seen: list[object] = []
 
     def program(options: ResourceOptions) -> None:
@@ -218,7 +220,9 @@ def node(name: str, cpu: str, **more: str) -> Object:
     }
 
 
-def test_a_node_brings_its_status_and_changes_it(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_a_node_is_created_with_its_status_and_the_status_is_updated(
+    stack: ProviderStack, kube: Kube, name: str
+) -> None:
     def program(manifest: Object) -> Program:
         def register(options: ResourceOptions) -> None:
             custom(manifest, options)
@@ -246,7 +250,9 @@ def test_a_node_brings_its_status_and_changes_it(stack: ProviderStack, kube: Kub
     assert live["status"]["allocatable"]["nvidia.com/gpu"] == "8"
 
 
-def test_not_ready_in_time_stays_in_the_state_and_goes_on_later(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_an_object_that_is_not_ready_in_time_stays_in_the_state_and_up_continues(
+    stack: ProviderStack, kube: Kube, name: str
+) -> None:
     wait = {"pulumi.com/waitFor": "jsonpath={.data.open}=yes", "pulumi.com/timeoutSeconds": "1"}
     gate: Object = {
         "apiVersion": "v1",
@@ -282,7 +288,7 @@ def test_a_refused_object_is_named_with_the_servers_reason(stack: ProviderStack,
     assert "dta" in stack.preview(lambda options: custom(misspelt, options)).error
 
 
-def test_faults_strike_the_process_and_the_next_run_goes_on(
+def test_the_next_run_continues_after_an_injected_fault(
     make_stack: Callable[..., ProviderStack], kube: Kube, name: str
 ) -> None:
     faults = '[{"rpc": "Create", "urn": "::map$", "when": "after", "times": 1, "fail": "the power went"}]'

@@ -55,7 +55,7 @@ def test_a_foreign_object_is_refused_with_its_owner(
     assert live["data"] == {"text": "theirs"}
 
 
-def test_our_own_objects_are_taken_up_after_the_state_was_lost(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_managed_objects_are_adopted_after_the_state_was_lost(stack: ProviderStack, kube: Kube, name: str) -> None:
     stack.up(space(name))
     before = kube.get_object("v1", "ConfigMap", "map", name)
     stack.forget()
@@ -68,7 +68,7 @@ def test_our_own_objects_are_taken_up_after_the_state_was_lost(stack: ProviderSt
     assert after["data"] == {"text": "again"}
 
 
-def test_an_object_that_is_no_longer_ours_is_not_deleted(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_an_object_that_is_no_longer_managed_is_not_deleted(stack: ProviderStack, kube: Kube, name: str) -> None:
     stack.up(space(name))
     kube.patch("v1", "ConfigMap", "map", {"metadata": {"labels": {"mlcluster.dev/cluster": "another"}}}, name)
     run = stack.destroy()
@@ -78,7 +78,7 @@ def test_an_object_that_is_no_longer_ours_is_not_deleted(stack: ProviderStack, k
     assert stack.destroy().error == ""
 
 
-def test_a_foreign_object_in_the_place_of_ours_survives(stack: ProviderStack, kube: Kube, name: str) -> None:
+def test_a_foreign_object_with_the_name_of_a_managed_one_survives(stack: ProviderStack, kube: Kube, name: str) -> None:
     stack.up(space(name))
     kube.delete("v1", "ConfigMap", "map", name)
     kube.apply(foreign(name), field_manager="kubectl")
@@ -135,7 +135,7 @@ def test_a_release_is_installed_upgraded_refreshed_and_uninstalled(
     assert kube.get_object("v1", "ConfigMap", "from-chart", name) is not None
 
 
-def test_our_own_release_is_taken_up_after_the_state_was_lost(
+def test_a_managed_release_is_adopted_after_the_state_was_lost(
     stack: ProviderStack, kube: Kube, name: str, chart: Path
 ) -> None:
     stack.cluster = name

@@ -53,7 +53,9 @@ def plan_for(namespace: str, cluster: str) -> Plan:
     return replace(plan, releases=(release,), objects=(), cluster=replace(plan.cluster, name=cluster))
 
 
-def test_a_release_of_ours_and_a_blocked_step_from_it(stack: ProviderStack, kube: Kube, name: str, chart: Path) -> None:
+def test_a_managed_release_is_seen_and_a_blocked_upgrade_of_it_is_found(
+    stack: ProviderStack, kube: Kube, name: str, chart: Path
+) -> None:
     stack.cluster = name
 
     def program(options: ResourceOptions) -> None:

@@ -164,7 +164,7 @@ for _ in range(200):
 
 
 @as_root
-def test_another_user_who_keeps_connections_open_does_not_keep_the_engine_out(provider: Started) -> None:
+def test_open_connections_of_another_user_do_not_block_the_engine(provider: Started) -> None:
     code = """
 import socket, sys
 held = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(300)]

@@ -81,12 +81,12 @@ TEMPLATE_AND_GROUP = _update(GROUP, "launchTemplate.version")
     ],
     ids="label taint size ami-release instance-type user-data ami-type capacity minor addon".split(),  # noqa: SIM905
 )
-def test_what_a_change_is(plan: CloudPlan, told: Told, running: Running) -> None:
+def test_every_change_of_the_table_has_its_operation(plan: CloudPlan, told: Told, running: Running) -> None:
     found = [change for change in _told(running.engine_of(plan)) if change[0] != "Cluster/atlas"]
     assert found == sorted(told)
 
 
-def test_efa_is_a_new_version_of_the_template_that_the_group_takes(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_efa_is_a_new_launch_template_version_that_the_group_uses(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     cloud_engine_of(cloud_plan()).up()
     plan = _template(networkInterfaces=EFA_INTERFACES, vpcSecurityGroupIds=None)
     engine = cloud_engine_of(plan)
@@ -117,7 +117,7 @@ def test_the_size_that_an_autoscaler_set_is_left_alone(cloud_engine_of: EngineOf
     assert not cloud_engine_of(_group(labels={"mlcluster.dev/pool": "train", "a": "b"})).up().changes
 
 
-def test_what_somebody_changed_by_hand_is_put_right(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_manual_changes_are_corrected(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     engine = cloud_engine_of(cloud_plan())
     engine.up()
     for values in (cloud.one(GROUP).inputs, cloud.one(GROUP).outputs):
@@ -148,19 +148,19 @@ def test_wrong_properties_are_refused_by_their_path(
 
 
 @pytest.mark.parametrize("token", ["aws:ec2/vpcs:Vpc", "aws:s3/bucket:Bucket"])
-def test_types_that_nobody_looked_at_are_refused(token: str, running: Running) -> None:
+def test_types_without_a_schema_are_rejected(token: str, running: Running) -> None:
     plan = cloud_plan()
     other = replace(plan.resources[0], type=token)
     with pytest.raises(MlclusterError, match=f"{token} is n"):
         running.engine_of(replace(plan, resources=(other, *plan.resources[1:]))).preview()
 
 
-def test_a_change_that_the_table_does_not_know_reads_unknown_and_never_update(running: Running) -> None:
+def test_a_change_that_is_not_in_the_table_reads_unknown_and_never_update(running: Running) -> None:
     with pytest.raises(MlclusterError, match="unknown what a change of warmPoolConfig"):
         running.engine_of(_group(warmPoolConfig={"minSize": 1})).preview()
 
 
-def test_outputs_are_what_the_platform_and_people_need(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_outputs_have_everything_that_the_platform_and_users_need(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     engine = cloud_engine_of(replace(cloud_plan(), objects=(storage_class(),)))
     engine.preview()
     engine.up()

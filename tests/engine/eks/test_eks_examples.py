@@ -46,7 +46,9 @@ def _arguments(path: Path, cloud: Cloud) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_comes_up_stays_and_goes(path: Path, cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_an_example_is_created_unchanged_by_a_second_up_and_destroyed(
+    path: Path, cloud_engine_of: EngineOf, cloud: Cloud
+) -> None:
     plan = _unprotected(build(load(path).spec))
     engine = cloud_engine_of(plan, **_arguments(path, cloud))
     previewed = engine.preview()
@@ -77,5 +79,5 @@ def test_a_new_label_on_a_pool_changes_what_the_preview_shows(
     assert {change.id: change.op for change in changed.up().changes.effective} == expected
 
 
-def test_there_are_examples() -> None:
+def test_the_examples_are_found() -> None:
     assert len(EXAMPLES) >= 5

@@ -50,7 +50,7 @@ def test_everything_is_made_after_what_it_needs(cloud_engine_of: EngineOf, cloud
     assert cloud.one("Tag/train").inputs["autoscalingGroupName"] == group
 
 
-def test_long_operations_get_their_time(cloud_engine_of: EngineOf) -> None:
+def test_long_operations_have_their_timeouts(cloud_engine_of: EngineOf) -> None:
     engine = cloud_engine_of(cloud_plan())
     engine.up()
     minutes = {
@@ -62,7 +62,7 @@ def test_long_operations_get_their_time(cloud_engine_of: EngineOf) -> None:
 
 
 @pytest.mark.parametrize("failing", [CONTROL_PLANE, GROUP])
-def test_up_goes_on_after_a_failure_in_the_middle(failing: str, cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_up_continues_after_a_failure_in_the_middle(failing: str, cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     engine = cloud_engine_of(cloud_plan())
     cloud.fail_once[failing] = "NodeCreationFailure: Instances failed to join the kubernetes cluster"
     with pytest.raises(MlclusterError) as caught:
@@ -99,7 +99,7 @@ def test_destroy_deletes_in_order_and_keeps_what_is_retained(cloud_engine_of: En
         assert gone.index(first) < gone.index(second)
 
 
-def test_destroy_goes_on_after_a_failure_in_the_middle(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_destroy_continues_after_a_failure_in_the_middle(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     engine = cloud_engine_of(cloud_plan())
     engine.up()
     cloud.fail_once[CONTROL_PLANE] = "ServerException: try again"
@@ -146,7 +146,7 @@ def test_plugins_are_attached_from_the_callers_environment(
     assert cloud.cancelled.is_set()
 
 
-def test_without_the_plugins_it_says_which_to_install(pulumi: Path, tmp_path: Path) -> None:
+def test_without_plugins_the_error_names_those_to_install(pulumi: Path, tmp_path: Path) -> None:
     with pytest.raises(MlclusterError, match=r"no plugin for aws v7\.51\.1") as caught:
         cloud_engine(tmp_path / "atlas", {}, cloud_plan(), pulumi).preview()
     assert "`mlcluster plugins install`" in caught.value.hint

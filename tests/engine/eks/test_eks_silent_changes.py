@@ -134,7 +134,7 @@ def test_a_field_that_is_emptied_goes_back_to_the_default(cloud_engine_of: Engin
     assert [(one.id, one.paths) for one in again] == [("NodeGroup/system", ("releaseVersion",))]  # VER004
 
 
-def test_the_stand_in_keeps_what_an_input_that_was_taken_away_had(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_the_simulated_provider_keeps_the_value_of_a_removed_input(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     """As the aws provider does: no difference, and no update."""
     full = cloud_plan().with_inputs("Addon/vpc-cni", configurationValues='{"a": 1}')
     cloud_engine_of(full).up()

@@ -62,7 +62,7 @@ def test_nothing_in_another_namespace(cluster: Cluster, user: str, groups: list[
                 assert not may, (user, verb, resource, namespace)
 
 
-def test_nobody_of_a_team_reaches_the_cluster(cluster: Cluster) -> None:
+def test_team_members_have_no_cluster_wide_rights(cluster: Cluster) -> None:
     for api_group, resource in [
         ("", "nodes"),
         ("", "namespaces"),

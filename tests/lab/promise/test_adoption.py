@@ -67,7 +67,7 @@ def test_a_paused_deployment_adopts_no_replica_set(products: Tenant) -> None:
     products.kube.delete("apps/v1", "ReplicaSet", "hand-made", "products")
 
 
-def test_a_released_pod_does_not_come_back(products: Tenant) -> None:
+def test_a_released_pod_is_not_adopted_again(products: Tenant) -> None:
     """Its labels are the member's to change, and its owner lets it go; it is counted by itself from the start."""
     products.submit(controller("Deployment", "api", "products", pod_spec(gpus=1), replicas=1))
     name = wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1 and products.pods(app="api"))[0][

@@ -43,13 +43,13 @@ def test_the_runtime_of_gpus_is_for_gpu_pods(products: Tenant) -> None:
     assert "runtimeClassName" in words
 
 
-def test_a_template_does_not_begin_to_see(products: Tenant) -> None:
+def test_a_template_does_not_gain_device_access(products: Tenant) -> None:
     products.submit(controller("Deployment", "api", "products", pod_spec(cpu="1"), replicas=1))
     change = {"spec": {"template": {"spec": {"containers": [{**container(), **VISIBLE}]}}}}
     assert WORDS in refused_change(products, "apps/v1", "deployments/api", change)
 
 
-def test_a_container_may_give_devices_up(products: Tenant) -> None:
+def test_a_container_may_hide_all_devices(products: Tenant) -> None:
     """Images of CUDA name all devices; `none` takes that back."""
     spec = _with(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}])
     products.submit(pod("blind", "products", spec))

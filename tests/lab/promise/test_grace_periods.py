@@ -17,7 +17,7 @@ SLOW: dict[str, Any] = {"terminationGracePeriodSeconds": DAY}
 WORDS = "may take at most 600 s"
 
 
-def test_simulated_pods_use_their_grace_period_when_asked_to(products: Tenant) -> None:
+def test_simulated_pods_use_their_grace_period_if_annotated(products: Tenant) -> None:
     """What the other tests of this file are for: quota that is free, and GPUs that are not."""
     spec = pod_spec(gpus=8, terminationGracePeriodSeconds=4)
     made = job("slow", "products", spec)
@@ -53,7 +53,7 @@ def test_every_template_is_bounded(products: Tenant) -> None:
     products.submit(pod("short", "products", pod_spec(cpu="1", terminationGracePeriodSeconds=600)))
 
 
-def test_a_template_does_not_become_slow(products: Tenant) -> None:
+def test_a_template_does_not_gain_a_long_grace_period(products: Tenant) -> None:
     products.submit(controller("Deployment", "api", "products", pod_spec(cpu="1"), replicas=1))
     change = {"spec": {"template": {"spec": SLOW}}}
     assert WORDS in refused_change(products, "apps/v1", "deployments/api", change)
@@ -91,7 +91,7 @@ def _bound(team: Tenant, seconds: int) -> None:
     team.kube.request("PATCH", path, change, content_type="application/merge-patch+json")
 
 
-def test_pods_that_are_there_end_as_they_were_accepted(products: Tenant) -> None:
+def test_existing_pods_end_with_their_accepted_grace_period(products: Tenant) -> None:
     """The API server adds the pod's own period to each deletion, also to those of the ReplicaSet controller."""
     made = controller("Deployment", "api", "products", pod_spec(gpus=1, terminationGracePeriodSeconds=600), replicas=2)
     products.submit(made)

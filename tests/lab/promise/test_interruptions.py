@@ -111,7 +111,7 @@ def _converges(crowd: Crowd) -> None:
     assert "nothing to change" in again.stdout.splitlines()[-1], again.stdout
 
 
-def test_second_up_is_told_who_holds_the_lock(growing: Crowd) -> None:
+def test_a_second_up_names_the_holder_of_the_lock(growing: Crowd) -> None:
     first = growing.start_up()
     second = growing.run("up", "--yes")
     status = growing.run("status", "-o", "json")
@@ -168,7 +168,7 @@ def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
         crowd.spec.write_text(text, "utf-8")
 
 
-def test_down_deletes_the_lab_with_what_users_made_in_it(crowd: Crowd) -> None:
+def test_down_deletes_the_lab_with_the_objects_of_users(crowd: Crowd) -> None:
     """A user's object in `default` is listed and does not keep `down` from ending."""
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "foreign", "namespace": "default"}}
     with Kube.from_kubeconfig(crowd.lab.kubeconfig) as kube:

@@ -37,7 +37,7 @@ def test_forged_marks_are_refused_on_creation(products: Tenant, part: str) -> No
         assert ONLY_KUEUE in refused(products, pod("forged", "products", pod_spec(gpus=1), **{part: mark})), mark
 
 
-def test_templates_and_scheduled_jobs_are_looked_into(products: Tenant) -> None:
+def test_marks_in_templates_and_scheduled_jobs_are_rejected(products: Tenant) -> None:
     """The CronJob controller copies what its template says into the Jobs that it makes."""
     inside = job("inside", "products", pod_spec(gpus=1))
     inside["spec"]["template"]["metadata"] = {"annotations": PREBUILT}

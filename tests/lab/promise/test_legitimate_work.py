@@ -93,7 +93,7 @@ def test_pods_are_run_and_deleted(products: Tenant, member: Member) -> None:
     wait_for("both are deleted", lambda: not products.kube.list("v1", "Pod", "products"))
 
 
-def test_everything_of_a_release_is_stored(products: Tenant, member: Member) -> None:
+def test_every_object_of_a_helm_release_is_stored(products: Tenant, member: Member) -> None:
     """What Helm installs for a web application: its own records among them."""
     objects: list[dict[str, Any]] = [
         {"kind": "Secret", "type": "helm.sh/release.v1", "stringData": {"release": "x" * 1000}},

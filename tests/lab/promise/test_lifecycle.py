@@ -60,7 +60,7 @@ def test_editing_a_quota_changes_just_that(cluster: Cluster, original: str) -> N
     assert quota["nvidia.com/gpu"] == "16"
 
 
-def test_team_with_running_jobs_goes_only_when_named(cluster: Cluster, original: str, students: Tenant) -> None:
+def test_a_team_with_running_jobs_is_deleted_only_if_named(cluster: Cluster, original: str, students: Tenant) -> None:
     """Refused without its name; with it, the team goes and nothing else does."""
     students.submit(job("thesis", "students", pod_spec()))
     wait_for("it runs", lambda: students.running("thesis") == 1)
@@ -92,7 +92,7 @@ def test_team_with_running_jobs_goes_only_when_named(cluster: Cluster, original:
     assert cluster.kube.get_object("v1", "Namespace", "research") is not None
 
 
-def test_status_tells_drift_and_up_mends_it(cluster: Cluster) -> None:
+def test_status_reports_drift_and_up_corrects_it(cluster: Cluster) -> None:
     ready = json.loads(cluster.run("status", str(cluster.spec), "-o", "json").stdout)
     assert ready["state"] == "ready"
     assert {team["name"]: team["there"] for team in ready["teams"]} == {"research": 10, "products": 10, "students": 9}
@@ -130,7 +130,7 @@ nodePools:
         assert "it belongs to the stack lab of" in refused.stderr
 
 
-def test_nobody_to_ask_is_an_error(cluster: Cluster, original: str) -> None:
+def test_a_prompt_without_a_terminal_is_an_error(cluster: Cluster, original: str) -> None:
     cluster.spec.write_text(original.replace("maxSize: 4", "maxSize: 5"), "utf-8")
     refused = cluster.run("up", str(cluster.spec), ok=False)
     assert refused.returncode == 2

@@ -22,7 +22,7 @@ def test_pod_over_resource_quota_is_refused(cluster: Cluster, students: Tenant) 
     assert words in refused(students, pod("one-more", "students", pod_spec(cpu="7")))
 
 
-def test_limit_range_fills_requests_that_nobody_wrote(students: Tenant) -> None:
+def test_limit_range_fills_missing_requests(students: Tenant) -> None:
     spec = {"containers": [{"name": "main", "image": "example.test/none"}]}
     made = students.submit(pod("modest", "students", spec))
     assert made["spec"]["containers"][0]["resources"] == {
@@ -31,7 +31,7 @@ def test_limit_range_fills_requests_that_nobody_wrote(students: Tenant) -> None:
     wait_for("it runs", lambda: (students.pod("modest") or {})["status"]["phase"] == "Running")
 
 
-def test_the_plan_says_what_bounds_a_pool_first(cluster: Cluster, students: Tenant) -> None:
+def test_the_plan_names_the_resource_that_limits_a_pool_first(cluster: Cluster, students: Tenant) -> None:
     """Of containers that ask for nothing; the team has one node, and can borrow none."""
     system = build(load(cluster.spec).spec).pools[0]
     assert system.first_bound == "cpu"
@@ -43,7 +43,7 @@ def test_the_plan_says_what_bounds_a_pool_first(cluster: Cluster, students: Tena
     students.assert_waits_because("late", "insufficient unused quota for cpu in flavor system")
 
 
-def test_disk_does_not_bound_small_jobs(cluster: Cluster, students: Tenant) -> None:
+def test_the_number_of_pods_and_not_disk_limits_small_jobs(cluster: Cluster, students: Tenant) -> None:
     """With 17 GiB a node and 1 GiB a container the 18th waited; now the node's number of pods is what ends it."""
     fitting = build(load(cluster.spec).spec).pools[0].default_containers["pods"]
     small = pod_spec(cpu="10m", memory="16Mi")

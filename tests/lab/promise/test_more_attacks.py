@@ -90,7 +90,7 @@ def test_controllers_copy_no_finalizer_from_a_template(products: Tenant) -> None
         assert KEEPS in refused(products, manifest), manifest["kind"]
 
 
-def test_a_stateful_set_makes_no_volume_claim_with_a_finalizer(products: Tenant) -> None:
+def test_a_stateful_set_creates_no_volume_claim_with_a_finalizer(products: Tenant) -> None:
     made = _owner("StatefulSet", pod_spec(cpu="100m"))
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
     made["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data", "finalizers": [NEVER]}, "spec": claim}]
@@ -113,7 +113,7 @@ def _budget(**spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("nothing", ["00%", "000%"])
-def test_zero_percent_has_many_spellings(products: Tenant, nothing: str) -> None:
+def test_every_spelling_of_zero_percent_is_rejected(products: Tenant, nothing: str) -> None:
     assert "nodes must stay drainable" in refused(products, _budget(maxUnavailable=nothing))
 
 
@@ -203,7 +203,7 @@ def test_a_job_for_another_controller_is_counted(products: Tenant) -> None:
     assert products.submit(made)["spec"]["suspend"] is True
 
 
-def test_partial_admission_does_not_grow_back(products: Tenant) -> None:
+def test_a_partially_admitted_job_does_not_grow(products: Tenant) -> None:
     """Kueue admits fewer pods than asked for; the member may not raise the number afterwards."""
     products.submit(job("full", "products", pod_spec(gpus=8), pods=4))
     wait_for("it runs", lambda: products.running("full") == 4)
@@ -302,18 +302,18 @@ def test_no_spelling_of_a_toleration_opens_gpu_nodes(products: Tenant, toleratio
     assert "GPU nodes are for GPU pods" in refused_change(products, "v1", "pods/plain", change)
 
 
-def test_a_collection_is_not_deleted_without_its_pods(products: Tenant) -> None:
+def test_jobs_are_not_deleted_as_a_collection_without_their_pods(products: Tenant) -> None:
     products.submit(job("one", "products", pod_spec(cpu="100m")))
     for options in (None, {"propagationPolicy": "Orphan"}, {"orphanDependents": True}):
         words = refusal(partial(as_member, products, "DELETE", "batch/v1", "jobs", options))
         assert "deleted with it" in words
 
 
-def test_another_scheduler_opens_no_other_priority(products: Tenant) -> None:
+def test_another_scheduler_gives_no_access_to_other_priorities(products: Tenant) -> None:
     spec = pod_spec(cpu="100m", schedulerName="example-scheduler", priorityClassName="system-cluster-critical")
     assert "is not a tier of this team" in refused(products, pod("tried", "products", spec))
 
 
-def test_a_pod_for_a_scheduler_that_is_not_there_waits_in_the_queue(products: Tenant) -> None:
+def test_a_pod_for_an_unknown_scheduler_waits_in_the_queue(products: Tenant) -> None:
     made = products.submit(pod("elsewhere", "products", pod_spec(gpus=1, schedulerName="example-scheduler")))
     assert {"name": names.ADMISSION_GATE} in made["spec"]["schedulingGates"]

@@ -56,7 +56,7 @@ def test_unlabelled_job_is_counted(full: Tenant) -> None:
     assert (full.job("unlabelled") or {})["spec"]["suspend"] is True
 
 
-def test_forged_label_of_another_queue_gets_nowhere(full: Tenant) -> None:
+def test_a_forged_label_of_another_queue_has_no_effect(full: Tenant) -> None:
     labels = {names.QUEUE_NAME: "somebody-elses"}
     full.submit(job("forged", "products", pod_spec(gpus=1), labels=labels, suspend=False))
     full.assert_waits_because("forged", "doesn't exist")
@@ -77,7 +77,7 @@ def test_forged_owner_is_refused(full: Tenant) -> None:
     assert "only a controller may name a controlling owner" in refused(full, adopted)
 
 
-def test_gate_taken_off_by_a_user_is_refused(full: Tenant) -> None:
+def test_a_user_does_not_remove_the_scheduling_gate(full: Tenant) -> None:
     full.submit(pod("gated", "products", pod_spec(gpus=1)))
     _assert_gated(full, "gated")
     ungated = {"spec": {"schedulingGates": None}}
@@ -163,7 +163,7 @@ def test_group_of_pods_with_a_forged_role_is_refused(products: Tenant) -> None:
     assert "does not count the pods of a pod group" in refused(products, forged)
 
 
-def test_running_pod_cannot_leave_the_sight_of_kueue(products: Tenant) -> None:
+def test_a_running_pod_keeps_its_kueue_label(products: Tenant) -> None:
     """Without its label a pod would never be evicted, whoever wants the quota back."""
     products.submit(pod("hidden", "products", pod_spec(gpus=1)))
     wait_for("it runs", lambda: (products.pod("hidden") or {})["status"]["phase"] == "Running")
@@ -182,7 +182,7 @@ def test_elastic_job_is_refused(products: Tenant) -> None:
     assert "an elastic job grows without being counted" in refused(products, elastic)
 
 
-def test_stateful_set_cannot_grow_its_pods(products: Tenant) -> None:
+def test_a_stateful_set_does_not_increase_the_limits_of_its_pods(products: Tenant) -> None:
     """Kueue compares requests only: limits that become requests would make 40 GPUs of 5."""
     spec = pod_spec(gpus=1)
     spec["containers"][0]["resources"] = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {GPU: "1"}}
@@ -197,7 +197,7 @@ def test_stateful_set_cannot_grow_its_pods(products: Tenant) -> None:
     as_member(products, "PATCH", "apps/v1", "statefulsets/store", updated)
 
 
-def test_limit_without_request_is_refused_where_it_would_be_counted_too_low(products: Tenant) -> None:
+def test_a_limit_without_a_request_is_rejected_if_kueue_would_count_less(products: Tenant) -> None:
     """Kueue would count the LimitRange's 500m for a pod that gets 6 CPUs; a bare pod has its request by then."""
     spec = pod_spec()
     spec["containers"][0]["resources"] = {"limits": {"cpu": "6", "memory": "20Gi"}}
@@ -209,7 +209,7 @@ def test_limit_without_request_is_refused_where_it_would_be_counted_too_low(prod
     assert requests["cpu"] == "6"
 
 
-def test_what_goes_through_the_queue_runs(products: Tenant) -> None:
+def test_workloads_that_kueue_admits_run(products: Tenant) -> None:
     """A Deployment, a StatefulSet and a notebook pod with GPUs, submitted as a member of the team."""
     products.submit(controller("Deployment", "api", "products", pod_spec(gpus=1), replicas=2))
     products.submit(controller("StatefulSet", "store", "products", pod_spec(gpus=1), replicas=2))
@@ -226,7 +226,7 @@ def test_what_goes_through_the_queue_runs(products: Tenant) -> None:
     assert condition(products.workload("notebook"), "Admitted")["status"] == "True"
 
 
-def test_boundaries_of_a_team_are_not_its_own(cluster: Cluster) -> None:
+def test_an_admin_of_a_team_does_not_change_its_boundaries(cluster: Cluster) -> None:
     """Even an admin of the namespace may not change its quota, its roles of ours, or open its network."""
     opened = {
         "apiVersion": "networking.k8s.io/v1",

@@ -49,6 +49,6 @@ def test_a_pool_without_the_device_is_not_the_largest(students: Tenant) -> None:
     assert NONE in refused(students, job("other", "students", pod_spec(cpu="90")))
 
 
-def test_a_whole_node_is_held(products: Tenant) -> None:
+def test_a_pod_of_a_whole_node_runs(products: Tenant) -> None:
     products.submit(job("whole", "products", pod_spec(gpus=8, cpu="190", memory="1800Gi")))
     wait_for("it runs", lambda: products.running("whole") == 1)

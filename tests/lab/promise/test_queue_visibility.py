@@ -95,7 +95,7 @@ def test_members_see_their_position(cluster: Cluster, waiting: Tenant) -> None:
         assert [name.rpartition("-")[0] for name in found] == ["job-first", "job-second"]
 
 
-def test_members_do_not_see_what_waits_in_other_queues(cluster: Cluster, waiting: Tenant) -> None:
+def test_members_do_not_see_pending_workloads_of_other_queues(cluster: Cluster, waiting: Tenant) -> None:
     assert waiting.waits_because("first")
     student = ("eve", ["ml-students", "system:authenticated"])
     for place in ("clusterqueues/products", "namespaces/products/localqueues/default", "clusterqueues/research"):

@@ -28,7 +28,7 @@ def test_gang_is_admitted_whole_or_not_at_all(research: Tenant, products: Tenant
     assert_stays("no pod of the gang", lambda: not research.pods_of("too-big-now"))
 
 
-def test_team_borrows_what_is_idle_and_its_owner_takes_it_back(research: Tenant, products: Tenant) -> None:
+def test_a_team_borrows_idle_quota_and_its_owner_reclaims_it(research: Tenant, products: Tenant) -> None:
     _gpu_job(research, "own", 4)
     wait_for("the guaranteed part runs first", lambda: research.running("own") == 4)
     second = int(time.time())  # the newest is taken back first, and Kueue tells ages by whole seconds
@@ -57,7 +57,7 @@ def test_lending_is_limited(research: Tenant, products: Tenant) -> None:
     del products
 
 
-def test_higher_tier_displaces_a_lower_one_in_the_queue(products: Tenant) -> None:
+def test_a_higher_tier_preempts_a_lower_tier(products: Tenant) -> None:
     _gpu_job(products, "low", 3, EXPERIMENT)
     wait_for("the low tier runs", lambda: products.running("low") == 3)
     products.submit(job("fill", "products", pod_spec(gpus=NODE), pods=2, tier=EXPERIMENT))

@@ -27,7 +27,7 @@ def _autoscaler(kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def test_a_stateful_set_runs_with_the_replicas_it_was_counted_with(products: Tenant) -> None:
+def test_a_stateful_set_keeps_the_replicas_that_kueue_counted(products: Tenant) -> None:
     """Kueue has no webhook for the subresource: 3 for 1 ended the set, and 1 for 3 left the quota taken."""
     products.submit(controller("StatefulSet", "store", "products", pod_spec(gpus=1), replicas=2))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 2)
@@ -47,7 +47,7 @@ def _free(team: Tenant) -> bool:
     return gpus_on_nodes(team.kube, "products") == gpus_counted(team.kube, "products") == 0
 
 
-def test_a_stateful_set_made_without_replicas_starts_with_any_number(products: Tenant) -> None:
+def test_a_stateful_set_created_without_replicas_scales_to_any_number(products: Tenant) -> None:
     products.submit(controller("StatefulSet", "store", "products", pod_spec(gpus=1), replicas=0))
     _scale(products, 3)
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 3)

@@ -152,7 +152,7 @@ def test_an_admin_binds_no_role_that_it_does_not_hold(cluster: Cluster, role: st
         ("", ["serviceaccounts", "users"], ["impersonate"]),
     ],
 )
-def test_an_admin_makes_no_role_beyond_its_own(
+def test_an_admin_creates_no_role_beyond_its_own_rights(
     cluster: Cluster, group: str, resources: list[str], verbs: list[str]
 ) -> None:
     role = {
@@ -175,7 +175,7 @@ def test_an_admin_makes_no_role_beyond_its_own(
         ("User", "system:anonymous"),
     ],
 )
-def test_an_admin_does_not_let_all_users_in(cluster: Cluster, kind: str, name: str) -> None:
+def test_an_admin_binds_no_group_of_all_users(cluster: Cluster, kind: str, name: str) -> None:
     message = refused(
         cluster, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", ("User", "colleague"), (kind, name))
     )
@@ -186,7 +186,7 @@ def test_an_admin_does_not_let_all_users_in(cluster: Cluster, kind: str, name: s
     assert "this would let all users of the cluster into the team's namespace" in message
 
 
-def test_an_admin_lets_colleagues_and_its_service_accounts_in(cluster: Cluster) -> None:
+def test_an_admin_binds_users_and_service_accounts_of_the_team(cluster: Cluster) -> None:
     subjects = [("User", "colleague"), ("Group", "guests"), ("ServiceAccount", "pipeline")]
     own = ("Group", "system:serviceaccounts:research")
     request_as(cluster.kube, ADMIN, "POST", f"{ROLES}/rolebindings", binding("edit", *subjects, own))

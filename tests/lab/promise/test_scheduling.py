@@ -27,7 +27,7 @@ def test_pod_without_toleration_waits_before_a_tainted_pool(free: Tenant) -> Non
     free.clean()
 
 
-def test_pod_with_toleration_and_affinity_runs_there(free: Tenant) -> None:
+def test_a_pod_with_toleration_and_affinity_runs_on_the_tainted_pool(free: Tenant) -> None:
     affinity = {"matchExpressions": [{"key": "ml-purpose", "operator": "In", "values": ["training"]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [affinity]}}
     spec = pod_spec(gpus=1, affinity={"nodeAffinity": required}, tolerations=[GPU_TOLERATION, DEDICATED])
@@ -86,7 +86,7 @@ def test_cpu_pods_never_land_on_gpu_nodes(research: Tenant) -> None:
     assert {name.rpartition("-")[0] for name in nodes} == {"system"}
 
 
-def test_simulated_nodes_carry_what_the_pool_says(cluster: Cluster) -> None:
+def test_simulated_nodes_have_the_labels_and_taints_of_the_pool(cluster: Cluster) -> None:
     nodes = {node["metadata"]["name"]: node for node in cluster.kube.list("v1", "Node")}
     assert len(nodes) == 14
     train = nodes["train-0"]

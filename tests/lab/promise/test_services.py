@@ -80,7 +80,7 @@ def test_controllers_are_bound_too(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("group", ["ml-leads", "ml-research"])
-def test_members_do_not_say_where_traffic_goes(cluster: Cluster, group: str) -> None:
+def test_members_do_not_change_endpoints(cluster: Cluster, group: str) -> None:
     """Endpoints of other namespaces' pods, and the address that a load balancer was given."""
     for api_group, resource in (
         ("", "endpoints"),
@@ -95,7 +95,7 @@ def test_members_do_not_say_where_traffic_goes(cluster: Cluster, group: str) -> 
             assert not cluster.kube.can(verb, api_group, resource, "research", as_user="ann", as_groups=[group])
 
 
-def test_services_of_workloads_are_made(research: Tenant) -> None:
+def test_services_with_and_without_an_address_are_created(research: Tenant) -> None:
     """One with an address and one without, as Jobs, StatefulSets and RayClusters use them."""
     headless: dict[str, Any] = {"clusterIP": "None", "publishNotReadyAddresses": True}
     for name, spec in (("web", {}), ("gang", headless)):
@@ -122,7 +122,7 @@ def opened(cluster: Cluster) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("opened")
-def test_the_spec_opens_what_a_team_needs(students: Tenant) -> None:
+def test_the_limits_of_the_spec_allow_load_balancers_and_ingresses(students: Tenant) -> None:
     """As many as it says, and nothing else: a node port and an external address stay closed."""
     students.submit(service("front", "students", type="LoadBalancer"))
     students.submit({**ingress("front"), "metadata": {"name": "front", "namespace": "students"}})

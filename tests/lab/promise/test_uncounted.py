@@ -39,7 +39,7 @@ def test_pods_beside_the_queue_are_reported(cluster: Cluster, research: Tenant) 
     assert "8 nvidia.com/gpu" in drifted.stdout
 
 
-def test_what_the_queue_admitted_is_counted(cluster: Cluster, research: Tenant) -> None:
+def test_admitted_pods_are_counted(cluster: Cluster, research: Tenant) -> None:
     """Jobs of several pods, a pod with an init container, one without requests, one that waits, one that has ended."""
     research.submit(job("gang", "research", pod_spec(gpus=8), pods=2))
     whole = pod_spec(gpus=1, restartPolicy="Always")

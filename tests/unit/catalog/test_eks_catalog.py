@@ -77,7 +77,7 @@ def test_zones_that_take_no_control_plane_are_left_out(region: str, letters: str
     assert eks.excluded_zone_ids(region) == excluded
 
 
-def test_versions_are_in_order_and_an_unknown_one_is_none() -> None:
+def test_versions_are_sorted_and_an_unknown_version_is_none() -> None:
     assert eks.eks_versions() == ("1.33", "1.34", "1.35", "1.36")
     assert eks.eks_version("1.12") is None
     assert eks.eks_pins("1.12") == ()
@@ -104,12 +104,12 @@ def test_pins_are_of_their_own_minor(minor: str) -> None:
 
 
 @pytest.mark.parametrize("minor", eks.eks_versions())
-def test_vpc_cni_knows_efa_only_interfaces_and_bottlerocket_lets_its_device_plugin_be_switched_off(minor: str) -> None:
+def test_the_vpc_cni_supports_efa_only_interfaces_and_bottlerocket_can_disable_its_device_plugin(minor: str) -> None:
     assert numbers(version(minor).addons["vpc-cni"]) >= (1, 18, 5)
     assert numbers(version(minor).ami_releases["BOTTLEROCKET_x86_64_NVIDIA"].partition("-")[0]) >= (1, 63, 0)
 
 
-def test_a_newer_minor_never_brings_an_older_addon() -> None:
+def test_a_newer_minor_never_has_an_older_addon() -> None:
     for older, newer in pairwise(map(version, eks.eks_versions())):
         assert older.standard_support_ends < newer.standard_support_ends
         for name, pinned in older.addons.items():
@@ -156,6 +156,6 @@ def test_ami_type_follows_family_architecture_and_accelerator(asked: tuple[str, 
     "asked",
     [("al2", "amd64", ""), ("al2023", "riscv64", ""), ("al2023", "amd64", "aws"), ("al2023", "amd64", "amd")],
 )
-def test_what_eks_has_no_ami_for_is_refused(asked: tuple[str, str, str]) -> None:
+def test_an_accelerator_without_an_eks_ami_is_rejected(asked: tuple[str, str, str]) -> None:
     with pytest.raises(KeyError):
         eks.ami_type(*asked)

@@ -31,7 +31,7 @@ def applies(entry: dict[str, Any], known: Gpu) -> bool:
 
 @needs_reference
 @pytest.mark.parametrize("known", PARTITIONED, ids=name_of)
-def test_every_layout_is_mig_parteds(known: Gpu) -> None:
+def test_every_layout_equals_that_of_mig_parted(known: Gpu) -> None:
     configs = shipped()
     for layout, devices in known.mig_layouts.items():
         (entry,) = (entry for entry in configs[layout] if applies(entry, known))
@@ -40,13 +40,13 @@ def test_every_layout_is_mig_parteds(known: Gpu) -> None:
 
 @needs_reference
 @pytest.mark.parametrize("known", PARTITIONED, ids=name_of)
-def test_its_cards_are_those_of_the_balanced_layout(known: Gpu) -> None:
+def test_the_cards_of_a_model_are_those_of_the_balanced_layout(known: Gpu) -> None:
     (entry,) = (entry for entry in shipped()[MIG_BALANCED] if applies(entry, known))
     cards = entry["device-filter"]
     assert set(known.device_ids) <= ({cards} if isinstance(cards, str) else set(cards))
 
 
-def test_a_model_is_told_by_its_memory() -> None:
+def test_models_are_distinguished_by_memory() -> None:
     small, large = gpu("a100", 40_960), gpu("a100", 81_920)
     assert small is not None
     assert large is not None
@@ -64,7 +64,7 @@ def test_a_model_is_told_by_its_memory() -> None:
         ("1g.24gb-me", "nvidia.com/mig-1g.24gb-me"),
     ],
 )
-def test_what_pods_request_of_an_instance(profile: str, resource: str) -> None:
+def test_the_resource_that_pods_request_of_a_mig_instance(profile: str, resource: str) -> None:
     assert mig_resource(profile) == resource
 
 

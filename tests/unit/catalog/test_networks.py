@@ -39,7 +39,7 @@ def test_every_efa_interface_has_a_card_of_its_own(name: str) -> None:
     assert why_no_layout(name) is None
 
 
-def test_types_without_a_known_layout_say_why() -> None:
+def test_types_without_a_known_layout_have_a_reason() -> None:
     assert {name for name in WITH_EFA if network_layout(name) is None} == UNKNOWN
     assert "no room" in str(why_no_layout("hpc6id.32xlarge"))
     assert "not known" in str(why_no_layout("m8ib.metal-96xl"))

@@ -68,7 +68,7 @@ def test_tests_compare_with_the_nearest_version(directory: Path, chart: str, ver
     assert (found.path.name if found else None) == file
 
 
-def test_what_is_no_file_is_no_archive(tmp_path: Path) -> None:
+def test_only_files_are_archives(tmp_path: Path) -> None:
     """Helm would wait for ever at a pipe."""
     os.mkfifo(tmp_path / "keda-2.20.2.tgz")
     (tmp_path / "kueue-0.18.3.tgz").mkdir()

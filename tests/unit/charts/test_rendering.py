@@ -51,7 +51,7 @@ items:
 """
 
 
-def test_definitions_are_read_by_name_and_the_rest_as_it_is() -> None:
+def test_crds_are_read_by_name_and_other_objects_whole() -> None:
     things, others, hook, front = documents(TEXT)
     assert things["metadata"] == {"name": "things.example.com", "annotations": {FROM_CRDS: "true"}}
     assert others["metadata"] == {"name": "others.example.com", "annotations": {"helm.sh/resource-policy": "keep"}}

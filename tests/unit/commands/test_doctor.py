@@ -89,7 +89,7 @@ class TestMachine:
         assert found["helm"].found == f"helm 3.18.0 ({programs / 'helm'})"
         assert "2.6.0, too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
 
-    def test_an_engine_that_does_not_fit(self, programs: Path) -> None:
+    def test_an_engine_of_the_wrong_version_is_a_warning(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.100.0")
         found = _by_name(diagnose(None, Silent()))["engine"]
         assert (found.state, "has version 3.100.0" in found.found) == (State.WARNING, True)
@@ -103,7 +103,7 @@ class TestSpec:
         assert [(check.name, check.state) for check in checks] == [("spec", State.PROBLEM), ("a", State.OK)]
         assert "mlcluster validate" in checks[0].fix
 
-    def test_a_spec_that_does_not_exist(self, spec: Callable[..., Path]) -> None:
+    def test_a_missing_spec_is_a_problem_with_a_suggestion(self, spec: Callable[..., Path]) -> None:
         path = spec(LOCAL)
         (check,) = diagnose(path.with_name("clutser.yaml"), Silent(), _quiet, _quiet)
         assert (check.state, check.found) == (
@@ -164,12 +164,12 @@ class TestSpec:
         assert "no longer running" in found.found
         assert held.exists()
 
-    def test_a_backend_that_is_not_there(self, spec: Callable[..., Path], tmp_path: Path) -> None:
+    def test_a_missing_state_backend_is_a_problem(self, spec: Callable[..., Path], tmp_path: Path) -> None:
         path = spec(EXISTING, state={"backend": f"file://{tmp_path}/gone"})
         found = _by_name(diagnose(path, Silent(), _quiet))["state backend"]
         assert (found.state, "is no directory" in found.found) == (State.PROBLEM, True)
 
-    def test_a_backend_elsewhere_is_asked_through_the_engine(self, programs: Path, spec: Callable[..., Path]) -> None:
+    def test_a_remote_backend_is_checked_through_the_engine(self, programs: Path, spec: Callable[..., Path]) -> None:
         (programs / "pulumi").write_text(
             '#!/bin/sh\ntest "$1" = version && { echo v3.260.0; exit; }\n'
             'echo "error: could not open bucket $PULUMI_BACKEND_URL" >&2\nexit 255\n',
@@ -181,7 +181,7 @@ class TestSpec:
         assert found.state is State.PROBLEM
         assert "could not open bucket s3://atlas-state" in found.found
 
-    def test_every_question_has_an_end(self, spec: Callable[..., Path]) -> None:
+    def test_every_check_has_a_time_limit(self, spec: Callable[..., Path]) -> None:
         for target in (EKS, EXISTING, LOCAL):
             workspace = load_workspace(spec(target))
             assert all(0 < one.seconds <= 60 for one in (*machine_questions(workspace), *cluster_questions(workspace)))

@@ -70,7 +70,7 @@ def test_preflight_without_credentials(spec: Callable[[Data], Path]) -> None:
     assert f"error: looking for AWS credentials: {error['happened']}" in result.stderr
 
 
-def test_preflight_says_that_nothing_failed(spec: Callable[[Data], Path]) -> None:
+def test_preflight_reports_success_as_json(spec: Callable[[Data], Path]) -> None:
     assert _only_document(_run("preflight", spec(EXISTING)))["error"] is None
 
 

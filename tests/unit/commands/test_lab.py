@@ -39,7 +39,7 @@ def test_a_lab_under_a_run_is_left_alone(verb: list[str], *, recorded: bool) -> 
 
 
 @pytest.mark.usefixtures("state")
-def test_a_deletion_is_asked_for_on_a_terminal() -> None:
+def test_a_deletion_is_confirmed_on_a_terminal() -> None:
     error = _error("reset")
     assert isinstance(error, MlclusterError)
     assert (error.exit_code, error.hint) == (ExitCode.USAGE, "Add `--yes`.")

@@ -132,7 +132,7 @@ class TestStatus:
         (team,) = found["teams"]
         assert (team["there"], team["ready"], team["missing"]) == (5, False, ["LocalQueue/research/default"])
 
-    def test_what_a_component_made_of_itself_is_not_unplanned(self, plan: Plan, server: FakeApiServer) -> None:
+    def test_objects_that_a_component_created_are_not_unplanned(self, plan: Plan, server: FakeApiServer) -> None:
         engine = FakeEngine(everything(plan), children=("cluster-role",))
         assert status_of(plan, server, engine, FakeLab())["state"] == "ready"
 
@@ -157,7 +157,7 @@ class TestStatus:
         assert text.startswith("Cluster atlas: in progress\n`mlcluster up a.yaml` is running: pid 7 of jo@desk since ")
         assert "Run `mlcluster up" not in text
 
-    def test_what_a_run_left_open_makes_it_incomplete(self, plan: Plan, server: FakeApiServer) -> None:
+    def test_pending_operations_make_a_cluster_incomplete(self, plan: Plan, server: FakeApiServer) -> None:
         runs = RunState(None, in_progress=False, reasons=("creating Namespace/x had not ended",), unfinished=True)
         found = status_of(plan, server, FakeEngine(everything(plan)), FakeLab(), runs)
         assert found["state"] == "incomplete"
@@ -205,7 +205,7 @@ class TestStatus:
         lab = FakeLab(processes=(Process("kueue", ready=False),))
         assert status_of(plan, server, FakeEngine(everything(plan)), lab)["state"] == "notReady"
 
-    def test_nothing_made_yet(self, plan: Plan) -> None:
+    def test_a_cluster_that_was_never_created(self, plan: Plan) -> None:
         found = status_of(plan, server_with_kueue(), FakeEngine([]), FakeLab())
         assert found["missing"] == sorted(everything(plan))
         assert found["teams"][0]["detail"] == "it is not there"
@@ -231,7 +231,7 @@ class TestStatus:
             ("True", 2, False, "DaemonSet ca not ready"),
         ],
     )
-    def test_other_charts_are_known_by_their_workloads(
+    def test_other_charts_are_recognized_by_their_workloads(
         self, available: str, nodes: int, ready: bool, detail: str
     ) -> None:
         plan = planned(SYSTEM, target=EKS)
@@ -249,7 +249,7 @@ class TestStatus:
         found = {part["name"]: part for part in status_of(plan, server, FakeEngine(everything(plan)))["components"]}
         assert (found["cluster-autoscaler"]["ready"], found["cluster-autoscaler"]["detail"]) == (ready, detail)
 
-    def test_what_an_autoscaler_changes_is_no_drift(self) -> None:
+    def test_changes_of_an_autoscaler_are_no_drift(self) -> None:
         plan = planned(SYSTEM, target=EKS)
         size = Change("NodeGroup/system", "aws:eks/nodeGroup:NodeGroup", "update", ("scalingConfig.desiredSize",))
         label = Change("NodeGroup/system", "aws:eks/nodeGroup:NodeGroup", "update", (*size.paths, "labels.x"))
@@ -286,7 +286,7 @@ class TestStatus:
             expected = f"Release/{missing} is not there" if missing else ""
             assert (told["ready"], told["detail"]) == (not missing, expected)
 
-    def test_a_component_of_objects_that_are_not_there(self) -> None:
+    def test_a_component_whose_objects_are_missing_is_not_ready(self) -> None:
         pool = {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}}
         plan = planned(SYSTEM, pool, target=LOCAL, components={"rdmaDevicePlugin": {}})
         server = server_with_kueue()
@@ -294,7 +294,7 @@ class TestStatus:
         told = found["rdma-shared-device-plugin"]
         assert (told["ready"], told["detail"]) == (False, "DaemonSet/kube-system/rdma-shared-dp-train is not there")
 
-    def test_an_object_that_was_deleted_is_told_with_its_component(self) -> None:
+    def test_a_deleted_object_is_reported_with_its_component(self) -> None:
         pool = {**TRAIN, "network": {"rdma": {"rdma/hca": 8}}}
         plan = planned(SYSTEM, pool, target=LOCAL, components={"rdmaDevicePlugin": {}})
         server = server_with_kueue()
@@ -306,7 +306,7 @@ class TestStatus:
         found = {one["name"]: one for one in status_of(plan, server, engine)["components"]}
         assert found["rdma-shared-device-plugin"]["detail"] == f"{gone} is not there"
 
-    def test_what_stands_in_for_a_component_says_so(self) -> None:
+    def test_a_simulated_component_is_shown_as_simulated(self) -> None:
         plan = planned(SYSTEM, TRAIN, target=LOCAL, components={"gpuOperator": {}})
         server = server_with_kueue()
         for entry in plan.objects:
@@ -321,7 +321,7 @@ class TestLeftovers:
         with server.kube() as kube:
             return leftovers(plan, live_on(kube, lab))
 
-    def test_objects_with_our_labels(self, plan: Plan, server: FakeApiServer) -> None:
+    def test_unplanned_objects_with_managed_labels_are_listed(self, plan: Plan, server: FakeApiServer) -> None:
         put_node(server, "train-0", cluster="other")
         assert self.left(plan, server) == ["ClusterQueue/research", "Node/system-0"]
 
@@ -331,7 +331,7 @@ class TestLeftovers:
     def test_kinds_that_went_with_kueue_are_no_error(self, plan: Plan) -> None:
         assert self.left(plan, FakeApiServer()) == []
 
-    def test_what_users_made_in_a_lab_is_not_left_over(self, plan: Plan) -> None:
+    def test_objects_of_users_in_a_lab_are_not_leftovers(self, plan: Plan) -> None:
         lab = FakeLab(left=frozenset({"/registry/b", "/registry/a"}))
         server = server_with_kueue()
         assert self.left(plan, server, lab) == []

@@ -142,7 +142,9 @@ class TestList:
 
 
 class TestInstallWithoutASpec:
-    def test_only_what_eks_needs_by_default(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_by_default_only_plugins_for_eks_are_installed(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert install_plugins(None, None, "jsonl", _installing(tmp_path)) is ExitCode.OK
         assert _installed(capsys) == ["aws v7.51.1", "eks v4.4.0", "kubernetes v4.19.0"]
         assert install_plugins(None, None, "text", _none) is ExitCode.OK
@@ -193,7 +195,7 @@ class TestInstall:
         assert "secret" not in caught.value.happened
         assert hint in caught.value.hint
 
-    def test_the_engine_does_not_take_an_archive(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
+    def test_an_archive_that_the_engine_rejects_is_an_error(self, spec: Callable[[Data], Path], tmp_path: Path) -> None:
         archive = make_archive(tmp_path, "kubernetes", "4.34.2")
         with pytest.raises(MlclusterError, match="unexpected EOF") as caught:
             install_plugins(spec(OFFICIAL), archive, "text", _engine(tmp_path, CUT, 1))

@@ -107,7 +107,7 @@ def test_an_allowed_error_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"(allowed: {REASON})" in out
 
 
-def test_what_is_unknown_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_result_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = fine().on("iam", "GetRole", Refused("AccessDenied", status=403))
     assert preflight_of(loaded_workspace(tmp_path), "text", Silent(), Opened(answers), nothing) is ExitCode.OK
     out = capsys.readouterr().out
@@ -126,7 +126,7 @@ def test_the_same_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "servicequotas:GetServiceQuota" in quotas["asked"]
 
 
-def test_what_this_machine_lacks_is_shown_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_local_prerequisites_are_shown_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert preflight_of(loaded_workspace(tmp_path), "text", Silent(), Opened(fine()), lacking) is ExitCode.INVALID
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "This machine"
@@ -140,7 +140,7 @@ def test_what_this_machine_lacks_is_shown_first(tmp_path: Path, capsys: pytest.C
     }  # fmt: skip
 
 
-def test_what_this_machine_lacks_is_shown_without_credentials(
+def test_missing_local_prerequisites_are_shown_without_credentials(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(CredentialsError):
@@ -149,7 +149,9 @@ def test_what_this_machine_lacks_is_shown_without_credentials(
 
 
 @pytest.mark.parametrize("target", [LOCAL, EXISTING])
-def test_other_targets_have_nothing_to_ask(target: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_targets_have_no_preflight_checks(
+    target: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = loaded_workspace(tmp_path, target).path
     assert preflight(path, "text") is ExitCode.OK
     assert f"`mlcluster preview {path}` checks the cluster" in capsys.readouterr().out
@@ -164,17 +166,19 @@ def test_no_credentials_are_an_error_of_the_verb(tmp_path: Path) -> None:
     assert caught.value.exit_code is ExitCode.INVALID
 
 
-def test_preview_asks_nobody_without_credentials(tmp_path: Path) -> None:
+def test_preview_sends_no_request_without_credentials(tmp_path: Path) -> None:
     opened = Opened(fine())
     assert preflight_findings(loaded_workspace(tmp_path), Silent(), opened) is None
     assert opened.calls == []
 
 
-def test_preview_has_nothing_to_ask_elsewhere(tmp_path: Path) -> None:
+def test_preview_has_no_preflight_checks_on_other_targets(tmp_path: Path) -> None:
     assert preflight_findings(loaded_workspace(tmp_path, LOCAL), Silent()) == ()
 
 
-def test_preview_gets_the_findings_with_what_the_spec_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preview_has_the_findings_with_the_allowances_of_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     workspace = loaded_workspace(tmp_path, allow=[{"id": "AWS004", "reason": REASON}])

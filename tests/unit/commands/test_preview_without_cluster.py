@@ -10,7 +10,7 @@ from mlcluster.deploy.session.workspace import load_workspace
 pytestmark = pytest.mark.unit
 
 
-def test_plan_stands_for_the_preview(project_root: Path) -> None:
+def test_plan_replaces_the_preview_without_a_cluster(project_root: Path) -> None:
     workspace = load_workspace(project_root / "examples" / "lab.yaml")
     text = planned_text(workspace)
     everything = len(workspace.plan.resources) + len(workspace.plan.objects)  # Kueue's release is a process of the lab

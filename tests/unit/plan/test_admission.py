@@ -97,7 +97,7 @@ def unbalanced(cel: str) -> str:
     return "a placeholder is left" if re.search(r"\$\{|(?<!: )\{\w*\}", bare) else ""  # `: {}` is an empty map
 
 
-def test_every_policy_is_there_and_bound(policies: dict[str, Manifest]) -> None:
+def test_every_policy_is_planned_and_bound(policies: dict[str, Manifest]) -> None:
     assert set(policies) == set(EXPECTED)
     plan = planned(SYSTEM, TRAIN, SHARED)
     bindings = manifests(plan, "ValidatingAdmissionPolicyBinding")
@@ -173,7 +173,7 @@ def test_messages_are_plain_sentences(name: str, policies: dict[str, Manifest]) 
         ("${spec(object)}.a", "a placeholder is left"),
     ],
 )
-def test_the_check_itself_finds_what_is_broken(cel: str, why: str) -> None:
+def test_the_check_finds_an_undefined_variable(cel: str, why: str) -> None:
     assert unbalanced(cel) == why
 
 
@@ -199,7 +199,7 @@ def test_finalizers_of_cluster_scoped_objects_are_left_alone(policies: dict[str,
     assert rule["scope"] == "Namespaced"
 
 
-def test_the_tier_is_the_one_mark_of_kueue_that_a_team_may_change(policies: dict[str, Manifest]) -> None:
+def test_a_team_may_change_only_the_priority_class_label_of_kueue(policies: dict[str, Manifest]) -> None:
     spec = policies["mlcluster-kueue-marks"]["spec"]
     (_, of_a_pod) = spec["validations"]
     expression = one_line(of_a_pod["expression"])
@@ -214,7 +214,7 @@ def test_everything_that_the_limit_range_defaults_needs_a_request(policies: dict
     assert f"r in [{', '.join(repr(name) for name in defaults)}]" in counted
 
 
-def test_kueue_and_controllers_are_who_they_are(policies: dict[str, Manifest]) -> None:
+def test_policies_name_the_users_of_kueue_and_the_controllers(policies: dict[str, Manifest]) -> None:
     (condition,) = policies["mlcluster-gate-removal"]["spec"]["matchConditions"]
     assert condition["expression"] == f"!(request.userInfo.username == '{names.KUEUE_USER}')"
     assert names.KUEUE_USER == "system:serviceaccount:kueue-system:kueue-controller-manager"

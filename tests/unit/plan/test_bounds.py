@@ -24,7 +24,7 @@ SHORT = {"memory": "mem", DISK: "disk"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_disk_bounds_no_pool_of_the_examples_and_the_plan_says_what_does(path: Path) -> None:
+def test_disk_limits_no_pool_of_the_examples_and_the_plan_names_the_limiting_resource(path: Path) -> None:
     plan = build(load(path).spec)
     text, document = " ".join(plan_text(plan, width=4000).split()), to_document(plan)
     for pool, written in zip(plan.pools, document["pools"], strict=True):
@@ -64,7 +64,7 @@ def test_the_default_of_disk_is_a_round_figure_of_at_most_one_gibibyte() -> None
     assert default_disk({**SHAPE, "nodeShape": {"cpu": "8", "memory": "64Gi", "ephemeralStorage": "100Mi"}}) == SMALLEST
 
 
-def test_a_pool_that_is_short_of_disk_says_so() -> None:
+def test_a_pool_that_is_short_of_disk_is_reported() -> None:
     shape = {"cpu": "64", "memory": "256Gi", "ephemeralStorage": "200Mi", "pods": 500}
     plan = planned({**SHAPE, "nodeShape": shape})
     assert plan.pools[0].first_bound == DISK

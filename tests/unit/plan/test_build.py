@@ -87,7 +87,7 @@ def test_every_valid_spec_plans_and_its_plan_serialises(data: Data) -> None:
 
 
 @pytest.mark.parametrize("target", [{"kind": "eks", "region": "us-west-2"}, EXISTING])
-def test_other_targets_plan_too(target: Data) -> None:
+def test_every_target_has_a_plan(target: Data) -> None:
     plan = planned_unchecked(*_pools(target), target=target, teams=TEAMS)
     sound(plan)
     assert bool(plan.resources) is (target["kind"] == "eks")
@@ -111,7 +111,7 @@ def _pools(target: Data) -> list[Data]:
     return [{**pool, **({"selector": {"pool": pool["name"]}} if selected else {})} for pool in (SYSTEM, TRAIN)]
 
 
-def test_what_the_plan_is_for() -> None:
+def test_the_plan_names_cluster_target_and_version() -> None:
     eks = planned_unchecked(SYSTEM, target={"kind": "eks", "region": "us-west-2"}, budget={"maxHourlyUsd": 5.0})
     assert [getattr(eks.cluster, field.name) for field in fields(eks.cluster)] == [
         "atlas", "eks", "us-west-2", "1.35", "builtin", 5.0,
@@ -143,7 +143,7 @@ def test_the_order_of_teams_changes_no_object() -> None:
     assert [entry.manifest for entry in straight.objects] == [entry.manifest for entry in turned.objects]
 
 
-def test_a_team_more_changes_no_other_teams_objects() -> None:
+def test_another_team_changes_no_object_of_existing_teams() -> None:
     before, after = planned(SYSTEM, TRAIN, teams=TEAMS[:2]), planned(SYSTEM, TRAIN, teams=TEAMS)
     then = {entry.id: entry.manifest for entry in after.objects}
     assert all(then[entry.id] == entry.manifest for entry in before.objects if not entry.id.startswith("Cohort/"))
@@ -173,7 +173,7 @@ def test_other_systems_keys_stay_as_they_are() -> None:
 
 @settings(max_examples=10)
 @given(cluster_data())
-def test_yaml_says_what_json_says(data: Data) -> None:
+def test_yaml_and_json_have_the_same_content(data: Data) -> None:
     """Read back by YAML 1.2, as the next tool in a pipeline will."""
     plan = build(checked(data))
     assert read_yaml(to_yaml(plan), "plan.yaml").data == json.loads(to_json(plan))

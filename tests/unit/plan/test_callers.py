@@ -167,7 +167,7 @@ def test_an_existing_prometheus_is_found_by_its_address() -> None:
             assert accepts(policies_of(plan), EXPORTER, caller, 9400) == (other == namespace)
 
 
-def test_a_kuberay_operator_that_is_there_calls_from_its_own_namespace() -> None:
+def test_an_existing_kuberay_operator_calls_from_its_own_namespace() -> None:
     there = {"install": False, "serviceAccount": "ray-system/operator"}
     plan = planned(SYSTEM, TRAIN, target=EXISTING, components={"kubeRay": there}, teams=TEAMS)
     assert accepts(policies_of(plan), RAY_HEAD, replace(KUBERAY, namespace="ray-system"), 8265)

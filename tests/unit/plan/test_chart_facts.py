@@ -84,7 +84,7 @@ def test_hooks_are_jobs_and_tests_of_the_chart_are_left_out() -> None:
     assert (found.kind, found.name, found.hooks) == ("Job", "certificates", ("pre-install", "pre-upgrade"))
 
 
-def test_what_helm_does_not_delete() -> None:
+def test_resources_that_helm_does_not_delete() -> None:
     from_folder = {"kind": "CustomResourceDefinition", "metadata": {"name": "a", "annotations": {FROM_CRDS: "true"}}}
     kept = thing("CustomResourceDefinition", "b", **{"resource-policy": "keep"})
     facts = chart_facts(

@@ -44,7 +44,7 @@ def test_replicas_that_keep_apart_count_once_a_node() -> None:
     assert own.controllers["cpu"] == 2_000, "the pool has two nodes"
 
 
-def test_pods_that_cannot_come_take_nothing() -> None:
+def test_unschedulable_pods_use_no_resources() -> None:
     pods = [
         pod(cpu=11_000),
         pod(node_selector={"elsewhere": "yes"}),
@@ -58,7 +58,7 @@ def test_pods_that_cannot_come_take_nothing() -> None:
     assert kept.controllers == {}
 
 
-def test_no_more_is_taken_than_there_is() -> None:
+def test_controllers_use_at_most_the_allocatable_resources() -> None:
     (own,) = with_controllers([pool_of(SHAPE)], [pod(cpu=9_000, replicas=5)])
     assert own.controllers["cpu"] == 20_000
     assert own.capacity["cpu"] == own.node_share["cpu"] == 0

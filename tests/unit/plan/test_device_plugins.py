@@ -72,7 +72,7 @@ def test_nothing_without_efa() -> None:
     assert pods(plan) == []
 
 
-def test_one_that_is_there_already_is_left_alone() -> None:
+def test_an_existing_device_plugin_is_left_unchanged() -> None:
     plan = plan_of(components={"efaDevicePlugin": {"install": False}})
     assert efa(plan).realisation == "present"
     assert pods(plan) == []
@@ -85,13 +85,13 @@ def test_pods_land_on_the_pools_that_need_them_and_on_no_others() -> None:
 
 
 @needs_reference
-def test_every_value_is_the_charts() -> None:
+def test_every_value_exists_in_the_chart() -> None:
     assert unknown_values(NAME, efa(plan_of()).values) == []
     assert unknown_values(NAME, {"image": {"repo": ""}, "x": 1}) == ["image.repo", "x"]
 
 
 @needs_reference
-def test_its_pod_asks_for_what_the_chart_asks() -> None:
+def test_the_pod_of_the_plan_has_the_requests_of_the_chart() -> None:
     chart = chart_values(NAME)
     asked = {name: parse(name, text) for name, text in chart["resources"]["requests"].items()}
     found = pods(plan_of())

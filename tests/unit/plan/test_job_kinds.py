@@ -23,13 +23,13 @@ def matched(policy: Manifest) -> set[str]:
     return {resource for rule in policy["spec"]["matchConstraints"]["resourceRules"] for resource in rule["resources"]}
 
 
-def test_every_kind_is_held_kept_and_looked_into(policies: dict[str, Manifest]) -> None:
+def test_every_kind_is_queued_kept_whole_and_validated(policies: dict[str, Manifest]) -> None:
     kinds = {"jobsets", "trainjobs", "mpijobs", "rayjobs", "rayclusters"}
     for name in (*NEW, "mlcluster-gate-removal", "mlcluster-owner-references"):
         assert kinds <= matched(policies[name]), name
 
 
-def test_a_set_of_gated_pods_comes_in_with_kueues_mark(policies: dict[str, Manifest]) -> None:
+def test_a_set_of_gated_pods_is_admitted_with_the_label_of_kueue(policies: dict[str, Manifest]) -> None:
     """Kueue gates the pods of a LeaderWorkerSet, one Workload for each group, and the set has no field `suspend`."""
     of_sets = {name for name, policy in policies.items() if "leaderworkersets" in matched(policy)}
     assert of_sets >= NEW | {"mlcluster-pod-size", "mlcluster-kueue-marks"}
@@ -42,7 +42,7 @@ def test_a_set_grows_by_whole_groups_and_by_nothing_else(policies: dict[str, Man
     assert "object.kind == 'LeaderWorkerSet' && k == 'replicas'" in kept
 
 
-def test_both_templates_of_a_set_are_looked_into(policies: dict[str, Manifest]) -> None:
+def test_both_templates_of_a_set_are_validated(policies: dict[str, Manifest]) -> None:
     templates = " ".join(expressions(policies["mlcluster-job-templates"]))
     for part in ("leaderTemplate", "workerTemplate"):
         assert f"leaderWorkerTemplate.{part}" in templates
@@ -93,7 +93,7 @@ def test_only_components_of_the_plan_are_trusted() -> None:
         assert job_kinds.USERS[other] not in text
 
 
-def test_a_controller_acts_for_its_own_kind_alone() -> None:
+def test_a_controller_acts_only_for_its_own_kind() -> None:
     components = {"jobSet": {"install": False, "serviceAccount": "batch/the-one"}}
     plan = planned(SYSTEM, target=EXISTING, components=components)
     (cel,) = [
@@ -120,7 +120,7 @@ def test_pods_without_a_gate_come_from_two_controllers_only(policies: dict[str, 
     assert job_kinds.USERS["kserve"] not in gate
 
 
-def test_a_controller_that_is_there_may_run_under_another_name() -> None:
+def test_an_existing_controller_may_have_another_service_account() -> None:
     components = {"jobSet": {"install": False, "serviceAccount": "batch/jobset-controller-manager"}}
     plan = planned(SYSTEM, target=EXISTING, components=components)
     owners = " ".join(expressions(manifests(plan, "ValidatingAdmissionPolicy")["mlcluster-owner-references"]))

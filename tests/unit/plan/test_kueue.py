@@ -34,7 +34,7 @@ def configuration_of(plan: Plan) -> dict[str, Any]:
     ("target", "components", "realisation"),
     [(LOCAL, {}, "process"), (EXISTING, {}, "helm"), (EXISTING, PRESENT, "present"), (EKS, {}, "helm")],
 )
-def test_how_kueue_comes_to_be(target: Data, components: Data, realisation: str) -> None:
+def test_kueue_is_installed_simulated_or_adopted_by_target(target: Data, components: Data, realisation: str) -> None:
     plan = planned_unchecked(SYSTEM, target=target, components=components)
     assert [release.realisation for release in plan.releases if release.name == "kueue"] == [realisation]
     parts = [(part.name, part.version, part.realisation) for part in plan.components if part.name == "kueue"]
@@ -128,7 +128,7 @@ def test_retention_visibility_and_size_are_options() -> None:
     assert toleration_manifests(pod.tolerations) == controller["tolerations"]
 
 
-def test_kueue_leaves_the_teams_of_volcano_alone() -> None:
+def test_kueue_does_not_manage_teams_of_volcano() -> None:
     plan = planned(SYSTEM, components={"volcano": {}}, teams=[{"name": "research", "scheduler": "volcano"}])
     found = configuration_of(plan)["managedJobsNamespaceSelector"]["matchExpressions"]
     assert {"key": names.SCHEDULER, "operator": "DoesNotExist"} in found

@@ -18,7 +18,7 @@ def hard(**limits: object) -> dict[str, str]:
     return dict(team.limits)
 
 
-def test_the_plan_has_what_the_resource_quota_has() -> None:
+def test_limits_of_the_plan_equal_those_of_the_resource_quota() -> None:
     plan = planned(teams=[RESEARCH])
     assert manifests(plan, "ResourceQuota")["research/team"]["spec"]["hard"] == dict(plan.teams[0].limits)
 
@@ -72,7 +72,7 @@ def test_the_text_of_the_plan_groups_teams_with_the_same_limits() -> None:
     assert "storage 1Ti" in lines[1]
 
 
-def test_kinds_of_jobs_that_components_bring_are_limited() -> None:
+def test_job_kinds_of_components_are_limited() -> None:
     components: Data = {"jobSet": {}, "trainer": {}, "mpiOperator": {}, "kubeRay": {}}
     (team,) = planned(teams=[RESEARCH], components=components).teams
     for kind in (

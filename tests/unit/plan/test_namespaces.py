@@ -23,7 +23,7 @@ def hard_limits(team: Data, *pools: Data) -> dict[str, str]:
     return found
 
 
-def test_a_namespace_says_whose_it_is() -> None:
+def test_a_namespace_has_the_label_of_its_team() -> None:
     team = {**RESEARCH, "tiers": ["production-critical", "best-effort-experiment"], "podSecurity": "restricted"}
     metadata = manifests(planned(teams=[team]), "Namespace")["research"]["metadata"]
     assert metadata["labels"] == {
@@ -49,7 +49,7 @@ def test_a_namespace_comes_after_every_policy_and_its_binding() -> None:
     assert set(namespace.needs) == policies
 
 
-def test_what_a_namespace_holds() -> None:
+def test_the_objects_of_a_namespace() -> None:
     plan = planned(teams=[RESEARCH])
     inside = {entry.id for entry in plan.objects if entry.manifest["metadata"].get("namespace") == "research"}
     assert inside == {
@@ -64,7 +64,7 @@ def test_what_a_namespace_holds() -> None:
             assert entry.manifest["metadata"]["labels"][names.TEAM] == "research"
 
 
-def test_the_resource_quota_is_twice_what_kueue_gives() -> None:
+def test_the_resource_quota_is_twice_the_quota_of_kueue() -> None:
     hard = hard_limits(RESEARCH)
     assert hard["requests.nvidia.com/gpu"] == "32"
     assert hard["requests.cpu"] == "765800m"
@@ -74,7 +74,7 @@ def test_the_resource_quota_is_twice_what_kueue_gives() -> None:
     assert list(hard)[:4] == ["requests.cpu", "requests.memory", "requests.ephemeral-storage", "pods"]
 
 
-def test_what_a_team_has_no_share_of_is_limited_to_nothing() -> None:
+def test_resources_without_a_share_are_limited_to_zero() -> None:
     hard = hard_limits({"name": "students", "guarantee": {"system": {"nodes": 1}}}, SYSTEM, TRAIN, SHARED)
     assert hard["requests.nvidia.com/gpu"] == "0"
     assert hard["requests.nvidia.com/mig-1g.5gb"] == "0"
@@ -117,7 +117,7 @@ def test_iam_roles_come_in_as_one_group_per_team_and_role() -> None:
     assert (subject["kind"], subject["name"]) == ("Group", "mlcluster:research:view")
 
 
-def test_nobody_is_bound_where_nobody_is_named() -> None:
+def test_without_configured_members_there_are_no_role_bindings() -> None:
     assert manifests(planned(teams=[RESEARCH]), "RoleBinding") == {}
 
 
@@ -134,7 +134,7 @@ def _most(team: TeamPlan, plan: Plan) -> dict[str, int]:
 
 @settings(max_examples=60)
 @given(cluster_data())
-def test_the_resource_quota_never_stands_in_the_way_of_kueue(data: Data) -> None:
+def test_the_resource_quota_never_blocks_admitted_workloads(data: Data) -> None:
     plan = build(checked(data))
     quotas = manifests(plan, "ResourceQuota")
     for team in plan.teams:

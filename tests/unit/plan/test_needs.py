@@ -42,7 +42,7 @@ def test_needs_exist_and_have_no_cycle(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_custom_resources_need_the_release_of_their_definition(path: Path) -> None:
+def test_custom_resources_need_the_release_of_their_crd(path: Path) -> None:
     """So they are made after its webhook answers, and deleted while its controller runs."""
     plan = build(load(path).spec)
     owners = {name.partition(".")[2]: release.id for release in plan.releases for name in release.crds}
@@ -66,10 +66,10 @@ def _everything(identifier: str, needs: dict[str, set[str]]) -> set[str]:
 
 @given(cluster_data(targets=("local", "existing", "eks")))
 @settings(max_examples=40)
-def test_random_specs_too(data: Data) -> None:
+def test_needs_of_random_specs_exist_and_have_no_cycle(data: Data) -> None:
     plan = build(checked(data))
     assert len(in_order(plan)) == len(plan.resources) + len(plan.releases) + len(plan.objects)
 
 
-def test_there_are_specs() -> None:
+def test_the_specs_are_found() -> None:
     assert len(SPECS) >= 8

@@ -98,7 +98,7 @@ def test_pod_identity_is_reachable_on_its_port(egress: Any, address: str) -> Non
         (["2606::/16"], {"2606:4700::1111"}),
     ],
 )
-def test_what_each_egress_reaches(egress: Any, open_to: set[str]) -> None:
+def test_destinations_of_each_egress_setting(egress: Any, open_to: set[str]) -> None:
     asked = ("1.1.1.1", "2606:4700::1111", "10.1.2.3", "192.168.0.1")
     assert {address for address in asked if reaches(policy_of(egress), address)} == open_to
 
@@ -126,7 +126,7 @@ def test_inside_the_namespace_and_dns_are_always_open(egress: Any) -> None:
     assert not reaches(policy, "169.254.20.10", 443)
 
 
-def test_the_policy_of_a_team_is_what_its_spec_says() -> None:
+def test_the_policy_of_a_team_follows_its_spec() -> None:
     teams = [{"name": "research"}, {"name": "students", "network": {"egress": ["10.0.0.0/8"]}}]
     policies = manifests(planned(SYSTEM, teams=teams), "NetworkPolicy")
     assert policies["research/team"]["spec"] == network_policy("internet")

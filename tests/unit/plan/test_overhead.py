@@ -48,7 +48,7 @@ class TestLandsOn:
         assert not lands_on(pod(Toleration(GPU.key, "Exists")), tainted)
         assert lands_on(pod(Toleration(GPU.key, "Exists"), Toleration("dedicated", value="training")), tainted)
 
-    def test_a_soft_taint_keeps_nobody_away(self, system: Pool) -> None:
+    def test_a_soft_taint_repels_no_daemon_set(self, system: Pool) -> None:
         assert lands_on(pod(), replace(system, taints=(SOFT,)))
 
     def test_every_label_of_the_selector_is_needed(self, system: Pool) -> None:
@@ -61,18 +61,18 @@ class TestLandsOn:
 
 
 class TestWithDaemonSets:
-    def test_what_lands_is_taken_from_every_node(self, system: Pool) -> None:
+    def test_requests_of_daemon_sets_are_subtracted_from_every_node(self, system: Pool) -> None:
         (found,) = with_daemon_sets([system], [pod(), pod(EVERY_TAINT, requests={"cpu": 50})])
         assert found.overhead == {"cpu": 150, "memory": 200, "pods": 1}
         for name, amount in system.allocatable.items():
             assert found.usable[name] == amount - found.overhead.get(name, 0)
         assert found.allocatable == system.allocatable
 
-    def test_what_the_spec_reserves_is_taken_too(self, system: Pool) -> None:
+    def test_resources_that_the_spec_reserves_are_subtracted(self, system: Pool) -> None:
         (found,) = with_daemon_sets([replace(system, overhead={"cpu": 1000, "pods": 2})], [pod()])
         assert found.overhead == {"cpu": 1100, "memory": 200, "pods": 3}
 
-    def test_it_takes_only_where_it_lands(self, system: Pool) -> None:
+    def test_a_daemon_set_is_subtracted_only_on_its_nodes(self, system: Pool) -> None:
         labelled = replace(system, name="efa", labels={**system.labels, "mlcluster.dev/efa": "true"})
         tainted = replace(system, name="gpu", taints=(GPU,))
         plugin = pod(EVERY_TAINT, selector={"mlcluster.dev/efa": "true"}, requests={"cpu": 7})
@@ -86,7 +86,7 @@ class TestWithDaemonSets:
         assert found.overhead == {}
         assert found.usable == system.allocatable
 
-    def test_what_nobody_asks_for_is_not_written(self, system: Pool) -> None:
+    def test_resources_without_a_request_are_omitted(self, system: Pool) -> None:
         (found,) = with_daemon_sets([system], [pod(requests={"cpu": 0, "memory": 5})])
         assert found.overhead == {"memory": 5}
 
@@ -94,6 +94,6 @@ class TestWithDaemonSets:
         named = [replace(system, name=name) for name in ("b", "a", "c")]
         assert [pool.name for pool in with_daemon_sets(iter(named), iter([pod()]))] == ["b", "a", "c"]
 
-    def test_nobody_gets_less_than_nothing(self, system: Pool) -> None:
+    def test_usable_resources_are_never_negative(self, system: Pool) -> None:
         (found,) = with_daemon_sets([system], [pod(requests={"cpu": system.allocatable["cpu"] + 1})])
         assert found.usable["cpu"] == 0

@@ -25,7 +25,7 @@ def test_the_pools_of_a_message_are_cut_where_it_would_be_dropped() -> None:
     assert ".substring(0, 4096)" in found["nodes"]
 
 
-def test_only_kueue_has_to_be_told_the_pool() -> None:
+def test_only_workloads_of_kueue_need_a_pool_in_the_message() -> None:
     """Volcano compares a pod with each node, so one pool that holds it is enough."""
     spec = manifests(planned(SYSTEM), "ValidatingAdmissionPolicy")[POLICY]["spec"]
     none, ambiguous = spec["validations"]

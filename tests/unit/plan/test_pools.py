@@ -37,7 +37,7 @@ def test_facts_of_an_instance_type() -> None:
 
 
 @pytest.mark.parametrize("target", ["local", "eks"])
-def test_gpu_pools_that_we_make_carry_the_accelerator_taint_last(target: str) -> None:
+def test_managed_gpu_pools_have_the_accelerator_taint_last(target: str) -> None:
     data = {**TRAIN, "taints": [DEDICATED]}
     plan = planned(data) if target == "local" else planned_unchecked(data, target=eks("us-west-2"))
     assert plan.pools[0].taints == (Taint("dedicated", "training", "NoSchedule"), ACCELERATOR)
@@ -51,7 +51,7 @@ def test_cpu_pools_have_no_accelerator_taint() -> None:
     assert pool_of({**SYSTEM, "taints": [DEDICATED]}).taints == (Taint("dedicated", "training", "NoSchedule"),)
 
 
-def test_existing_nodes_get_no_taint_of_ours() -> None:
+def test_existing_nodes_get_no_managed_taint() -> None:
     assert pool_of(TRAIN, target=EXISTING).taints == ()
     listed = {**TRAIN, "taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"}]}
     assert pool_of(listed, target=EXISTING).taints == (Taint("nvidia.com/gpu", "", "NoExecute"),)
@@ -118,7 +118,7 @@ def test_mig_of_an_own_shape() -> None:
     assert (pool.accelerator.resource, pool.accelerator.slices) == ("nvidia.com/mig-3g.40gb", 4)
 
 
-def test_what_is_reserved_is_not_quota() -> None:
+def test_reserved_resources_are_not_quota() -> None:
     reserved = {"cpu": "1500m", "memory": "1Gi", "ephemeralStorage": "2Gi", "pods": 5}
     pool = pool_of({**SHAPE, "reserved": reserved})
     assert pool.overhead == {"cpu": 1500, "memory": 1024, "ephemeral-storage": 2048, "pods": 5}
@@ -145,7 +145,7 @@ def test_a_list_price_is_exact_in_its_own_region_on_demand(target: Data, capacit
     assert pool.usd_per_hour_at_max == pytest.approx(8 * pool.price.usd_per_hour)
 
 
-def test_a_price_of_our_own_is_exact() -> None:
+def test_a_configured_price_is_exact() -> None:
     pool = pool_of({**SHAPE, "nodeShape": {**SHAPE["nodeShape"], "hourlyUsd": 12.345}})
     assert pool.price is not None
     assert (pool.price.usd_per_hour, pool.price.exact, pool.price.date) == (12.345, True, "")
@@ -176,7 +176,7 @@ def allocatable_on_eks(name: str, **fields: Any) -> Mapping[str, int]:
         ("c4.large", 29),
     ],
 )
-def test_eks_nodes_take_as_many_pods_as_the_kubelet_is_told(name: str, pods: int) -> None:
+def test_eks_nodes_have_the_pod_limit_of_the_kubelet(name: str, pods: int) -> None:
     assert allocatable_on_eks(name)["pods"] == pods
 
 
@@ -200,7 +200,7 @@ def test_the_root_volume_is_the_ephemeral_storage(size: str, mib: int) -> None:
     assert allocatable_on_eks("m7i.2xlarge", rootVolume={"size": size})["ephemeral-storage"] == mib
 
 
-def test_an_instance_store_takes_its_place() -> None:
+def test_an_instance_store_replaces_the_root_volume() -> None:
     found = allocatable_on_eks("p5.48xlarge", rootVolume={"size": "1Ti"})["ephemeral-storage"]
     assert found == 25_569_654  # 30,400 GB in MiB, 2 % for the file system, 10 % kept free, 1 GiB for the kubelet
 
@@ -228,7 +228,7 @@ def test_other_targets_keep_the_figures_of_the_catalogue() -> None:
         assert pool_of(TRAIN, target=target).allocatable["pods"] == facts.allocatable_pods
 
 
-def test_eks_nodes_say_what_they_are() -> None:
+def test_eks_nodes_have_labels_of_their_hardware() -> None:
     pool = eks_pool({**SHARED, "network": {"efa": True}, "labels": {"ml": "yes"}})
     assert pool.labels == {
         POOL: "shared",

@@ -69,7 +69,7 @@ def test_covered_resources_are_the_same_everywhere_in_the_same_order() -> None:
     assert resource(manifests(plan, "Cohort")["atlas"], "system", "nvidia.com/gpu")["nominalQuota"] == "0"
 
 
-def test_limits_stand_where_the_spec_sets_them_and_nowhere_else() -> None:
+def test_limits_are_set_only_where_the_spec_has_them() -> None:
     teams: list[Data] = [
         {"name": "free", "guarantee": {"train": {"nodes": 2}}, "borrow": "all"},
         {"name": "tied", "guarantee": {"train": {"nodes": 2}}, "lend": "none"},
@@ -115,7 +115,7 @@ def test_a_team_without_quota_has_a_queue_without_groups() -> None:
     assert manifests(plan, "ClusterQueue")["nobody"]["spec"]["resourceGroups"] == []
 
 
-def test_queues_are_made_after_what_they_name() -> None:
+def test_queues_are_created_after_the_objects_that_they_name() -> None:
     plan = planned(SYSTEM, TRAIN, teams=[{"name": "research", "guarantee": {"train": {"nodes": 1}}}])
     needs = {entry.id: set(entry.needs) for entry in plan.objects}
     assert needs["ResourceFlavor/train"] == {"Release/kueue"}

@@ -37,7 +37,7 @@ def test_gpus_are_a_fraction_of_a_node() -> None:
     assert quota.nominal["nvidia.com/gpu"] == 4
 
 
-def test_slices_are_what_pods_ask_for() -> None:
+def test_slices_are_counted_as_pods_request_them() -> None:
     quota = share(SHARED, {"slices": 28})
     usable = planned(SHARED).pools[0].usable
     assert quota.nominal == {name: amount // 2 for name, amount in usable.items()}
@@ -58,7 +58,7 @@ def test_fractions_round_down() -> None:
     assert quota.nominal["pods"] == 737 // 56
 
 
-def test_what_is_reserved_is_guaranteed_to_nobody() -> None:
+def test_reserved_resources_are_guaranteed_to_no_team() -> None:
     assert share({**SHAPE, "reserved": {"cpu": "1"}}, {"nodes": 1}).nominal["cpu"] == 9000
 
 
@@ -83,7 +83,7 @@ def test_lending() -> None:
     assert limited["memory"] == 100 * 1024
 
 
-def test_a_pool_that_a_limit_does_not_name_takes_the_default() -> None:
+def test_a_pool_without_a_limit_has_the_default() -> None:
     team = {
         "name": "research",
         "guarantee": {"system": {"nodes": 1}, "train": {"nodes": 1}},
@@ -121,7 +121,7 @@ def test_cpu_pools_come_first_in_every_list_of_flavors() -> None:
     assert list(plan.cohorts[0].remainder) == ["system", "own", "train", "shared"]
 
 
-def test_what_nobody_is_guaranteed_is_the_cohorts() -> None:
+def test_resources_without_a_guarantee_belong_to_the_cohort() -> None:
     teams = [{"name": name, "guarantee": {"train": {"nodes": 3}}} for name in ("research", "products")]
     (cohort,) = planned(SYSTEM, TRAIN, teams=teams).cohorts
     assert cohort.name == "atlas"
@@ -186,7 +186,7 @@ def test_a_guarantee_beyond_the_pool_never_reaches_the_plan() -> None:
         planned(SHAPE, teams=[{"name": "greedy", "guarantee": {"own": {"nodes": 3}}}])
 
 
-def test_nobody_lends_more_than_is_theirs() -> None:
+def test_a_team_lends_at_most_its_guarantee() -> None:
     """The checks refuse it already; Kueue's webhook would refuse the queue."""
     team = {"name": "research", "guarantee": {"own": {"nodes": 1}}, "lend": {"own": {"nodes": 2}}}
     (quota,) = planned_unchecked(SHAPE, teams=[team]).teams[0].quotas

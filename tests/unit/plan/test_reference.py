@@ -64,7 +64,7 @@ def test_every_limit_of_a_queue_is_valid() -> None:
         ("LocalQueue", ("spec", "clusterQueue"), "Not A Name"),
     ],
 )
-def test_the_check_itself_refuses(kind: str, path: tuple[str | int, ...], value: object) -> None:
+def test_the_schemas_reject_an_invalid_object(kind: str, path: tuple[str | int, ...], value: object) -> None:
     plan = planned(SYSTEM, teams=[{"name": "research", "guarantee": {"system": {"nodes": 1}}}])
     manifest = json.loads(json.dumps(next(found for found in kueue_objects(plan) if found["kind"] == kind)))
     assert not errors_of(manifest)
@@ -75,7 +75,7 @@ def test_the_check_itself_refuses(kind: str, path: tuple[str | int, ...], value:
     assert errors_of(manifest)
 
 
-def test_more_than_kueue_takes_is_what_the_rules_say() -> None:
+def test_limits_of_the_rules_are_those_of_the_crds_of_kueue() -> None:
     """CAP001, CAP002 and CAP003 count what the CRDs limit."""
     spec = schemas()[API, "ClusterQueue"]["properties"]["spec"]["properties"]
     group = spec["resourceGroups"]["items"]["properties"]
@@ -88,7 +88,7 @@ def test_more_than_kueue_takes_is_what_the_rules_say() -> None:
 
 
 @pytest.mark.parametrize("kind", ["local", "existing", "eks"])
-def test_every_value_of_the_release_is_the_charts(kind: str) -> None:
+def test_every_value_of_the_release_exists_in_the_chart(kind: str) -> None:
     target = {"kind": kind, **({"region": "us-west-2"} if kind == "eks" else {})}
     release = next(made for made in planned_unchecked(SYSTEM, target=target).releases if made.name == "kueue")
     assert list(missing_values(release.values, chart_values("kueue"))) == []
@@ -123,7 +123,7 @@ def test_every_key_of_the_configuration_is_known_to_the_chart() -> None:
     )
 
 
-def test_the_controllers_pod_asks_for_what_the_chart_asks() -> None:
+def test_the_controller_pod_has_the_requests_of_the_chart() -> None:
     (pod,) = planned_unchecked(SYSTEM, target={"kind": "existing"}).pods
     chart = chart_values("kueue")["controllerManager"]
     asked = chart["manager"]["resources"]["requests"]

@@ -65,7 +65,7 @@ def test_an_autoscaler_of_the_plan_gives_the_replicas() -> None:
     assert other.replicas == 3
 
 
-def test_rendered_pods_take_the_place_of_the_declared_ones_of_their_release() -> None:
+def test_rendered_pods_replace_the_declared_pods_of_their_release() -> None:
     pods = rendered_pods(PLAN, RELEASE, [CONTROLLER, WORKER], "an archive")
     plan = build(SPEC, {RELEASE.id: pods})
     names = [pod.name for pod in plan.pods if pod.owner == RELEASE.id]
@@ -79,7 +79,7 @@ def test_rendered_pods_take_the_place_of_the_declared_ones_of_their_release() ->
     assert (controller.replicas, controller.apart, controller.node_selector) == (3, True, {})
 
 
-def test_quota_is_made_of_what_rendered_daemon_sets_leave() -> None:
+def test_quota_excludes_the_requests_of_rendered_daemon_sets() -> None:
     plan = build(SPEC, {RELEASE.id: rendered_pods(PLAN, RELEASE, [WORKER], "an archive")})
     declared = 5  # NFD's worker
     for before, after in zip(PLAN.pools, plan.pools, strict=True):

@@ -39,13 +39,13 @@ def test_they_are_in_no_plan() -> None:
     assert listed["values"]["alertmanager"]["config"]["receivers"][0]["name"] == "mail"
 
 
-def test_they_are_told() -> None:
+def test_configured_secret_values_are_reported() -> None:
     found = {finding.place[-1]: finding for finding in findings(build(spec()), spec()) if finding.id == "CMP002"}
     assert set(found) == {"adminPassword", "receivers"}
     assert not any(finding.blocks or "hunter2" in finding.message for finding in found.values())
 
 
-def test_values_of_ours_are_shown() -> None:
+def test_managed_values_are_shown() -> None:
     plan = planned(SYSTEM, target=EXISTING)
     assert all(shown_values(release) == release.values for release in plan.releases)
 

@@ -38,7 +38,7 @@ def test_nodes_are_spread_over_the_zones() -> None:
 
 
 @pytest.mark.parametrize("network", [{"efa": True}, {"placementGroup": "cluster"}])
-def test_nodes_that_talk_fast_stand_in_one_zone(network: Data) -> None:
+def test_nodes_of_a_placement_group_are_in_one_zone(network: Data) -> None:
     assert set(label(nodes({**TRAIN, "network": network}), "topology.kubernetes.io/zone")) == {"a"}
 
 
@@ -48,7 +48,7 @@ def test_racks_and_blocks() -> None:
     assert label(found, f"{names.DOMAIN}/block")[15:17] == ["system-b0", "system-b1"]
 
 
-def test_a_node_is_what_the_plan_says_of_its_pool() -> None:
+def test_a_simulated_node_follows_the_plan_of_its_pool() -> None:
     taint = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
     node = nodes({**TRAIN, "labels": {"ml": "yes"}, "taints": [taint]})["train-7"]
     labels = node["metadata"]["labels"]
@@ -87,7 +87,7 @@ def gpu_labels(gpu: Data, **rest: Any) -> dict[str, str]:
     return labels
 
 
-def test_mig_instances_are_told_by_size() -> None:
+def test_mig_instances_are_distinguished_by_size() -> None:
     labels = gpu_labels({"mig": "all-balanced"})
     assert (labels["nvidia.com/mig.config"], labels["nvidia.com/mig.config.state"]) == ("all-balanced", "success")
     assert (labels["nvidia.com/mig.strategy"], labels["nvidia.com/gpu.count"]) == ("mixed", "8")
@@ -96,7 +96,7 @@ def test_mig_instances_are_told_by_size() -> None:
     assert labels["nvidia.com/mig-3g.20gb.product"].endswith("-MIG-3g.20gb")
 
 
-def test_mig_instances_are_gpus_where_the_strategy_says_so() -> None:
+def test_mig_instances_are_advertised_as_gpus_with_the_single_strategy() -> None:
     labels = gpu_labels({"mig": "all-1g.5gb"}, components={"gpuOperator": {"migStrategy": "single"}})
     assert (labels["nvidia.com/mig.config"], labels["nvidia.com/mig.config.state"]) == ("all-1g.5gb", "success")
     assert (labels["nvidia.com/mig.strategy"], labels["nvidia.com/gpu.count"]) == ("single", "56")
@@ -106,7 +106,7 @@ def test_mig_instances_are_gpus_where_the_strategy_says_so() -> None:
 @pytest.mark.parametrize(
     ("gpu", "strategy"), [({"timeSlicing": {"replicas": 4}}, "time-slicing"), ({"mps": {"replicas": 4}}, "mps")]
 )
-def test_shared_gpus_say_so(gpu: Data, strategy: str) -> None:
+def test_shared_gpus_have_a_label(gpu: Data, strategy: str) -> None:
     labels = gpu_labels(gpu)
     assert (labels["nvidia.com/gpu.replicas"], labels["nvidia.com/gpu.sharing-strategy"]) == ("4", strategy)
     assert labels["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-SHARED"

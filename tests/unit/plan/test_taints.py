@@ -60,7 +60,7 @@ class TestTolerates:
     def test_the_toleration_of_a_taint_matches_it(self, taint: Taint, compare_value: bool) -> None:
         assert tolerates(toleration(taint, compare_value=compare_value), taint)
 
-    def test_only_a_compared_value_tells_two_taints_apart(self) -> None:
+    def test_two_taints_differ_only_by_a_compared_value(self) -> None:
         other = Taint(GPU.key, "absent", GPU.effect)
         assert tolerates(toleration(GPU), other)
         assert not tolerates(toleration(GPU, compare_value=True), other)
@@ -76,7 +76,7 @@ class TestTolerationsOfPods:
         other_value = Taint(GPU.key, "absent", GPU.effect)
         assert tolerations([GPU, BARE, other_value]) == (toleration(GPU), toleration(BARE))
 
-    def test_a_controller_tolerates_what_keeps_pods_off_the_system_pool(self) -> None:
+    def test_a_controller_tolerates_the_hard_taints_of_the_system_pool(self) -> None:
         taints = [
             {"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"},
             {"key": "soft", "effect": "PreferNoSchedule"},

@@ -83,7 +83,7 @@ def test_every_rule_is_in_some_plan(plans: list[Plan]) -> None:
     assert in_files <= in_plans
 
 
-def test_there_is_no_file_that_no_test_knows() -> None:
+def test_every_template_file_is_tested() -> None:
     folders = {path.name for path in TEMPLATES.iterdir()}
     assert folders == {"adapter", "crds", "init", "policies", "rules"}
     assert {name_of(path) for path in FILES} - {name_of(path) for path in POLICIES} == {
@@ -96,7 +96,7 @@ def test_there_is_no_file_that_no_test_knows() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_every_file_says_first_what_it_is_for(path: Path) -> None:
+def test_every_template_file_starts_with_its_purpose(path: Path) -> None:
     assert path.read_text().startswith("# ")
     assert all(len(line) <= 125 for line in path.read_text().splitlines())
 
@@ -132,7 +132,7 @@ def test_names_in_policies_are_those_of_the_plan() -> None:
     assert f"e.key == '{ACCELERATOR_TAINT}'" in code
 
 
-def test_every_job_kind_is_matched_and_looked_into() -> None:
+def test_every_job_kind_is_matched_and_validated() -> None:
     shared = TEMPLATES / "policies" / "shared"
     kinds = {kind.kind: kind for kind in job_kinds.KINDS}
     rules = {rule["when"]: rule for rule in parsed(shared / "lists.yaml")["jobKinds"]}
@@ -204,12 +204,12 @@ def test_a_template_is_filled(template: Any, expected: Any) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_defined_is_an_error(template: Any) -> None:
+def test_an_undefined_placeholder_is_an_error(template: Any) -> None:
     with pytest.raises(TemplateError):
         fill(template, VALUES)
 
 
-def test_a_file_is_not_changed_by_what_becomes_of_it() -> None:
+def test_a_loaded_template_is_not_changed_by_its_users() -> None:
     template: list[Any] = [{"a": {"b": ["${kinds}"]}}]
     made = fill(template, VALUES)
     made[0]["a"]["b"].append("c")

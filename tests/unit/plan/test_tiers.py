@@ -22,7 +22,7 @@ def test_default_tiers_highest_first() -> None:
     assert not any(tier.preempts_pods for tier in tiers)
 
 
-def test_own_tiers_are_sorted_and_know_their_place() -> None:
+def test_configured_tiers_are_sorted_by_priority() -> None:
     tiers = planned(SYSTEM, priorityTiers=OWN).tiers
     assert [(tier.name, tier.spec_path) for tier in tiers] == [
         ("high", "priorityTiers[1]"),
@@ -30,7 +30,7 @@ def test_own_tiers_are_sorted_and_know_their_place() -> None:
     ]
 
 
-def test_the_scheduler_never_preempts_unless_the_tier_says_so() -> None:
+def test_the_scheduler_preempts_only_if_the_tier_allows_it() -> None:
     classes = manifests(planned(SYSTEM, priorityTiers=OWN), "PriorityClass")
     assert classes["low"]["preemptionPolicy"] == "Never"
     assert classes["high"]["preemptionPolicy"] == "PreemptLowerPriority"
@@ -52,7 +52,7 @@ def test_only_kueues_class_waits_for_kueue() -> None:
     assert needs["WorkloadPriorityClass/low"] == ("Release/kueue",)
 
 
-def test_beside_headroom_every_tier_displaces_it_and_nothing_else() -> None:
+def test_every_tier_preempts_only_headroom() -> None:
     target = {"kind": "eks", "region": "us-west-2"}
     plan = planned({**SYSTEM, "warm": {"nodes": 1}}, target=target, priorityTiers=OWN)
     classes = manifests(plan, "PriorityClass")

@@ -33,14 +33,14 @@ def test_no_topology_is_the_default() -> None:
         (EKS, SYSTEM, "hostname", "kubernetes.io/hostname"),
     ],
 )
-def test_auto_is_what_the_target_has(target: Data, pool: Data, name: str, first: str) -> None:
+def test_auto_uses_the_topology_of_the_target(target: Data, pool: Data, name: str, first: str) -> None:
     (found,) = levels({**pool, "topology": "auto", "minSize": 1}, target=target).items()
     assert found[0] == name
     assert found[1][0] == first
     assert found[1][-1] == "kubernetes.io/hostname"
 
 
-def test_own_labels_are_taken_as_they_are() -> None:
+def test_configured_topology_labels_are_used_unchanged() -> None:
     own = ["example.com/row", "kubernetes.io/hostname"]
     pools = [{**TRAIN, "topology": own}, {**SYSTEM, "topology": own}]
     (found,) = levels(*pools, target=EXISTING).items()
@@ -71,7 +71,7 @@ def test_a_flavor_names_its_topology_and_comes_after_it() -> None:
         ({**SYSTEM, "topology": ["topology.k8s.aws/network-node-layer-1"], "minSize": 1}, EKS, {"KUE002"}),
     ],
 )
-def test_what_would_let_nothing_in_is_found(pool: Data, target: Data, expected: set[str]) -> None:
+def test_a_topology_that_admits_no_workload_is_found(pool: Data, target: Data, expected: set[str]) -> None:
     others = [] if pool["name"] == "system" else [{**SYSTEM, "minSize": 2}]
     spec = checked(cluster(*others, pool, target=target))
     found = {finding.id for finding in findings(build(spec), spec)}
@@ -96,7 +96,7 @@ def flavor(**more: Any) -> str:
     return name
 
 
-def test_what_kueue_refuses_to_change_gives_a_flavor_another_name() -> None:
+def test_a_change_of_immutable_fields_renames_a_flavor() -> None:
     taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
     names = [
         flavor(),
@@ -136,7 +136,7 @@ def test_guarantees_of_nodes_that_no_autoscaler_would_start(pool: Data, team: Da
     assert all(needed in message for message in messages)
 
 
-def test_a_pool_from_zero_stays_without_and_that_is_told() -> None:
+def test_a_pool_that_scales_from_zero_has_no_topology_and_a_finding() -> None:
     pools = ({**SYSTEM, "minSize": 2}, {**TRAIN, "minSize": 2, "topology": "auto"}, {**SYSTEM, "name": "burst"})
     spec = checked(cluster(*pools, target=EKS))
     plan = build(spec)

@@ -68,7 +68,7 @@ def test_resolved(value: Any, sent: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [ARN, Joined(("a", ARN)), JsonText([{"a": ARN}]), {"a": [(ARN,)]}])
-def test_what_the_lookup_raises_comes_through(value: Any) -> None:
+def test_an_error_of_the_lookup_is_raised(value: Any) -> None:
     with pytest.raises(KeyError):
         resolved(value, dict[Ref, Any]().__getitem__)
 

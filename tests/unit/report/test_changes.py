@@ -38,7 +38,7 @@ def test_one_line_each_with_its_sign() -> None:
     ]
 
 
-def test_a_replacement_without_a_reason_says_none() -> None:
+def test_a_replacement_without_a_reason_shows_none() -> None:
     assert text_of(change("replace", "ConfigMap/a")).splitlines()[1] == "  ± ConfigMap/a"
 
 
@@ -59,12 +59,12 @@ def test_long_runs_are_counted_by_kind() -> None:
     ]
 
 
-def test_colours_only_when_asked() -> None:
+def test_colors_are_used_only_if_enabled() -> None:
     assert "\x1b" not in text_of(change("delete"))
     assert "\x1b[31m  - ConfigMap/a/b\x1b[0m" in text_of(change("delete"), color=True)
 
 
-def test_counts_leave_out_what_changes_nothing() -> None:
+def test_unchanged_resources_are_not_counted() -> None:
     assert counted(Changes((change("refresh", "a"), change("read", "b"), change("create", "c")))) == "1 to create"
 
 

@@ -56,7 +56,7 @@ def test_the_last_line_counts(document: Document) -> None:
     assert text_of(document, QUIET).splitlines()[-1] == "cluster.yaml: valid (1 note)"
 
 
-def test_an_allowed_finding_says_why(document: Document) -> None:
+def test_an_allowed_finding_shows_its_reason(document: Document) -> None:
     text = text_of(document, NOBODY.allow("they come next year"))
     assert "is guaranteed nothing (allowed: they come next year)" in text
 
@@ -76,7 +76,7 @@ def test_as_data(document: Document) -> None:
     assert (second["hint"], second["allowed"]) == ("use another CNI", "")
 
 
-def test_the_page_it_points_to_is_there(project_root: Path) -> None:
+def test_the_page_of_a_finding_exists(project_root: Path) -> None:
     from mlcluster.report.findings import DOCUMENTATION
 
     assert (project_root / DOCUMENTATION).is_file()

@@ -53,5 +53,5 @@ def test_shares(part: int, whole: int, text: str) -> None:
         ([OWN, LISTED], "USD per hour, us-east-1 on-demand list price of 2026-07-20, or as the spec gives them"),
     ],
 )
-def test_what_the_prices_are(prices: list[Price], text: str) -> None:
+def test_prices_are_shown_with_region_and_date(prices: list[Price], text: str) -> None:
     assert price_source(prices) == text

@@ -58,7 +58,7 @@ def test_no_teams_no_team_table() -> None:
     assert not [line for line in lines_of(planned(SYSTEM)) if line.startswith("TEAM")]
 
 
-def test_what_will_be_there() -> None:
+def test_the_plan_text_lists_components_and_objects() -> None:
     local, existing = "\n".join(lines_of(planned(SYSTEM))), "\n".join(lines_of(planned(SYSTEM, target=EXISTING)))
     assert "as processes of the lab: kueue 0.18.3" in local
     assert "4 simulated nodes, " in local
@@ -91,7 +91,7 @@ def test_the_width_of_the_terminal_is_used_when_it_is_a_number(monkeypatch: pyte
         assert plan_text(plan) == plan_text(plan, width=width)
 
 
-def test_colours_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colors_are_used_only_if_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     plan = planned(SYSTEM)
     assert "\x1b" not in plan_text(plan, width=132)

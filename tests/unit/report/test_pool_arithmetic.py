@@ -24,7 +24,7 @@ def _thousandths(cell: object) -> int:
     return int(whole) * 1000 + int(decimals.ljust(3, "0"))
 
 
-def test_what_is_left_of_a_system_pool_is_nobodys_to_borrow() -> None:
+def test_the_remainder_of_a_system_pool_cannot_be_borrowed() -> None:
     kept: Data = {**SYSTEM, "systemOnly": True}
     text = " ".join(plan_text(planned(kept, TRAIN, teams=[{"name": "a", "borrow": "all"}])).split())
     assert "Unassigned: every team may borrow it, but nothing of a systemOnly pool" in text

@@ -50,7 +50,7 @@ def test_a_ready_cluster() -> None:
     ]
 
 
-def test_an_absent_cluster_says_what_to_do() -> None:
+def test_the_status_of_an_absent_cluster_names_the_command_to_create_it() -> None:
     empty: dict[str, Any] = {"pools": [], "components": [], "teams": []}
     text = text_of(state="absent", missing=["Node/a", "Namespace/b"], **empty)
     assert text == "Cluster atlas: absent\nnot running; 2 resources are planned. Run `mlcluster up cluster.yaml`.\n"
@@ -66,7 +66,7 @@ def test_counts_include_what_is_missing() -> None:
     assert ["research", "7/8", "drifted", "2", "1", "1"] in found
 
 
-def test_what_is_not_as_planned() -> None:
+def test_differences_from_the_plan_are_listed() -> None:
     drifted = [
         {"id": "ResourceQuota/a/team", "was": "changed", "paths": ["spec.hard.pods"]},
         {"id": "Namespace/a", "was": "deleted", "paths": []},
@@ -101,7 +101,7 @@ def test_no_teams_no_table() -> None:
     assert "TEAM" not in text_of(teams=[])
 
 
-def test_colours_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colors_are_used_only_if_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     assert "\x1b" not in text_of()
     assert "\x1b[32m" in status_text(document(), color=True)

@@ -100,7 +100,7 @@ def test_records(component: str, running: str, wanted: str, expected: str) -> No
     assert verdict(component, running, wanted) == expected
 
 
-def test_the_worst_record_decides_and_all_are_told() -> None:
+def test_the_worst_record_decides_and_all_are_listed() -> None:
     found = assess(records_of(pin("kubeflow-trainer")), "2.1.0", "2.4.0")
     assert found.why[0] == "upstream asks to go to 2.3 before any later version"
     assert len(found.why) == 3
@@ -126,7 +126,7 @@ def test_a_record_of_skipped_versions_is_not_about_neighbours() -> None:
 
 
 class TestUpgrades:
-    def test_of_what_is_deployed_in_another_version(self, base: Plan) -> None:
+    def test_a_release_deployed_in_another_version_has_a_finding(self, base: Plan) -> None:
         plan = plan_of(base, release("kueue"), release("gpu-operator"))
         here = [
             Deployed("kueue-system", "kueue", pin("kueue").chart, "0.18.1"),
@@ -149,7 +149,7 @@ class TestUpgrades:
         (finding,) = upgrade_findings(upgrades(plan, [Deployed("jobset-system", "jobset", "jobset", "0.11.0")]))
         assert (finding.id, finding.blocks) == ("UPG002", False)
 
-    def test_another_chart_is_looked_at(self, base: Plan) -> None:
+    def test_a_renamed_chart_is_compared(self, base: Plan) -> None:
         plan = plan_of(base, release("kserve"))
         (found,) = upgrades(plan, [Deployed(pin("kserve").namespace, "kserve", "oci://x/kserve-old", "v0.20.0")])
         assert found.assessment.verdict == "manual"
@@ -160,7 +160,7 @@ class TestUpgrades:
         here = [Deployed("kueue-system", "kueue", pin("kueue").chart, pin("kueue").version)]
         assert upgrades(plan_of(base, mirrored), here) == ()
 
-    def test_what_helm_does_not_install_here_is_left_out(self, base: Plan) -> None:
+    def test_components_that_helm_does_not_install_are_skipped(self, base: Plan) -> None:
         plan = plan_of(base, release("kueue", realisation="present"))
         assert upgrades(plan, [Deployed("kueue-system", "kueue", "kueue", "0.1.0")]) == ()
 
@@ -173,7 +173,7 @@ class TestKubernetes:
         found = list(kubernetes_range(plan_of(base, release("gpu-operator"), kubernetes=kubernetes)))
         assert [finding.id for finding in found] == ([] if fine else ["UPG003"])
 
-    def test_the_server_tells_its_version(self, base: Plan) -> None:
+    def test_the_version_of_the_api_server_is_used(self, base: Plan) -> None:
         plan = plan_of(base, release("gpu-operator"))
         (finding,) = kubernetes_range(plan, "v1.29.4-gke.1043000")
         assert "does not support Kubernetes 1.29: it requires 1.33 or newer" in finding.message
@@ -183,11 +183,11 @@ class TestKubernetes:
         plan = plan_of(base, release("karpenter", version=version), kubernetes="1.36")
         assert [finding.id for finding in kubernetes_range(plan)] == ([] if fine else ["UPG003"])
 
-    def test_what_is_not_installed_by_helm_is_left_out(self, base: Plan) -> None:
+    def test_installations_without_helm_are_skipped(self, base: Plan) -> None:
         plan = plan_of(base, release("gpu-operator", realisation="simulated"), kubernetes="1.20")
         assert list(kubernetes_range(plan)) == []
 
-    def test_every_pin_fits_every_version_that_eks_offers_and_we_take(self, base: Plan) -> None:
+    def test_every_pin_supports_every_supported_eks_version(self, base: Plan) -> None:
         """Else every plan for that version would be an error."""
         for version in eks_versions():
             plan = plan_of(base, release("karpenter"), release("kueue"), release("cluster-autoscaler"))

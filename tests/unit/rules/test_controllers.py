@@ -61,7 +61,7 @@ def _waiting(pools: Sequence[Pool], pods: Sequence[PlanPod], chance: random.Rand
     return waiting
 
 
-def test_what_cannot_fit_in_any_order_is_found() -> None:
+def test_controllers_that_fit_in_no_order_are_found() -> None:
     pools = [pool_of(FLAT)]
     pods = [pod(cpu=1500, memory=10) for _ in range(4)]
     assert _waiting(pools, pods, random.Random(1))  # noqa: S311 -- an order, no secret
@@ -92,7 +92,7 @@ def test_components_on_one_small_node_are_refused_with_the_arithmetic() -> None:
     assert "SCH002" not in _found({**TINY, "maxSize": 4}, TRAIN, components=COMPONENTS)
 
 
-def test_a_lost_node_and_a_small_start_are_told() -> None:
+def test_a_lost_node_and_a_small_start_are_reported() -> None:
     eks: Data = {"kind": "eks", "region": "us-west-2", "autoscaler": "clusterAutoscaler"}
     system: Data = {**SYSTEM, "instanceType": "m7i.large", "minSize": 1, "maxSize": 6}
     found = _found(system, TRAIN, target=eks, components={"monitoring": {}, "kserve": {}})

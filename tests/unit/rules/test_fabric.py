@@ -49,7 +49,7 @@ def test_multus_without_networks() -> None:
     assert places("NET007", spec_of(multus=multus(RAIL))) == []
 
 
-def test_programs_that_nobody_brings() -> None:
+def test_missing_network_programs_are_found() -> None:
     device = {"name": "vf", "type": "ib-sriov", "resource": "nvidia.com/vf"}
     ipoib = {"name": "ib", "type": "ipoib", "master": "ib0"}
     asked = {**RAIL, "ipam": {"type": "dhcp"}}
@@ -59,7 +59,7 @@ def test_programs_that_nobody_brings() -> None:
     assert places("NET008", spec_of(target=LOCAL, multus=multus(ipoib))) == []
 
 
-def test_networks_on_the_addresses_of_others() -> None:
+def test_overlapping_network_ranges_are_found() -> None:
     other = {**RAIL, "name": "rail1", "ipam": {"range": "10.60.128.0/20"}}
     apart = {**RAIL, "name": "rail2", "ipam": {"range": "10.61.0.0/16"}}
     assert places("NET009", spec_of(multus=multus(RAIL, other, apart))) == ["multus.networks.1.ipam.range"]
@@ -70,7 +70,7 @@ def test_networks_on_the_addresses_of_others() -> None:
 
 
 @pytest.mark.parametrize(("level", "told"), [("baseline", ["0.podSecurity"]), ("privileged", [])])
-def test_rdma_asks_for_locked_memory(level: str, told: list[str]) -> None:
+def test_rdma_needs_locked_memory(level: str, told: list[str]) -> None:
     team = {"name": "research", "guarantee": {"fast": {"nodes": 1}}, "podSecurity": level}
     assert places("NET011", checked(cluster(FAST, target=EXISTING, teams=[team]))) == told
 

@@ -29,5 +29,5 @@ def test_one_node_is_enough() -> None:
     assert said({**SYSTEM, "minSize": 0}, {**SYSTEM, "name": "other", "minSize": 1}, TRAIN) == []
 
 
-def test_a_pod_that_fits_nowhere_is_said_elsewhere() -> None:
+def test_a_pod_that_fits_nowhere_is_left_to_another_rule() -> None:
     assert [hint for *_, hint in said({**TRAIN, "minSize": 1})] == []

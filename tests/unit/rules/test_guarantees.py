@@ -26,7 +26,7 @@ def test_a_node_that_controllers_can_fill_is_no_guarantee() -> None:
     assert "cpu 1 - 50m for daemon sets and reserved - 950m or more for controllers = 0" in message
 
 
-def test_a_share_of_one_gpu_is_told_apart_from_that_of_the_node() -> None:
+def test_a_share_of_a_gpu_is_distinguished_from_a_share_of_the_node() -> None:
     """Four pods are left of a node with eight GPUs: none for each."""
     shape: Data = {"cpu": "64", "memory": "256Gi", "pods": 4, "gpu": {"model": "h100", "count": 8, "memoryMib": 81920}}
     pools: tuple[Data, ...] = (SYSTEM, {"name": "gpu", "nodeShape": shape, "maxSize": 2})
@@ -54,7 +54,7 @@ def test_nothing_guaranteed_needs_no_room() -> None:
     assert "QTA005" not in _found(SMALL, components=COMPONENTS, teams=[team])
 
 
-def test_a_pool_without_any_room_for_teams_is_told() -> None:
+def test_a_pool_without_room_for_teams_is_reported() -> None:
     one: Data = {**SMALL, "maxSize": 1}
     team: Data = {"name": "a", "borrow": "all"}
     message = _found(one, components=COMPONENTS, teams=[team]).get("QTA007", "")

@@ -65,7 +65,7 @@ class TestRefuse:
             "Set `components.gpuOperator.install: false` to use it, or uninstall it (`helm uninstall gpu -n ops`)."
         )
 
-    def test_what_another_mlcluster_cluster_made(self, base: Plan) -> None:
+    def test_an_installation_of_another_mlcluster_cluster_is_found(self, base: Plan) -> None:
         made = decide(plan_of(base, "gpu-operator"), releases=(replace(GPU_OPERATOR, cluster="other"),))
         assert "created by mlcluster, cluster other (Helm release ops/gpu)" in made.findings[0].message
 
@@ -98,7 +98,7 @@ class TestRefuse:
         assert ids(made) == ["EXI002"]
         assert "would be a second NVIDIA device plugin" in made.findings[0].message
 
-    def test_a_metrics_api_that_somebody_serves(self, base: Plan) -> None:
+    def test_an_existing_metrics_api_is_found(self, base: Plan) -> None:
         name = "v1beta1.external.metrics.k8s.io"
         service = Named("APIService", name, Maker("helm", "datadog", "datadog"), service="datadog/agent")
         assert ids(decide(plan_of(base, "keda"), api_services=(service,))) == ["EXI002"]
@@ -132,7 +132,7 @@ class TestRefuse:
 
 
 class TestLeave:
-    def test_what_the_spec_does_not_want(self, base: Plan) -> None:
+    def test_installations_that_the_spec_does_not_name_are_left_unchanged(self, base: Plan) -> None:
         made = decide(plan_of(base, "kueue"), releases=(GPU_OPERATOR,), workloads=(PLUGIN, NFD))
         assert made.findings == ()
         assert decisions(made) == {
@@ -153,7 +153,7 @@ class TestLeave:
         assert made.findings == ()
         assert [row.decision for row in made.rows] == ["install", "leave"]
 
-    def test_multus_of_a_managed_network_operator_is_a_second_one(self, base: Plan) -> None:
+    def test_multus_of_a_managed_network_operator_is_a_second_installation(self, base: Plan) -> None:
         multus = Workload("DaemonSet", "kube-system", "kube-multus-ds", ("multus-cni:v4",), UNKNOWN)
         plan = plan_of(base, "network-operator")
         assert decisions(decide(plan, workloads=(multus,)))["multus"] == "leave"
@@ -163,7 +163,7 @@ class TestLeave:
 
 
 class TestAdopt:
-    def test_it_and_its_parts(self, base: Plan) -> None:
+    def test_an_operator_and_its_parts_are_adopted(self, base: Plan) -> None:
         made = decide(plan_of(base, "kueue", present=("gpu-operator",)), releases=(GPU_OPERATOR,), workloads=(PLUGIN,))
         assert made.findings == ()
         assert decisions(made) == {"gpu-operator": "adopt", "nvidia-device-plugin": "adopt", "kueue": "install"}
@@ -171,12 +171,12 @@ class TestAdopt:
     @pytest.mark.parametrize(
         ("version", "fine"), [("0.15.3", False), ("0.16.0", True), ("v0.20.5", True), ("0.21.0-rc.0", False)]
     )
-    def test_its_version(self, base: Plan, version: str, fine: bool) -> None:
+    def test_the_version_of_an_existing_installation_is_compared(self, base: Plan, version: str, fine: bool) -> None:
         release = Release("kueue-system", "kueue", "kueue", version, version, "deployed")
         made = decide(plan_of(base, present=("kueue",)), releases=(release,))
         assert ids(made) == ([] if fine else ["EXI003"])
 
-    def test_a_version_that_nothing_tells(self, base: Plan) -> None:
+    def test_an_unknown_version_is_reported(self, base: Plan) -> None:
         hook = Named("ValidatingWebhookConfiguration", "kueue-validating-webhook-configuration", UNKNOWN)
         made = decide(plan_of(base, present=("kueue",)), webhooks=(hook,))
         assert ids(made) == ["EXI005"]
@@ -195,7 +195,7 @@ class TestAdopt:
         autoscaler = Workload("Deployment", "kube-system", "cluster-autoscaler", ("x:v1.34.0",), UNKNOWN)
         assert ids(decide(plan, workloads=(autoscaler,))) == ["EXI002"]
 
-    def test_a_part_that_we_would_install_beside_it(self, base: Plan) -> None:
+    def test_a_part_that_would_be_installed_twice_is_found(self, base: Plan) -> None:
         exporter = Workload("DaemonSet", "ops", "nvidia-dcgm-exporter", ("nvidia/k8s/dcgm-exporter:4",), POLICY)
         plan = plan_of(base, "dcgm-exporter", present=("gpu-operator",))
         assert ids(decide(plan, releases=(GPU_OPERATOR,), workloads=(exporter,))) == ["EXI001"]
@@ -211,14 +211,14 @@ class TestManaged:
         made = decide(plan_of(base, "gpu-operator"), managed, releases=(release,), workloads=(PLUGIN,))
         assert (made.findings, decisions(made)) == ((), {"gpu-operator": "managed", "nvidia-device-plugin": "managed"})
 
-    def test_what_would_be_uninstalled_is_not_adopted(self, base: Plan) -> None:
+    def test_an_installation_that_would_be_uninstalled_is_not_adopted(self, base: Plan) -> None:
         """The spec installed it before and now has `install: false`: the engine would uninstall it."""
         held = ManagedState("atlas", frozenset({("ops", "gpu")}))
         made = decide(plan_of(base, present=("gpu-operator",)), held, releases=(GPU_OPERATOR,))
         assert (ids(made), decisions(made)) == (["EXI004"], {"gpu-operator": "missing"})
         assert "this stack manages" in made.findings[0].message
 
-    def test_objects_with_our_label(self, base: Plan) -> None:
+    def test_objects_with_the_managed_label_are_recognized_as_managed(self, base: Plan) -> None:
         mine = replace(PLUGIN, maker=Maker("mlcluster", "atlas"))
         assert decisions(decide(plan_of(base), workloads=(mine,))) == {"nvidia-device-plugin": "managed"}
 
@@ -252,7 +252,7 @@ class TestManaged:
         made = decide(planned(), webhooks=(hook,))
         assert (made.findings, decisions(made)["kueue"]) == ((), "managed")
 
-    def test_what_programs_of_the_lab_register(self, base: Plan) -> None:
+    def test_registrations_of_lab_programs_are_not_foreign(self, base: Plan) -> None:
         """KEDA as a process: nothing tells whose its API service is. A release of somebody is still somebody's."""
         plan = plan_of(base, "keda")
         local = replace(plan, cluster=replace(plan.cluster, target="local"))
@@ -266,13 +266,13 @@ BLIND = {"Helm's release records": "User dev cannot list secrets"}
 
 
 class TestBlind:
-    def test_what_was_not_looked_at_is_told(self, base: Plan) -> None:
+    def test_kinds_that_could_not_be_listed_are_reported(self, base: Plan) -> None:
         made = decide(plan_of(base, "gpu-operator"), blind=BLIND)
         (finding,) = made.findings
         assert (finding.id, finding.blocks) == ("EXI005", False)
         assert "could not read Helm's release records" in finding.message
         assert "User dev cannot list secrets" in finding.message
 
-    def test_it_is_never_taken_as_absent(self, base: Plan) -> None:
+    def test_a_component_that_could_not_be_listed_does_not_count_as_absent(self, base: Plan) -> None:
         made = decide(plan_of(base, present=("gpu-operator",)), blind=BLIND)
         assert (ids(made), decisions(made)) == (["EXI005"], {"gpu-operator": "adopt"})

@@ -58,7 +58,7 @@ def test_an_endpoint_for_some_or_none(endpoint: Data) -> None:
     assert list(public_endpoint(*given(endpoint=endpoint))) == []
 
 
-def test_an_api_inside_the_vpc_is_said() -> None:
+def test_a_private_api_endpoint_is_reported() -> None:
     assert places(private_api(*given(endpoint={"public": False}))) == [("NET005", "target.endpoint.public")]
     assert list(private_api(*given(endpoint=LIMITED))) == []
 
@@ -83,7 +83,7 @@ def test_too_many_nodes_come_with_the_whole_arithmetic() -> None:
     assert "nodePools[].zones" in finding.hint
 
 
-def test_a_wider_range_is_proposed_when_one_would_do() -> None:
+def test_a_wider_range_is_proposed_if_it_is_sufficient() -> None:
     pool = {"name": "cpu", "instanceType": "m7i.2xlarge", "maxSize": 20}
     (finding,) = addresses(*given(pool, network={"cidr": "10.4.0.0/20"}))
     assert finding.hint.startswith("Set `cidr: 10.")
@@ -91,12 +91,12 @@ def test_a_wider_range_is_proposed_when_one_would_do() -> None:
     assert list(addresses(*given(pool, network={"cidr": wider}))) == []
 
 
-def test_only_the_zones_that_are_full_are_told() -> None:
+def test_only_full_zones_are_reported() -> None:
     (finding,) = addresses(*given(SYSTEM, {**BIG, "zones": ["us-west-2b"]}))
     assert finding.message.startswith("zone us-west-2b: ")
 
 
-def test_what_fits_and_what_nobody_knows_offline() -> None:
+def test_fitting_and_unknown_ranges_have_no_finding() -> None:
     assert list(addresses(*given(SYSTEM))) == []
     assert list(addresses(*given(BIG, network=OWN_VPC))) == []
 
@@ -126,7 +126,7 @@ def test_without_nat_the_endpoints_that_nodes_need() -> None:
 
 
 @pytest.mark.parametrize(("autoscaler", "endpoint"), [("clusterAutoscaler", "autoscaling"), ("karpenter", "sqs")])
-def test_the_autoscaler_needs_one_more(autoscaler: str, endpoint: str) -> None:
+def test_the_autoscaler_needs_another_address(autoscaler: str, endpoint: str) -> None:
     isolated = {"nat": "none", "endpoints": TO_START}
     found = list(nodes_reach_aws(*without_charts(*given(network=isolated, autoscaler=autoscaler))))
     assert found[0].message.endswith(f"none for {endpoint}")

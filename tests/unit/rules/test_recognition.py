@@ -54,7 +54,7 @@ def test_workloads(name: str, image: str, thing: str) -> None:
         ("network-operator", "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0a"),
     ],
 )
-def test_what_is_none_of_it(name: str, image: str) -> None:
+def test_unrelated_objects_match_no_signature(name: str, image: str) -> None:
     assert found_in(workloads=(daemon_set(name, image),)) == {}
 
 
@@ -66,7 +66,7 @@ def test_a_release_and_its_workloads_are_one_installation() -> None:
     assert (one.where, one.running, one.workloads) == ("Helm release gpu-operator/gpu", True, True)
 
 
-def test_what_an_operator_makes_is_part_of_it() -> None:
+def test_objects_of_an_operator_are_part_of_its_installation() -> None:
     plugin = daemon_set("nvidia-device-plugin-daemonset", "nvcr.io/nvidia/k8s-device-plugin:v0.19.3", POLICY)
     one = found_in(workloads=(plugin,))["nvidia-device-plugin"]
     assert (one.part_of, one.version, one.version_kind) == ("gpu-operator", "v0.19.3", "image")
@@ -93,7 +93,7 @@ def test_definitions_alone_do_not_run() -> None:
     assert (one.running, one.where) == (False, "CustomResourceDefinition clusterpolicies.nvidia.com")
 
 
-def test_definitions_say_nothing_more_beside_what_runs() -> None:
+def test_crds_add_no_installation_to_running_workloads() -> None:
     left = Named("CustomResourceDefinition", "clusterpolicies.nvidia.com", Maker("manager", "Helm"))
     operator = Workload("Deployment", "gpu-operator", "gpu-operator", ("nvcr.io/nvidia/gpu-operator:v26.3.3",), GPU)
     (one,) = match_signatures(Seen(workloads=(operator,), crds=(left,)), all_signatures())

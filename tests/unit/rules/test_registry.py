@@ -40,7 +40,7 @@ def test_every_id_has_one_heading(project_root: Path) -> None:
 
 
 @pytest.mark.parametrize("identifier", sorted(REGISTRY))
-def test_a_section_says_what_why_and_what_to_do(identifier: str, project_root: Path) -> None:
+def test_a_section_has_the_problem_the_reason_and_the_remedy(identifier: str, project_root: Path) -> None:
     kind, text = REGISTRY[identifier], sections(project_root)[identifier]
     assert text.startswith(f"**{kind.title}** ({kind.severity.value}).")
     explained, remedy = text.split("\n\n", 1)

@@ -174,7 +174,7 @@ class TestCST002:
         assert "; no price is known for pool own" in finding.message
         assert "possible price" not in finding.message
 
-    def test_exact_and_estimated_figures_are_told_apart(self) -> None:
+    def test_exact_and_estimated_figures_are_distinguished(self) -> None:
         (finding,) = of_kind("CST002", priced(10.0), TRAIN, budget={"maxHourlyUsd": 1000.0})
         assert "(own $20.00 + train ≈ $440.32)" in finding.message
 
@@ -201,7 +201,7 @@ class TestCST003:
         assert (finding.place, finding.severity) == (("nodePools", 1), Severity.INFO)
         assert "the price of this node shape is unknown" in finding.message
 
-    def test_a_price_and_nodes_that_are_there_already(self) -> None:
+    def test_existing_nodes_and_their_price_have_no_finding(self) -> None:
         assert not of_kind("CST003", priced(0.0))
         assert not of_kind("CST003", priced(None), target=EXISTING)
 
@@ -263,19 +263,19 @@ class TestGPU002:
         (finding,) = of_kind("GPU002", TRAIN, SHARED, teams=[GUEST])
         assert finding.place == ("nodePools",)
 
-    def test_a_cpu_pool_or_nobody_to_use_it(self) -> None:
+    def test_a_cpu_pool_and_a_pool_without_teams_have_no_finding(self) -> None:
         assert not of_kind("GPU002", TRAIN, SYSTEM, teams=[GUEST])
         assert not of_kind("GPU002", TRAIN)
 
 
 class TestNET001:
     @pytest.mark.parametrize(("target", "why"), [({"kind": "local"}, "no pod network"), (EXISTING, "CNI")])
-    def test_policies_that_nobody_may_enforce(self, target: Data, why: str) -> None:
+    def test_network_policies_without_an_enforcing_cni_are_found(self, target: Data, why: str) -> None:
         (finding,) = of_kind("NET001", SYSTEM, target=target, teams=[TEAM])
         assert (finding.place, finding.severity) == (("teams",), Severity.INFO)
         assert why in finding.message
 
-    def test_no_teams_or_a_cluster_of_ours(self) -> None:
+    def test_no_finding_without_teams_or_on_a_managed_cluster(self) -> None:
         assert not of_kind("NET001", SYSTEM)
         assert not of_kind("NET001", SYSTEM, target=EKS, teams=[TEAM])
 
@@ -356,7 +356,7 @@ def test_worst_first_then_by_id() -> None:
     assert ranks == sorted(ranks, reverse=True)
 
 
-def test_a_clean_spec_has_nothing_to_say_but_what_is_kept() -> None:
+def test_a_clean_spec_has_only_the_finding_about_kept_resources() -> None:
     assert [finding.id for finding in found_in({**SYSTEM, "minSize": 1}, TRAIN, target=EKS, teams=[TEAM])] == ["STO001"]
 
 

@@ -32,7 +32,9 @@ def told(gpu: Data, target: Data = EXISTING, **components: Any) -> list[str]:
         ({"mps": {"replicas": 2}}, {}, "the device plugin of the cluster"),
     ],
 )
-def test_told_with_whose_plugin_it_is(gpu: Data, components: dict[str, Any], whose: str) -> None:
+def test_shares_of_an_unmanaged_plugin_are_reported_with_its_name(
+    gpu: Data, components: dict[str, Any], whose: str
+) -> None:
     (message,) = told(gpu, **components)
     assert whose in message
 
@@ -47,7 +49,7 @@ def test_told_with_whose_plugin_it_is(gpu: Data, components: dict[str, Any], who
         (SLICES, LOCAL, {}),
     ],
 )
-def test_silent_where_somebody_here_makes_them_or_another_finding_tells(
+def test_managed_shares_and_shares_with_another_finding_are_not_reported(
     gpu: Data, target: Data, components: dict[str, Any]
 ) -> None:
     assert told(gpu, target, **components) == []

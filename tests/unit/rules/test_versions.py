@@ -32,7 +32,7 @@ def test_a_step_to_itself_is_none(version: str) -> None:
 
 
 @given(versions(), versions())
-def test_there_and_back(first: str, second: str) -> None:
+def test_a_step_between_versions_goes_back_in_exactly_one_direction(first: str, second: str) -> None:
     forth, back = step(first, second), step(second, first)
     assert "unknown" not in {forth, back}
     assert {forth, back} == {"same"} or [forth, back].count("back") == 1
@@ -90,7 +90,7 @@ def test_a_release_candidate_has_what_its_release_brings(version: str) -> None:
 
 
 @given(st.text(max_size=12))
-def test_nothing_that_is_written_breaks_it(text: str) -> None:
+def test_any_text_is_a_version_or_unknown(text: str) -> None:
     found = parse(text)
     assert found is None or isinstance(found, Version)
     assert holds("*", text)
@@ -100,7 +100,7 @@ def test_nothing_that_is_written_breaks_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "latest", "sha256:0a", "1.2.3.4", "main-20260101"])
-def test_what_is_no_version(text: str) -> None:
+def test_texts_that_are_no_version(text: str) -> None:
     assert parse(text) is None
     assert step("1.2.3", text) == "unknown"
     assert not holds(">=0.1", text)

@@ -22,7 +22,7 @@ def error_of(name: str) -> SpecInvalidError:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_broken_spec_is_answered_with_its_message(name: str, update_golden: bool) -> None:
+def test_a_broken_spec_has_the_recorded_message(name: str, update_golden: bool) -> None:
     text = problems_text(error_of(name), color=False)
     golden = BROKEN / f"{name}.txt"
     if update_golden:

@@ -40,11 +40,11 @@ def found(**target: Any) -> list[tuple[str, str, str]]:
     ],
     ids=json.dumps,
 )
-def test_nothing_to_say(target: dict[str, Any]) -> None:
+def test_a_valid_network_has_no_problem(target: dict[str, Any]) -> None:
     assert found(**target) == []
 
 
-def test_other_targets_are_none_of_its_business() -> None:
+def test_other_targets_are_not_checked() -> None:
     assert list(eks_network_problems(checked(cluster(SYSTEM, target=LOCAL)))) == []
 
 
@@ -186,9 +186,7 @@ def test_other_targets_are_none_of_its_business() -> None:
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once_with_its_place(
-    target: dict[str, Any], place: str, message: str, hint: str
-) -> None:
+def test_an_error_is_reported_once_with_its_place(target: dict[str, Any], place: str, message: str, hint: str) -> None:
     told = [entry for entry in found(**target) if entry[0] == place]
     assert len(told) == 1, found(**target)
     assert message in told[0][1]

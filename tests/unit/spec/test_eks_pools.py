@@ -314,7 +314,7 @@ def test_without_an_autoscaler_a_block_needs_its_start() -> None:
     assert problems(started, autoscaler="none") == {}
 
 
-def test_without_an_autoscaler_nothing_is_held_free() -> None:
+def test_headroom_needs_an_autoscaler() -> None:
     found = problems({**SYSTEM, "warm": {"nodes": 1}}, autoscaler="none")
     assert "warm needs an autoscaler" in found["nodePools", 0, "warm"]
 
@@ -378,7 +378,7 @@ def test_karpenter_runs_on_nodes_that_it_does_not_make() -> None:
         ({"warmPool": {}}, ("warmPool",), "does not support warm pools"),
     ],
 )
-def test_what_karpenter_does_not_do(fields: Data, place: Loc, text: str) -> None:
+def test_options_that_karpenter_does_not_support_are_rejected(fields: Data, place: Loc, text: str) -> None:
     pool = {**SYSTEM, **fields}
     found = problems(pool, FIXED, autoscaler="karpenter")
     assert list(found) == [(*POOL, *place)]
@@ -401,14 +401,14 @@ def test_what_karpenter_does_not_do(fields: Data, place: Loc, text: str) -> None
         ("warmPool", {}),
     ],
 )
-def test_what_only_eks_has(key: str, value: Any, target: Data) -> None:
+def test_options_of_eks_are_rejected_on_other_targets(key: str, value: Any, target: Data) -> None:
     spec = ClusterSpec.model_validate(cluster({**SYSTEM, key: value}, target=target))
     (found,) = eks_pool_problems(spec)
     assert (found.loc, found.key) == ((*POOL, key), True)
     assert found.message == f"{key} is not supported on target {target['kind']}, only on eks"
 
 
-def test_every_pool_is_looked_at() -> None:
+def test_every_pool_is_checked() -> None:
     found = problems(SYSTEM, {**TRAIN, "capacity": BLOCK}, {**SHARED, "ami": {"family": "al2"}})
     assert set(found) == {("nodePools", 1), ("nodePools", 2, "ami", "family")}
 
@@ -423,7 +423,7 @@ def test_every_pool_is_looked_at() -> None:
         ({"gpu": {"mig": "all-1g.10gb"}, **ROCKET}, ("gpu", "mig")),
     ],
 )
-def test_what_karpenter_does_not_know_before_a_node_is_there(fields: Data, where: Loc) -> None:
+def test_resources_unknown_to_karpenter_before_a_node_exists_are_rejected(fields: Data, where: Loc) -> None:
     fixed: Data = {**SYSTEM, "minSize": 4}
     found = problems({**TRAIN, **fields}, fixed, autoscaler="karpenter")
     assert list(found) == [(*POOL, *where)]
@@ -435,7 +435,7 @@ def test_mig_on_al2023_needs_the_gpu_operator() -> None:
     assert problems(SHARED) == {}
 
 
-def test_what_does_not_fit_the_tags_of_a_group() -> None:
+def test_values_that_do_not_fit_into_tags_of_a_group_are_rejected() -> None:
     long, fits = "example.com/" + "k" * 63, "example.com/k"
     assert problems({**SYSTEM, "labels": {fits: "x", long: "x"}}) == {}
     longer = "a" * 30 + "." + long

@@ -67,7 +67,7 @@ def test_any_number_of_problems_is_counted_and_the_first_are_shown(more: str, co
     assert f"500 problems and {count - MAX_PROBLEMS:,} more; skipped the cross-field checks" in text
 
 
-def test_of_a_spec_on_one_line_an_excerpt_is_kept() -> None:
+def test_a_spec_on_one_line_is_shown_as_an_excerpt() -> None:
     text = big_spec(1, 0).removesuffix("teams:\n") + "teams: [" + "{name: aa}, " * 200 + "{nam: b}]\n"
     with pytest.raises(SpecInvalidError) as caught:
         parse(text.encode(), "x.yaml")

@@ -29,7 +29,7 @@ def test_a_file_without_lines_has_only_its_name() -> None:
     assert problem_text(problem, color=False) == "c.yaml: the file is empty\n"
 
 
-def test_colors_only_when_asked() -> None:
+def test_colors_are_used_only_if_enabled() -> None:
     assert "\x1b[" in problem_text(PROBLEM, color=True)
     assert "\x1b[" not in problem_text(PROBLEM, color=False)
 
@@ -73,14 +73,14 @@ def test_data_has_the_same() -> None:
         (b"a: 1\n", False, "6 problems; skipped the cross-field checks that need these values"),
     ],
 )
-def test_checks_that_did_not_run_are_told(content: bytes, ran: bool, closing: str) -> None:
+def test_checks_that_did_not_run_are_listed(content: bytes, ran: bool, closing: str) -> None:
     with pytest.raises(SpecInvalidError) as caught:
         parse(content, "c.yaml")
     assert problems_text(caught.value, color=False).splitlines()[-1] == closing
     assert problems_json(caught.value)["crossChecksRan"] is ran
 
 
-def test_checks_that_ran_are_told(project_root: Path) -> None:
+def test_checks_that_ran_are_listed(project_root: Path) -> None:
     with pytest.raises(SpecInvalidError) as caught:
         parse((project_root / "tests" / "broken" / "sizes.yaml").read_bytes(), "c.yaml")
     assert problems_json(caught.value)["crossChecksRan"] is True
@@ -104,5 +104,5 @@ def test_a_long_line_is_cut_around_its_caret(filling: str, column: int) -> None:
     assert shown[at] == "!"
 
 
-def test_a_caret_may_stand_behind_the_line() -> None:
+def test_a_caret_may_be_after_the_end_of_a_line() -> None:
     assert window("a: [", 5) == ("a: [", 4)

@@ -80,7 +80,7 @@ def test_questions_to_the_schema() -> None:
     assert known_keys(("nothing", 0, "here"), data) == {}
 
 
-def test_the_schema_says_what_every_top_field_is() -> None:
+def test_the_schema_describes_every_top_level_field() -> None:
     properties = json.loads(schema_text())["properties"]
     assert all(described((name,), {}) or "const" in field for name, field in properties.items())
 

@@ -62,7 +62,7 @@ def test_bytes_that_are_no_yaml_text(content: bytes, place: str, message: str) -
         (VALID + "# grün 🚀\nx-note: since 2026-11-21\n").encode(),
     ],
 )
-def test_text_in_other_clothes_is_read(content: bytes) -> None:
+def test_text_in_other_encodings_is_read(content: bytes) -> None:
     assert parse(content, "x.yaml").spec.node_pools[0].max_size == 8
 
 
@@ -145,7 +145,7 @@ def test_a_name_that_no_file_can_have() -> None:
     assert problem_of(lambda: load("a\x00b")).message == "cannot read the file: invalid file name"
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests may run as root, whom no mode bits stop."""
 
     def refuse(path: Path, mode: str) -> None:

@@ -87,7 +87,7 @@ def test_a_hostile_line_is_masked_and_ends(piece: str) -> None:
     ("word", "found"),
     [("max_size", "maxSize"), ("MAXSIZE", "maxSize"), ("minSise", "minSize"), ("zzz", ""), ("", "")],
 )
-def test_the_nearest_word(word: str, found: str) -> None:
+def test_a_typo_gets_the_nearest_field_as_a_suggestion(word: str, found: str) -> None:
     assert nearest(word, ["name", "maxSize", "minSize"]) == found
 
 

@@ -34,7 +34,7 @@ def value_of(text: str) -> Any:
         (">-\n  a\n  b\n", "a b"), ("[1, {a: b}]", [1, {"a": "b"}]), ("<<", "<<"), ("=", "="),
     ],
 )  # fmt: skip
-def test_scalars_mean_what_yaml_1_2_says(text: str, value: object) -> None:
+def test_scalars_are_read_by_yaml_1_2(text: str, value: object) -> None:
     found = value_of(text)
     assert found == value
     assert type(found) is type(value)
@@ -74,7 +74,7 @@ c:
         (("nothing",), True, (2, 1)),
     ],
 )
-def test_where_things_stand(loc: Loc, key: bool, position: tuple[int, int]) -> None:
+def test_every_value_has_a_position(loc: Loc, key: bool, position: tuple[int, int]) -> None:
     assert read_yaml(DOCUMENT, "x").position(loc, key=key) == Position(*position)
 
 
@@ -96,7 +96,7 @@ def test_every_value_has_a_node() -> None:
     assert all(document.node(loc) is not None for loc in every_place(document))
 
 
-def test_merged_fields_stand_where_they_are_written() -> None:
+def test_merged_fields_have_the_position_of_their_source() -> None:
     text = "x-base: &base\n  a: 1\n  b: 2\nv:\n  <<: *base\n  b: 3\nw: {<<: [*base, {c: 4}]}\n"
     document = read_yaml(text, "x")
     assert document.data == {"v": {"a": 1, "b": 3}, "w": {"a": 1, "b": 2, "c": 4}}
@@ -105,7 +105,7 @@ def test_merged_fields_stand_where_they_are_written() -> None:
     assert document.position(("w", "c")) == Position(7, 21)
 
 
-def test_an_alias_stands_for_its_anchor() -> None:
+def test_an_alias_has_the_value_of_its_anchor() -> None:
     document = read_yaml("x-a: &a {k: v}\nv: [*a, *a]\n", "x")
     assert document.data == {"v": [{"k": "v"}, {"k": "v"}]}
 
@@ -118,7 +118,7 @@ def test_a_quoted_merge_key_is_a_key() -> None:
     assert read_yaml('"<<": a\n', "x").data == {"<<": "a"}
 
 
-def test_the_first_of_two_equal_keys_stays_and_both_lines_are_told() -> None:
+def test_the_first_of_two_equal_keys_is_used_and_both_lines_are_reported() -> None:
     document = read_yaml("a: 1\nb: 2\na: 3\n", "x")
     assert document.data == {"a": 1, "b": 2}
     (problem,) = document.problems

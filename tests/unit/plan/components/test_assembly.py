@@ -77,11 +77,11 @@ def test_kueue_comes_after_everything_else() -> None:
 
 
 @pytest.mark.parametrize("target", [{"kind": "local"}, EXISTING], ids=["local", "existing"])
-def test_nothing_but_kueue_unasked_where_the_cluster_is_not_ours(target: Data) -> None:
+def test_existing_clusters_get_only_kueue_by_default(target: Data) -> None:
     assert chosen(target) == {"kueue": "components.kueue"}
 
 
-def test_what_others_require_comes_with_them() -> None:
+def test_required_components_are_added() -> None:
     found = chosen(EXISTING, trainer={})
     assert found["jobset"] == found["kubeflow-trainer"] == "components.trainer"
     assert chosen(EXISTING, trainer={}, jobSet={})["jobset"] == "components.jobSet"
@@ -99,7 +99,7 @@ def overridden(ours: dict[str, Any], given: dict[str, Any]) -> tuple[PlanRelease
     return with_overrides(release(ours), given, "components.gpuOperator.values")
 
 
-def test_other_values_are_merged_and_told() -> None:
+def test_configured_values_are_merged_and_reported() -> None:
     made, findings = overridden({"driver": {"enabled": False}}, {"driver": {"version": "1"}, "logs": ["a"]})
     assert made.values == {"driver": {"enabled": False, "version": "1"}, "logs": ["a"]}
     assert made.overrides == (("driver", "version"), ("logs",))
@@ -116,7 +116,7 @@ def test_other_values_are_merged_and_told() -> None:
         ({"tolerations": []}, "tolerations"),
     ],
 )
-def test_values_of_ours_stay(given: dict[str, Any], owner: str) -> None:
+def test_managed_values_are_not_overridden(given: dict[str, Any], owner: str) -> None:
     ours = {"driver": {"enabled": False}, "tolerations": [{"operator": "Exists"}]}
     made, (finding,) = overridden(ours, given)
     assert made.values == ours
@@ -126,13 +126,13 @@ def test_values_of_ours_stay(given: dict[str, Any], owner: str) -> None:
     assert finding.message.endswith(("mlcluster sets it", f"mlcluster sets {owner}"))
 
 
-def test_our_values_are_not_changed_in_place() -> None:
+def test_managed_values_are_not_changed_in_place() -> None:
     ours: dict[str, Any] = {"driver": {"enabled": False}}
     overridden(ours, {"driver": {"version": "1"}})
     assert ours == {"driver": {"enabled": False}}
 
 
-def test_what_a_plan_does_without_is_ours_too() -> None:
+def test_managed_values_that_a_plan_leaves_unset_are_not_overridden() -> None:
     """Else values would switch on what the spec's own fields refuse, or what the plan then does not count."""
     given = {"gds": {"enabled": True, "version": "2.20.5"}, "driver": {"upgradePolicy": {"drain": {"enable": True}}}}
     sets = ("gds", "driver.upgradePolicy", "controllerManager.replicas")
@@ -212,7 +212,7 @@ def test_proxies_of_gateways_come_from_the_mirror() -> None:
     assert "envoyproxies.gateway.envoyproxy.io" in chart.crds
 
 
-def test_images_go_with_the_version_of_the_spec() -> None:
+def test_image_tags_follow_the_version_of_the_spec() -> None:
     components = {
         "registry": "m.example.com",
         "volcano": {"version": "1.16.0"},
@@ -280,11 +280,11 @@ def test_replicas_and_empty_parts() -> None:
 
 
 @pytest.mark.parametrize("how", ["helm", "process", "present"])
-def test_nothing_stands_in_for_what_is_real(how: str) -> None:
+def test_installed_components_are_not_simulated(how: str) -> None:
     assert simulated_pods("atlas", [pod()], [release({}, how)]) == {}
 
 
-def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> None:
+def test_a_crd_is_planned_for_each_kind_of_a_simulated_release() -> None:
     needs = ("Release/gpu-operator",)
     rule = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": {"namespace": "m"}}
     policy = {"apiVersion": "mellanox.com/v1alpha1", "kind": "NicClusterPolicy", "metadata": {}}
@@ -300,7 +300,7 @@ def test_a_definition_for_each_kind_that_only_a_simulated_release_brings() -> No
     assert not simulated_crds("atlas", objects, [release({}, "helm")])
 
 
-def test_definitions_of_a_group_of_kubernetes_say_what_they_are() -> None:
+def test_crds_of_kubernetes_api_groups_have_the_approval_annotation() -> None:
     """The API server refuses a definition in such a group without the annotation."""
 
     def approval(api: str) -> str | None:
@@ -325,13 +325,13 @@ def test_namespaces_of_releases_are_made_and_come_first() -> None:
     assert "Namespace/kueue-system" in {entry.id for entry in plan.objects}
 
 
-def test_what_is_there_already_is_not_made() -> None:
+def test_existing_components_are_not_installed() -> None:
     plan = planned_unchecked(SYSTEM, target=EXISTING, components={"kueue": {"install": False}})
     (kueue,) = plan.releases
     assert (kueue.realisation, kueue.needs) == ("present", ())
     assert "Namespace/kueue-system" not in {entry.id for entry in plan.objects}
 
 
-def test_another_version_is_taken() -> None:
+def test_another_configured_version_is_used() -> None:
     plan = planned_unchecked(SYSTEM, target=EXISTING, components={"kueue": {"version": "0.18.4"}})
     assert plan.releases[0].version == plan.components[0].version == "0.18.4"

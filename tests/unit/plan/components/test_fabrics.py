@@ -61,7 +61,7 @@ def attachments(plan: Plan) -> dict[str, Manifest]:
     return {name: json.loads(manifest["spec"]["config"]) for name, manifest in found.items()}
 
 
-def test_each_pool_announces_as_many_as_it_offers() -> None:
+def test_each_pool_advertises_the_configured_number_of_devices() -> None:
     plan = plan_of(rdmaDevicePlugin={"resources": {"rdma/hca": {"linkTypes": ["infiniband"], "ifNames": ["ib0"]}}})
     fast, less = configs(plan, "rdma-devices-fast"), configs(plan, "rdma-devices-less")
     selectors = {"vendors": ["15b3"], "ifNames": ["ib0"], "linkTypes": ["infiniband"]}
@@ -72,7 +72,7 @@ def test_each_pool_announces_as_many_as_it_offers() -> None:
     assert landing(plan) == {"rdma-shared-dp-fast": {"fast"}, "rdma-shared-dp-less": {"less"}}
 
 
-def test_daemon_sets_ask_the_node_for_what_the_plan_says() -> None:
+def test_daemon_sets_request_the_resources_of_the_plan() -> None:
     plan = plan_of(rdmaDevicePlugin={}, sriovDevicePlugin={}, multus={"networks": [RAIL]})
     by_id = {entry.id: entry.manifest["spec"]["template"]["spec"] for entry in plan.objects if "DaemonSet/" in entry.id}
     ours = [pod for pod in plan.pods if pod.owner in by_id]
@@ -104,13 +104,13 @@ def test_virtual_functions_are_announced_by_name() -> None:
     assert landing(plan) == {"sriov-network-device-plugin": {"fast"}}
 
 
-def test_what_pods_can_ask_for_is_counted() -> None:
+def test_every_requestable_resource_is_counted() -> None:
     plan = plan_of(sriovDevicePlugin={}, rdmaDevicePlugin={})
     queue = manifests(plan, "ClusterQueue")["research"]["spec"]["resourceGroups"][0]
     assert {"rdma/hca", "nvidia.com/vf"} <= set(queue["coveredResources"])
 
 
-def test_networks_are_made_for_those_who_may_join() -> None:
+def test_networks_are_created_in_namespaces_of_teams_that_may_join() -> None:
     second = {"name": "rail1", "type": "ipvlan", "master": "eth2", "teams": ["vision"], "namespaces": ["bench"]}
     plan = plan_of(rdmaDevicePlugin={}, multus={"networks": [{**RAIL, "resource": "rdma/hca", "mtu": 9000}, second]})
     found = attachments(plan)
@@ -155,12 +155,12 @@ def test_each_type_has_its_configuration(network: Data, wanted: Manifest) -> Non
     assert attachments(plan)["research/n"] == {"cniVersion": "0.3.1", "name": "n", **wanted}
 
 
-def test_multus_is_everywhere_and_its_helpers_where_they_are_needed() -> None:
+def test_multus_runs_on_every_node_and_its_plugins_where_needed() -> None:
     plan = plan_of(rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
     assert landing(plan) == {"kube-multus-ds": {"fast", "less", "plain"}, "whereabouts": {"fast", "less"}}
 
 
-def test_a_reconciler_takes_leaked_addresses_back() -> None:
+def test_a_reconciler_frees_leaked_addresses() -> None:
     """Upstream v0.9.4, doc/crds/reconciler-deployment.yaml: one replica, because there is no leader election."""
     kept = {**PLAIN, "taints": [{"key": "dedicated", "value": "system", "effect": "NoSchedule"}]}
     plan = plan_of(FAST, kept, rdmaDevicePlugin={"install": False}, multus={"startupTaint": False, "networks": [RAIL]})
@@ -196,14 +196,14 @@ def test_the_daemon_set_of_addresses_has_no_schedule() -> None:
     assert {volume["name"] for volume in spec["volumes"]} == {"cnibin", "cni-net-dir"}
 
 
-def test_a_network_of_virtual_functions_brings_its_cni_plugin() -> None:
+def test_a_network_of_virtual_functions_includes_its_cni_plugin() -> None:
     network = {"name": "vf", "type": "sriov", "resource": "nvidia.com/vf"}
     plan = plan_of(rdmaDevicePlugin={}, multus={"startupTaint": False, "networks": [network]})
     assert landing(plan)["sriov-cni"] == {"fast"}
     assert landing(plan)["sriov-network-device-plugin"] == {"fast"}
 
 
-def test_a_network_of_virtual_functions_on_infiniband_brings_its_own_plugin_and_its_own_devices() -> None:
+def test_a_network_of_virtual_functions_on_infiniband_has_its_own_plugin_and_devices() -> None:
     network = {"name": "ib", "type": "ib-sriov", "resource": "nvidia.com/vf"}
     plan = plan_of(rdmaDevicePlugin={}, multus={"networks": [network]})
     assert landing(plan)["ib-sriov-cni"] == {"fast"}
@@ -273,7 +273,7 @@ def test_multus_waits_for_the_first_network_on_eks() -> None:
     assert "readinessindicatorfile" not in json.loads(elsewhere["daemon-config.json"])
 
 
-def test_workloads_without_a_release_come_in_their_order_too() -> None:
+def test_workloads_without_a_release_are_ordered_as_components() -> None:
     """Whatever starts nodes is there before them, and outlives them."""
     target = {"kind": "eks", "region": "us-west-2", "endpoint": {"public": False}, "autoscaler": "clusterAutoscaler"}
     pool = {"name": "system", "instanceType": "m7i.2xlarge", "minSize": 2, "maxSize": 4}
@@ -289,12 +289,12 @@ def test_workloads_without_a_release_come_in_their_order_too() -> None:
     )
 
 
-def test_teams_join_no_network_of_others() -> None:
+def test_teams_join_no_network_of_other_teams() -> None:
     daemon = manifests(plan_of(multus={}), "ConfigMap")["kube-system/multus-daemon-config"]["data"]
     assert json.loads(daemon["daemon-config.json"])["namespaceIsolation"] is True
 
 
-def test_one_that_is_there_already_gets_the_networks_only() -> None:
+def test_an_existing_multus_gets_only_the_networks() -> None:
     plan = plan_of(rdmaDevicePlugin={"install": False}, multus={"install": False, "startupTaint": False})
     assert [entry for entry in plan.objects if "DaemonSet/" in entry.id or entry.id == DEFINITION] == []
     network = {**RAIL, "ipam": {"type": "static", "addresses": ["10.1.0.2/16"]}}
@@ -305,7 +305,7 @@ def test_one_that_is_there_already_gets_the_networks_only() -> None:
 
 
 @needs_reference
-def test_our_definition_takes_what_upstreams_takes() -> None:
+def test_the_crd_accepts_the_objects_that_upstream_accepts() -> None:
     plan = plan_of(multus={})
     ours = manifests(plan, "CustomResourceDefinition")[DEFINITION.partition("/")[2]]["spec"]
     theirs = schemas()["k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition"]
@@ -322,7 +322,7 @@ def shape(schema: Manifest) -> Manifest:
     }
 
 
-def test_pools_are_told_apart_by_all_their_labels() -> None:
+def test_pools_are_distinguished_by_all_their_labels() -> None:
     hall: Data = {**LESS, "name": "hall", "selector": {"example.com/pool": "big", "example.com/hall": "2"}}
     plan = plan_of(FAST, hall, PLAIN, multus={})
     made = manifests(plan, "DaemonSet")["kube-system/kube-multus-ds"]["spec"]["template"]["spec"]["affinity"]
@@ -356,7 +356,7 @@ def test_the_operator_is_the_one_owner() -> None:
     assert {one["key"] for one in policy["tolerations"]} == {"nvidia.com/gpu", "own"}
 
 
-def test_the_operator_runs_nothing_that_nobody_asked_for() -> None:
+def test_the_operator_runs_only_configured_parts() -> None:
     plan = plan_of(PLAIN, networkOperator={}, teams=[])
     policy = manifests(plan, "NicClusterPolicy")["nic-cluster-policy"]["spec"]
     assert set(policy) == {"global", "nodeAffinity", "tolerations", "deploymentTolerations"}
@@ -383,7 +383,7 @@ def test_networks_of_slow_pools_are_brought_there_too() -> None:
     assert [value for term in terms for one in term["matchExpressions"] for value in one["values"]] == ["fast", "plain"]
 
 
-def test_pools_of_addresses_need_nothing_that_is_somebody_elses() -> None:
+def test_address_pools_need_no_foreign_objects() -> None:
     rail: Data = {**RAIL, "ipam": {"type": "nv-ipam", "range": "10.60.0.0/16"}}
     plan = plan_of(FAST, PLAIN, networkOperator={"install": False}, multus={"install": False, "networks": [rail]})
     entries, elsewhere = platform_entries(plan.objects, plan.releases)
@@ -417,7 +417,7 @@ def test_the_deployments_of_the_operator_get_onto_the_system_pool() -> None:
 
 
 @needs_reference
-def test_the_policy_passes_its_definition() -> None:
+def test_the_nic_cluster_policy_is_valid_against_its_crd() -> None:
     plan = plan_of(
         FAST,
         PLAIN,

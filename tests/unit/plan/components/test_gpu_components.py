@@ -82,7 +82,7 @@ def test_on_existing_clusters_nodes_are_those_of_the_selector() -> None:
     assert selected_by(release.values["affinity"]) == [{"example.com/pool": "train", "example.com/row": "4"}]
 
 
-def test_it_tolerates_the_taints_of_its_pools_and_no_others() -> None:
+def test_the_plugin_tolerates_only_the_taints_of_its_pools() -> None:
     found = plugins(SYSTEM, TAINTED, SLICED)
     keys = {name: [one["key"] for one in release.values["tolerations"]] for name, release in found.items()}
     assert keys["nvidia-device-plugin"] == [
@@ -112,7 +112,7 @@ def test_no_second_plugin_beside_the_images() -> None:
     assert plugins(SYSTEM, ready, target=EXISTING) == {}
 
 
-def test_instances_that_somebody_else_cut_are_announced_by_size() -> None:
+def test_mig_instances_of_existing_nodes_are_advertised_by_size() -> None:
     (release,) = plugins(SYSTEM, CUT, TRAIN, target=EXISTING).values()
     assert release.values["migStrategy"] == "mixed"
     assert plugins()["nvidia-device-plugin"].values["migStrategy"] == "none"
@@ -141,7 +141,7 @@ def test_values_of_the_spec_reach_every_release() -> None:
     assert all(release.values["failOnInitError"] for release in found.values())
 
 
-def test_a_plugin_that_is_there_is_left_alone() -> None:
+def test_an_existing_plugin_is_left_unchanged() -> None:
     plan = plan_of(SYSTEM, SLICED, nvidiaDevicePlugin={"install": False})
     (release,) = releases(plan, "nvidia-device-plugin").values()
     assert (release.realisation, release.values) == ("present", {})
@@ -151,7 +151,7 @@ def test_a_plugin_that_is_there_is_left_alone() -> None:
 # DCGM exporter
 
 
-def test_the_exporter_runs_on_gpu_nodes_alone_with_our_counters() -> None:
+def test_the_exporter_runs_only_on_gpu_nodes_with_the_planned_counters() -> None:
     plan = plan_of(SYSTEM, TAINTED, target=EXISTING, dcgmExporter={})
     (release,) = releases(plan, "dcgm-exporter").values()
     assert selected_by(release.values["affinity"]) == [{"example.com/pool": "train"}]
@@ -169,7 +169,7 @@ def test_the_exporter_names_every_pod_where_pods_share_gpus() -> None:
     assert release.values["extraEnv"] == [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
 
 
-def test_beside_the_operator_it_is_the_only_exporter() -> None:
+def test_with_the_operator_there_is_one_exporter() -> None:
     plan = plan_of(SYSTEM, TRAIN, dcgmExporter={})
     (operator,) = releases(plan, "gpu-operator").values()
     assert operator.values["dcgmExporter"] == {"enabled": False}
@@ -185,7 +185,7 @@ def dra(*pools: Data, target: Data = EKS, **settings: Any) -> tuple[Plan, Manife
     return plan, release.values
 
 
-def test_compute_domains_go_beside_the_device_plugin() -> None:
+def test_compute_domains_work_with_the_device_plugin() -> None:
     plan, values = dra()
     assert values["resources"] == {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}}
     assert "gpuResourcesEnabledOverride" not in values
@@ -206,7 +206,7 @@ def test_where_the_operators_driver_is() -> None:
     assert release.values["nvidiaDriverRoot"] == "/run/nvidia/driver"
 
 
-def test_its_plugin_lands_on_gpu_nodes_and_its_controller_elsewhere() -> None:
+def test_the_dra_plugin_runs_on_gpu_nodes_and_its_controller_on_others() -> None:
     plan, _ = dra()
     assert landing(plan, "Release/dra-driver-nvidia-gpu") == {"dra-driver-nvidia-gpu-kubelet-plugin": ["train"]}
     (controller,) = (pod for pod in plan.pods if pod.name == "dra-driver-nvidia-gpu-controller")
@@ -220,7 +220,7 @@ def test_its_plugin_lands_on_gpu_nodes_and_its_controller_elsewhere() -> None:
 
 @needs_reference
 @pytest.mark.parametrize("chart", ["nvidia-device-plugin", "dcgm-exporter"])
-def test_every_value_is_the_charts(chart: str) -> None:
+def test_every_value_exists_in_the_chart(chart: str) -> None:
     plan = plan_of(*EVERY, nvidiaDevicePlugin={}, dcgmExporter={})
     found = releases(plan, chart)
     assert found

@@ -73,7 +73,7 @@ def test_bottlerocket_alone_leaves_plugin_and_mig_to_the_image() -> None:
     assert found["dcgmExporter"]["enabled"] is True
 
 
-def test_elsewhere_it_brings_the_driver_and_waits_for_jobs() -> None:
+def test_on_other_images_the_operator_installs_the_driver_and_waits_for_jobs() -> None:
     found = values(TRAIN, target=EXISTING, gpuOperator={})
     assert found["toolkit"]["enabled"] is True
     assert {entry["name"]: entry["value"] for entry in found["toolkit"]["env"]} == {
@@ -89,12 +89,12 @@ def test_elsewhere_it_brings_the_driver_and_waits_for_jobs() -> None:
     ("network", "on_host"),
     [({}, True), ({"networkOperator": {}}, True), ({"networkOperator": {"ofedDriver": True}}, False)],
 )
-def test_rdma_of_the_driver_goes_with_rdma_pools(network: Data, on_host: bool) -> None:
+def test_driver_rdma_is_enabled_with_rdma_pools(network: Data, on_host: bool) -> None:
     found = values(RDMA, target=EXISTING, gpuOperator={}, **network)
     assert found["driver"]["rdma"] == {"enabled": True, "useHostMofed": on_host}
 
 
-def test_parts_of_the_driver_are_asked_for() -> None:
+def test_optional_driver_parts_are_configurable() -> None:
     found = values(TRAIN, target=EXISTING, gpuOperator={"gds": True, "gdrcopy": True})
     assert found["gds"] == found["gdrcopy"] == {"enabled": True}
     assert not {"gds", "gdrcopy"} & set(values(TRAIN))
@@ -134,7 +134,7 @@ def test_controllers_come_to_a_system_pool_of_their_own() -> None:
     assert discovery["master"]["tolerations"] == discovery["gc"]["tolerations"] == wanted
 
 
-def test_metrics_are_scraped_only_with_prometheus_and_by_a_label_of_ours() -> None:
+def test_metrics_are_scraped_only_with_prometheus_and_by_a_managed_label() -> None:
     assert values(TRAIN)["dcgmExporter"]["serviceMonitor"] == {"enabled": False}
     there = {"install": False, "prometheus": {"serviceMonitorLabels": {"release": "prometheus"}}}
     for monitoring, labels in (({}, None), (there, {"release": "prometheus"})):
@@ -143,7 +143,7 @@ def test_metrics_are_scraped_only_with_prometheus_and_by_a_label_of_ours() -> No
         assert [one["targetLabel"] for one in found["relabelings"]] == ["node"]
 
 
-def test_our_counters_replace_the_exporters() -> None:
+def test_planned_counters_replace_those_of_the_exporter() -> None:
     plan = plan_of(TRAIN)
     assert "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL" in config_map(plan, "mlcluster-dcgm-counters")["dcgm-metrics.csv"]
     assert release_of(plan).values["dcgmExporter"]["config"] == {"name": "mlcluster-dcgm-counters"}
@@ -202,18 +202,18 @@ def test_bottlerocket_shares_by_itself() -> None:
     }
 
 
-def test_a_layout_that_is_taken_back_is_said_to_the_mig_manager() -> None:
+def test_a_removed_layout_is_passed_to_the_mig_manager() -> None:
     plan = plan_of({**CUT, "gpu": {"mig": "all-disabled"}})
     assert labels_of(plan, "cut") == {"nvidia.com/mig.config": "all-disabled"}
     assert plan.pools[1].allocatable["nvidia.com/gpu"] == 8
 
 
-def test_nodes_of_others_stay_as_they_are_unless_they_are_told() -> None:
+def test_existing_nodes_are_unchanged_unless_a_layout_is_configured() -> None:
     assert values(CUT)["migManager"]["config"]["default"] == "all-disabled"
     assert values(CUT, target=EXISTING, gpuOperator={})["migManager"]["config"]["default"] == ""
 
 
-def test_the_mig_manager_is_there_for_every_gpu_that_can_be_cut() -> None:
+def test_the_mig_manager_runs_for_every_gpu_with_mig() -> None:
     assert values(TRAIN)["migManager"]["enabled"] is True
     assert values(SLICED)["migManager"] == {"enabled": False}
 
@@ -227,7 +227,7 @@ def test_layouts_are_those_of_the_pools_and_none() -> None:
     assert "all-1g.23gb" not in configs
 
 
-def test_a_name_with_two_meanings_says_on_which_card() -> None:
+def test_an_ambiguous_layout_name_includes_the_card() -> None:
     configs = json.loads(mig_configuration(known for known in gpus() if known.model == "a100"))["mig-configs"]
     small, large = configs["all-1g.10gb"]
     assert (small["mig-devices"], large["mig-devices"]) == ({"1g.10gb": 4}, {"1g.10gb": 7})
@@ -281,7 +281,7 @@ def test_operands_land_where_they_are_needed() -> None:
     assert pods_on(plan, "system") == {"gpu-operator-node-feature-discovery-worker"}
 
 
-def test_what_pods_request_is_said_with_its_source() -> None:
+def test_requested_resources_are_shown_with_their_source() -> None:
     pods = [pod for pod in plan_of(TRAIN).pods if pod.owner == "Release/gpu-operator"]
     requests = {pod.name: dict(pod.requests) for pod in pods}
     assert requests["gpu-operator"] == {"cpu": 200, "memory": 100, "pods": 1}
@@ -297,12 +297,12 @@ def test_daemon_sets_take_pods_of_a_node() -> None:
     assert plan.pools[1].usable["pods"] == bare.pools[1].usable["pods"] - 5
 
 
-def test_the_namespace_takes_privileged_pods() -> None:
+def test_the_namespace_admits_privileged_pods() -> None:
     (namespace,) = (entry for entry in plan_of(TRAIN).objects if entry.id == "Namespace/gpu-operator")
     assert namespace.manifest["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
 
 
-def test_in_a_lab_it_is_simulated() -> None:
+def test_the_operator_is_simulated_in_a_lab() -> None:
     plan = build(spec_of(SYSTEM, TRAIN, target={"kind": "local"}, gpuOperator={}))
     assert release_of(plan).realisation == "simulated"
     daemon_sets = {
@@ -314,7 +314,7 @@ def test_in_a_lab_it_is_simulated() -> None:
 # Nodes and quotas
 
 
-def test_labels_reach_nodes_however_they_are_made() -> None:
+def test_every_kind_of_node_gets_its_labels() -> None:
     plan = plan_of(CUT)
     (group,) = (entry for entry in plan.resources if entry.id == "NodeGroup/cut")
     assert group.inputs["labels"]["nvidia.com/mig.config"] == "all-1g.5gb"
@@ -357,7 +357,7 @@ def test_all_gpus_and_no_home() -> None:
     assert ids(spec_of(tainted, TRAIN)) == []
 
 
-def test_an_operator_that_is_there_must_be_told() -> None:
+def test_an_existing_operator_must_be_configured() -> None:
     there = {"gpuOperator": {"install": False}}
     assert ids(spec_of(SYSTEM, TRAIN, target=EXISTING, **there)) == []
     plan = build(spec := spec_of(SYSTEM, CUT, SLICED, target=EXISTING, **there))
@@ -369,7 +369,7 @@ def test_an_operator_that_is_there_must_be_told() -> None:
     assert not [pod for pod in plan.pods if pod.owner == "Release/gpu-operator"]
 
 
-def test_nodes_of_others_must_have_their_labels() -> None:
+def test_existing_nodes_must_have_the_labels() -> None:
     assert "GPU009" in ids(spec_of(SYSTEM, CUT, target=EXISTING, gpuOperator={}))
     put = {**CUT, "applyToNodes": {"labels": True}}
     assert "GPU009" not in ids(spec_of(SYSTEM, put, target=EXISTING, gpuOperator={}))

@@ -34,7 +34,7 @@ def owner(here: ComponentContext, pool: str = "train") -> dict[str, str]:
     return {str(duty): name for duty, name in ownership(here)[pool].items()}
 
 
-def test_on_eks_the_operator_brings_what_the_image_does_not() -> None:
+def test_on_eks_the_operator_installs_the_parts_that_the_image_lacks() -> None:
     here = context(TRAIN)
     assert owner(here) == {
         "driver": "image",
@@ -57,32 +57,32 @@ def test_bottlerocket_has_a_plugin_and_a_mig_manager() -> None:
     assert found["dcgmExporter"] == found["validator"] == "gpu-operator"
 
 
-def test_what_cannot_be_cut_needs_no_mig_manager() -> None:
+def test_gpus_without_mig_need_no_mig_manager() -> None:
     assert owner(context(SMALL), "small")["migManager"] == ""
     assert owner(context(GRACE, target=EXISTING, gpuOperator={}), "grace")["migManager"] == ""
 
 
-def test_without_a_component_an_existing_cluster_is_taken_as_it_is() -> None:
+def test_without_a_component_an_existing_cluster_is_unchanged() -> None:
     found = owner(context(TRAIN, target=EXISTING))
     assert {duty for duty, name in found.items() if name == "cluster"} == {"driver", "toolkit", "devicePlugin"}
     assert owner(context(CUT, target=EXISTING), "cut")["migManager"] == "cluster"
 
 
 @pytest.mark.parametrize("target", [EXISTING, {"kind": "local"}], ids=["existing", "local"])
-def test_the_spec_says_what_other_images_bring(target: Data) -> None:
+def test_the_spec_declares_the_parts_of_other_images(target: Data) -> None:
     pool = {**TRAIN, "gpu": {"imageBrings": ["driver"]}}
     found = owner(context(pool, target=target, gpuOperator={}))
     assert (found["driver"], found["toolkit"], found["devicePlugin"]) == ("image", "gpu-operator", "gpu-operator")
 
 
-def test_the_plugin_alone_takes_the_operators_place() -> None:
+def test_the_plugin_replaces_the_operator() -> None:
     here = context(TRAIN, nvidiaDevicePlugin={})
     assert "gpu-operator" not in here.selected
     found = owner(here)
     assert (found["devicePlugin"], found["dcgmExporter"]) == ("nvidia-device-plugin", "")
 
 
-def test_the_operator_leaves_to_others_what_they_are_asked_for() -> None:
+def test_the_operator_leaves_duties_to_components_that_are_configured_for_them() -> None:
     here = context(TRAIN, dcgmExporter={})
     assert owner(here)["dcgmExporter"] == owner(here)["dcgm"] == "dcgm-exporter"
     assert owner(here)["devicePlugin"] == "gpu-operator"
@@ -93,14 +93,14 @@ def test_one_node_feature_discovery() -> None:
     assert owner(here)["nodeFeatureDiscovery"] == "network-operator"
 
 
-def test_what_it_is_told_to_leave_out_the_operator_leaves_out() -> None:
+def test_disabled_parts_are_left_out_by_the_operator() -> None:
     here = context(TRAIN, gpuOperator={"without": ["dcgmExporter", "nodeFeatureDiscovery"]})
     assert (owner(here)["dcgmExporter"], owner(here)["nodeFeatureDiscovery"]) == ("", "")
     there = context(TRAIN, target=EXISTING, gpuOperator={"without": ["driver", "dcgmExporter"]})
     assert owner(there)["driver"] == owner(there)["dcgmExporter"] == owner(there)["dcgm"] == "cluster"
 
 
-def test_who_is_there_already_owns_as_well() -> None:
+def test_existing_components_own_duties_too() -> None:
     assert owner(context(TRAIN, gpuOperator={"install": False}))["devicePlugin"] == "gpu-operator"
     assert owner(context(TRAIN, nvidiaDevicePlugin={"install": False}))["devicePlugin"] == "nvidia-device-plugin"
 
@@ -116,7 +116,7 @@ def labels(here: ComponentContext) -> dict[str, dict[str, str]]:
     return {pool.name: opt_outs(here, pool, ownership(here)) for pool in here.gpu_pools}
 
 
-def test_only_what_runs_elsewhere_is_declined() -> None:
+def test_a_duty_is_declined_only_if_another_component_has_it() -> None:
     declined = {"nvidia.com/gpu.deploy.device-plugin": "false", "nvidia.com/gpu.deploy.mig-manager": "false"}
     assert labels(context(TRAIN, ROCKET)) == {"train": {}, "rocket": declined}
     assert labels(context(ROCKET)) == {"rocket": {}}

@@ -17,7 +17,7 @@ def components(plan: Plan) -> dict[str, str]:
     return {entry.name: entry.realisation for entry in plan.components}
 
 
-def test_trainer_brings_jobset_once() -> None:
+def test_trainer_installs_jobset_once() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"trainer": {}})
     assert set(components(plan)) == {"jobset", "kubeflow-trainer", "kueue"}
     trainer = release(plan, "kubeflow-trainer")
@@ -44,7 +44,7 @@ def test_runtimes_tolerate_accelerators_but_the_plain_one() -> None:
 _TORCH: Data = {"framework": "torch", "image": "example.com/torch:2"}
 
 
-def test_mpi_operator_is_objects_of_ours_or_a_process() -> None:
+def test_mpi_operator_is_managed_objects_or_a_lab_process() -> None:
     ours = planned(SYSTEM, target=EXISTING, components={"mpiOperator": {}})
     assert components(ours)["mpi-operator"] == "helm"
     (deployment,) = [name for name in manifests(ours, "Deployment") if name.endswith("mpi-operator")]
@@ -86,14 +86,14 @@ def test_members_may_write_the_kinds_but_not_their_status(key: str, target: Data
             assert not {"trainingruntimes", "clustertrainingruntimes", "rayservices"} & set(rule["resources"])
 
 
-def test_what_is_there_already_gives_rights_and_no_release_of_ours() -> None:
+def test_an_existing_controller_gives_rights_and_no_managed_release() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"jobSet": {"install": False}})
     assert components(plan)["jobset"] == "present"
     assert not [pod for pod in plan.pods if pod.owner == "Release/jobset"]
     assert "mlcluster-jobset-edit" in manifests(plan, "ClusterRole")
 
 
-def test_kserve_brings_certificates_and_a_gateway_only_for_ingress() -> None:
+def test_kserve_requires_certificates_and_a_gateway_only_for_ingress() -> None:
     inside = planned(SYSTEM, target=EXISTING, components={"kserve": {}})
     assert set(components(inside)) == {"cert-manager", "kserve", "kueue"}
     values: dict[str, Any] = release(inside, "kserve").values["kserve"]["controller"]
@@ -109,7 +109,7 @@ def test_kserve_brings_certificates_and_a_gateway_only_for_ingress() -> None:
     assert gateway["spec"]["gatewayClassName"] in manifests(outside, "GatewayClass")
 
 
-def test_definitions_of_kserve_come_before_its_controller() -> None:
+def test_crds_of_kserve_are_installed_before_its_controller() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"kserve": {}})
     assert "Release/kserve-crd" in release(plan, "kserve").needs
     assert "inferenceservices.serving.kserve.io" in release(plan, "kserve-crd").crds
@@ -125,12 +125,12 @@ def test_definitions_of_kserve_come_before_its_controller() -> None:
         ("leaderWorkerSet", "lws"),
     ],
 )
-def test_webhooks_are_asked_before_anything_needs_them(key: str, name: str) -> None:
+def test_webhooks_are_probed_before_objects_need_them(key: str, name: str) -> None:
     (answer,) = release(planned(SYSTEM, target=EXISTING, components={key: {}}), name).webhook_probes
     assert answer["metadata"]["name"] == "mlcluster-probe"
 
 
-def test_two_cohorts_share_what_is_left_once() -> None:
+def test_two_cohorts_share_the_remainder_once() -> None:
     cohorts: list[Data] = [{"name": "east"}, {"name": "west", "share": "none"}]
     teams: list[Data] = [
         {"name": "research", "cohort": "east", "guarantee": {"train": {"nodes": 3}}},
@@ -148,7 +148,7 @@ def test_two_cohorts_share_what_is_left_once() -> None:
     }  # fmt: skip
 
 
-def test_a_team_may_displace_lower_tiers_while_it_borrows() -> None:
+def test_a_team_may_preempt_lower_tiers_while_it_borrows() -> None:
     teams: list[Data] = [{"name": "research", "borrow": "all", "displaces": "best-effort-experiment"}]
     (queue,) = manifests(planned(SYSTEM, teams=teams), "ClusterQueue").values()
     assert queue["spec"]["preemption"]["borrowWithinCohort"] == {"policy": "LowerPriority", "maxPriorityThreshold": 100}
@@ -165,7 +165,7 @@ def test_every_resource_of_a_pool_is_covered_or_left_out_on_purpose() -> None:
     assert {"rdma/hca", "vpc.amazonaws.com/efa", "nvidia.com/gpu"} <= set(group["coveredResources"])
 
 
-def test_certificates_of_others_outlive_the_release() -> None:
+def test_certificates_of_other_owners_outlive_the_release() -> None:
     """The chart keeps its definitions, and `down` knows them."""
     plan = planned(SYSTEM, target=EXISTING, components={"certManager": {}})
     chart = release(plan, "cert-manager")

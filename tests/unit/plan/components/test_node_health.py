@@ -75,7 +75,7 @@ def test_broken_gpus_take_no_more_work() -> None:
     assert (rule["taint"], rule["enforcementMode"]) == ({"key": GPU, "effect": "NoSchedule"}, "continuous")
 
 
-def test_rules_keep_to_what_their_definition_demands() -> None:
+def test_node_readiness_rules_are_valid_against_their_crd() -> None:
     """CEL rules of the CRD (v0.5.0) that a schema does not show."""
     for rule in rules(plan_of(nodeReadiness={}, **RAILS)).values():
         assert rule["taint"]["key"].startswith("readiness.k8s.io/")
@@ -85,7 +85,7 @@ def test_rules_keep_to_what_their_definition_demands() -> None:
         assert not bootstrap or all("defaultStatus" not in condition for condition in rule["conditions"])
 
 
-def test_whoever_asks_for_the_controller_gets_the_detector() -> None:
+def test_the_readiness_controller_requires_the_detector() -> None:
     listed = {component.name: component.spec_path for component in plan_of(nodeReadiness={}).components}
     assert listed["node-problem-detector"] == listed["node-readiness-controller"] == "components.nodeReadiness"
 
@@ -95,7 +95,7 @@ def test_whoever_asks_for_the_controller_gets_the_detector() -> None:
     [{}, {"multus": {}}, {"multus": {"networks": [RAIL], "startupTaint": False}}],
     ids=["nothing", "no networks", "declined"],
 )
-def test_nobody_gates_unasked(components: Data) -> None:
+def test_pools_are_gated_only_if_configured(components: Data) -> None:
     assert rules(plan_of(**components)) == {}
 
 
@@ -103,7 +103,7 @@ def test_the_lab_gates_no_nodes() -> None:
     assert rules(plan_of(target=LOCAL, **RAILS)) == {}
 
 
-def test_managed_nodes_start_with_the_taint_and_the_autoscaler_knows_it() -> None:
+def test_managed_nodes_start_with_the_taint_and_the_autoscaler_ignores_it() -> None:
     plan = on_eks(RAILS)
     (group,) = [entry for entry in plan.resources if entry.id == NODE_GROUP]
     assert {"key": NETWORK, "value": "pending", "effect": "NO_SCHEDULE"} in group.inputs["taints"]
@@ -122,7 +122,7 @@ def test_karpenters_nodes_start_with_the_taint_too() -> None:
     assert GPU not in json.dumps(spec)
 
 
-def test_a_taint_that_the_spec_has_already_comes_once() -> None:
+def test_a_taint_that_the_spec_also_has_is_planned_once() -> None:
     gated = {**TRAIN, "startupTaints": [{"key": NETWORK, "value": "mine", "effect": "NoSchedule"}]}
     plan = build(eks_spec(POOLS[0], gated, rest={"components": RAILS}))
     (group,) = [entry for entry in plan.resources if entry.id == NODE_GROUP]
@@ -135,7 +135,7 @@ def test_quotas_do_not_see_these_taints() -> None:
     assert "readiness.k8s.io" not in json.dumps(list(manifests(plan, "ResourceFlavor").values()))
 
 
-def test_every_daemon_set_of_a_gated_pool_is_welcome_there() -> None:
+def test_every_daemon_set_of_a_gated_pool_tolerates_its_taint() -> None:
     plan = on_eks(RAILS)
     there = [pod for pod in plan.pods if pod.kind == "DaemonSet" and lands_on(pod, plan.pools[1])]
     assert {"kube-multus-ds", "whereabouts", "node-problem-detector-rail0"} <= {pod.name for pod in there}
@@ -160,7 +160,7 @@ def test_images_come_from_the_mirror() -> None:
     assert all(image.startswith("mirror.example.com/ai/") for image in images)
 
 
-def test_the_controller_can_stand_where_it_is_needed() -> None:
+def test_the_controller_can_run_on_the_nodes_that_need_it() -> None:
     """Where every pool is gated, the one who takes the taint off must not wait for that."""
     plan = plan_of(POOLS[1], multus={"networks": [RAIL]})
     pod = next(pod for pod in plan.pods if pod.name == "node-readiness-controller-manager")
@@ -209,7 +209,7 @@ def test_every_condition_that_a_rule_sets_is_announced() -> None:
         assert {rule["condition"] for rule in found["rules"] if rule["type"] == "permanent"} == known
 
 
-def test_the_check_asks_for_what_a_network_stands_on() -> None:
+def test_the_check_includes_the_devices_of_a_network() -> None:
     plan = plan_of(nodeReadiness={}, **RAILS)
     data = manifests(plan, "ConfigMap")["node-health/node-problem-detector-rail0"]["data"]
     wanted = {
@@ -222,7 +222,7 @@ def test_the_check_asks_for_what_a_network_stands_on() -> None:
     assert set(re.findall(r'^need "(.*)"$', data["network-ready.sh"], flags=re.MULTILINE)) == wanted
 
 
-def test_the_detector_stands_where_there_is_something_to_tell() -> None:
+def test_the_detector_runs_on_nodes_with_checks() -> None:
     def pools(**components: Any) -> dict[str, list[str]]:
         plan = plan_of(**components)
         found: dict[str, list[str]] = {}
@@ -245,7 +245,7 @@ def test_long_names_of_networks_are_cut() -> None:
     assert all(len(name) <= 50 for name in names)
 
 
-def test_what_is_told_and_not_acted_on() -> None:
+def test_conditions_without_an_action_have_a_finding() -> None:
     assert "HEA001" in ids(spec_of(nodeProblemDetector={}))
     assert "HEA001" not in ids(spec_of(nodeProblemDetector={}, nodeReadiness={}))
     assert "HEA002" in ids(spec_of(nodeProblemDetector={"gpuXids": [79, 13]}))

@@ -50,14 +50,14 @@ def on_eks(**monitoring: Any) -> Plan:
     return planned(HOME, TAINTED, target=EKS, components={"monitoring": monitoring})
 
 
-def test_nothing_watches_unless_it_is_asked_for() -> None:
+def test_without_monitoring_there_are_no_monitors() -> None:
     for target in (EKS, EXISTING):
         plan = planned(HOME, TRAIN, target=target)
         assert not [entry for entry in plan.objects if "monitoring.coreos.com" in entry.manifest["apiVersion"]]
         assert not {"kube-prometheus-stack", "keda", "prometheus-adapter"} & {one.name for one in plan.components}
 
 
-def test_the_stack_selects_everything_and_keeps_it() -> None:
+def test_the_stack_selects_all_monitors_and_stores_their_metrics() -> None:
     spec = release_of(on_eks(retention="30d", storage="200Gi"), "kube-prometheus-stack").values["prometheus"]
     of_prometheus = spec["prometheusSpec"]
     assert not any(value for key, value in of_prometheus.items() if key.endswith("NilUsesHelmValues"))
@@ -123,7 +123,7 @@ def requests_in(values: Any) -> list[dict[str, str]]:
     return [*here, *(found for key, value in values.items() if key != "storageSpec" for found in requests_in(value))]
 
 
-def test_what_pods_ask_for_is_what_the_values_say() -> None:
+def test_requests_of_pods_equal_those_of_the_values() -> None:
     values = release_of(on_eks(memory="6Gi"), "kube-prometheus-stack").values
     pods = pods_of(on_eks(memory="6Gi"), "kube-prometheus-stack")
     assert pods["prometheus-kube-prometheus-stack-prometheus"].requests["memory"] == 6 * 1024
@@ -179,7 +179,7 @@ def test_labels_by_which_pools_are_found_are_reported() -> None:
 
 
 @pytest.mark.parametrize(("monitoring", "labels"), [({}, None), (THERE, {"release": "prometheus"})])
-def test_whatever_exports_gpus_is_scraped_with_the_label_of_the_node(monitoring: Data, labels: object) -> None:
+def test_every_gpu_exporter_is_scraped_with_the_label_of_the_node(monitoring: Data, labels: object) -> None:
     """The tenth rule: the exporter's own label of the host has two spellings."""
     plan = planned(HOME, TRAIN, target=EXISTING, components={"monitoring": monitoring, "gpuOperator": {}})
     exporter = release_of(plan, "gpu-operator").values["dcgmExporter"]
@@ -218,7 +218,7 @@ def test_an_existing_prometheus_is_left_alone_and_found() -> None:
     assert labels["ConfigMap"]["labels"]["folder"] == "gpu"
 
 
-def test_an_existing_prometheus_is_told_which_labels_it_needs() -> None:
+def test_an_existing_prometheus_gets_the_labels_it_selects() -> None:
     spec = checked(cluster(HOME, TRAIN, target=EXISTING, components={"monitoring": THERE}))
     (told,) = [finding for finding in findings(there(), spec) if finding.id == "OBS002"]
     assert "example.com/pool" in told.message
@@ -226,7 +226,7 @@ def test_an_existing_prometheus_is_told_which_labels_it_needs() -> None:
 
 
 @pytest.mark.parametrize(("price", "places"), [({}, [("nodePools", 1)]), ({"hourlyUsd": 1.5}, [])])
-def test_gpus_without_a_price_are_told(price: Data, places: list[tuple[str, int]]) -> None:
+def test_gpus_without_a_price_are_reported(price: Data, places: list[tuple[str, int]]) -> None:
     node: Data = {"cpu": "10", "memory": "100Gi", "gpu": {"model": "l4", "count": 1}, **price}
     shape: Data = {"name": "own", "nodeShape": node, "maxSize": 1}
     spec = checked(cluster(HOME, shape, components={"monitoring": {}}))
@@ -241,7 +241,7 @@ def test_on_the_lab_kueue_is_no_pod_to_scrape() -> None:
     assert manifests(plan, "PrometheusRule")
 
 
-def test_the_adapter_asks_our_prometheus_or_theirs() -> None:
+def test_the_adapter_queries_the_managed_or_the_existing_prometheus() -> None:
     ours = planned(HOME, TRAIN, target=EXISTING, components={"monitoring": {}, "prometheusAdapter": {}})
     assert release_of(ours, "prometheus-adapter").values["prometheus"] == {
         "url": "http://kube-prometheus-stack-prometheus.monitoring.svc",
@@ -279,7 +279,7 @@ def known() -> set[str]:
     return set(FIELDS) | {rule["record"] for rule in records()}
 
 
-def test_the_adapter_offers_what_exists() -> None:
+def test_the_adapter_serves_only_existing_metrics() -> None:
     for rule in custom_rules():
         query = re.sub(r"<<\.Series>>", "up", rule["metricsQuery"]).replace("<<.LabelMatchers>>", 'a="b"')
         assert not metrics(rule["seriesQuery"]) - known()
@@ -288,7 +288,7 @@ def test_the_adapter_offers_what_exists() -> None:
         assert resources == {"namespace", "pod"}
 
 
-def test_the_adapter_takes_from_the_whole_gpu_what_the_exporter_splits_by_process() -> None:
+def test_the_adapter_aggregates_metrics_that_the_exporter_splits_by_process() -> None:
     """Without a look at the host's processes the exporter says 0 of every pod where GPUs are shared."""
     found = {rule["name"]["as"]: rule["metricsQuery"] for rule in custom_rules()}
     whole = "on (node, UUID, GPU_I_ID) group_left () max by (node, UUID, GPU_I_ID) (<<.Series>>)"
@@ -302,7 +302,7 @@ def examples() -> Iterable[dict[str, Any]]:
     return [yaml.safe_load(block) for block in blocks]
 
 
-def test_the_examples_of_the_documentation_ask_for_what_there_is() -> None:
+def test_examples_in_the_documentation_query_existing_metrics() -> None:
     found = {example["kind"]: example for example in examples()}
     assert set(found) == {"HorizontalPodAutoscaler", "ScaledObject", "PodMonitor", "NetworkPolicy"}
     offered = {rule["name"]["as"] for rule in custom_rules()}

@@ -114,7 +114,7 @@ def daemon_sets(plan: Plan) -> dict[str, Manifest]:
 
 @settings(max_examples=60, deadline=None)
 @given(fabrics())
-def test_daemon_sets_reach_what_they_serve_and_nothing_else(data: Data) -> None:
+def test_daemon_sets_run_only_on_the_pools_that_they_serve(data: Data) -> None:
     spec: ClusterSpec = checked(data)
     plan = build(spec)
     for identifier, manifest in daemon_sets(plan).items():
@@ -129,7 +129,7 @@ def test_daemon_sets_reach_what_they_serve_and_nothing_else(data: Data) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(fabrics())
-def test_nothing_needs_what_is_not_there(data: Data) -> None:
+def test_every_need_is_in_the_plan(data: Data) -> None:
     plan = build(checked(data))
     there: set[Any] = {entry.id for part in (plan.resources, plan.releases, plan.objects) for entry in part}
     for part in (plan.releases, plan.objects):

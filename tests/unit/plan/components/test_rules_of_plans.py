@@ -90,7 +90,7 @@ def test_every_duty_has_one_owner(path: Path) -> None:
 
 
 @every_spec
-def test_what_the_image_brings_is_off(path: Path) -> None:
+def test_the_operator_enables_exactly_the_parts_that_it_owns(path: Path) -> None:
     spec, plan = spec_of(path), plan_of(path)
     context = context_of(spec, plan)
     operator = next((release for release in plan.releases if release.name == OPERATOR), None)
@@ -117,20 +117,20 @@ def assert_taints_are_tolerated(plan: Plan) -> None:
 
 
 @every_spec
-def test_every_taint_is_tolerated_by_what_serves_the_pool(path: Path) -> None:
+def test_daemon_sets_tolerate_every_taint_of_the_pools_that_they_serve(path: Path) -> None:
     assert_taints_are_tolerated(plan_of(path))
 
 
 @settings(max_examples=40)
 @given(cluster_data(targets=("local", "existing", "eks")))
-def test_of_random_clusters(data: dict[str, Any]) -> None:
+def test_daemon_sets_of_random_clusters_tolerate_every_taint(data: dict[str, Any]) -> None:
     data["components"] = {**data.get("components", {}), "gpuOperator": {}}
     assume(any("gpu" in json.dumps(pool) or pool.get("instanceType", "")[0:1] in "gp" for pool in data["nodePools"]))
     assert_taints_are_tolerated(build(ClusterSpec.model_validate({k: v for k, v in data.items() if k[:2] != "x-"})))
 
 
 @every_spec
-def test_in_both_places_of_the_gpu_operator(path: Path) -> None:
+def test_tolerations_are_in_both_places_of_the_gpu_operator(path: Path) -> None:
     plan = plan_of(path)
     for release in plan.releases:
         if release.name == OPERATOR and release.values["nfd"]["enabled"]:
@@ -140,7 +140,7 @@ def test_in_both_places_of_the_gpu_operator(path: Path) -> None:
 
 
 @every_spec
-def test_what_a_pod_can_ask_for_is_counted(path: Path) -> None:
+def test_every_resource_that_a_pod_can_request_is_counted(path: Path) -> None:
     """Every extended resource of a pool stands in the queues that may use it; hugepages are left out on purpose."""
     plan = plan_of(path)
     groups = [
@@ -185,7 +185,7 @@ def test_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
 
 
 @every_spec
-def test_custom_resources_wait_for_definitions_and_webhooks(path: Path) -> None:
+def test_custom_resources_wait_for_crds_and_webhooks(path: Path) -> None:
     """Whoever brings a kind that an object of ours has, says what to ask before the object is made."""
     plan = plan_of(path)
     bringers: dict[str, PlanRelease | DefiningObject] = {release.id: release for release in plan.releases}

@@ -35,7 +35,7 @@ def test_images_of_eks_have_it_as_the_default() -> None:
     assert classes(plan_of(EKS, BOTH)) == {"nvidia-device-plugin": None, "dcgm-exporter": None}
 
 
-def test_elsewhere_the_spec_can_say_it() -> None:
+def test_the_spec_can_set_the_runtime_of_other_images() -> None:
     """What the nodes of another cluster have is not known; a class that is not there would keep every pod away."""
     assert classes(plan_of(EXISTING, BOTH)) == {"nvidia-device-plugin": None, "dcgm-exporter": None}
     told = {name: {"values": {"runtimeClassName": "nvidia"}} for name in BOTH}

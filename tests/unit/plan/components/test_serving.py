@@ -135,7 +135,7 @@ def test_class_annotations_and_sources_of_the_load_balancer() -> None:
         ("internetFacing", {"aws-load-balancer-scheme": "internet-facing"}),
     ],
 )
-def test_on_eks_the_spec_says_whether_the_internet_reaches_models(scheme: str, expected: dict[str, str]) -> None:
+def test_on_eks_the_spec_decides_whether_models_are_public(scheme: str, expected: dict[str, str]) -> None:
     components = {"kserve": {"ingress": {"domain": DOMAIN}}, "gateway": {"service": {"scheme": scheme}}}
     plan = build(eks_spec({**SYSTEM, "minSize": 2}, rest={"components": components}))
     annotations = proxies(plan)["envoyService"]["annotations"]
@@ -244,7 +244,7 @@ def test_every_image_of_kserve_comes_from_the_mirror() -> None:
 
 @needs_archives
 @pytest.mark.parametrize("tls", [None, {"issuer": "letsencrypt"}, {"secretName": "models-tls"}])
-def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None:
+def test_objects_of_the_gateway_are_valid_against_its_crds(tls: Data | None) -> None:
     schemas = schemas_of(archive_of("gateway-helm", pin("envoy-gateway").version))
     service = {"loadBalancerClass": "example.com/lb", "annotations": {"a": "b"}, "sourceRanges": ["10.0.0.0/8"]}
     plan = serving(tls=tls, gateway={"service": service})
@@ -255,7 +255,7 @@ def test_objects_of_the_gateway_are_what_its_crds_take(tls: Data | None) -> None
 
 
 @needs_archives
-def test_the_example_of_a_model_on_two_nodes_is_what_the_crd_takes() -> None:
+def test_the_example_of_a_model_on_two_nodes_is_valid_against_its_crd() -> None:
     path = ROOT / "examples" / "serving" / "leader-worker-set.yaml"
     groups, service = yaml.safe_load_all(path.read_text("utf-8"))
     assert errors_of(groups, schemas_of(archive_of("lws", pin("lws").version))) == []

@@ -53,7 +53,7 @@ def test_addons_of_eks_run_there_too() -> None:
     assert settings["aws-ebs-csi-driver"]["controller"]["nodeSelector"] == _SELECTOR
 
 
-def test_on_existing_controllers_select_what_the_system_pools_share() -> None:
+def test_on_existing_controllers_select_the_common_labels_of_the_system_pools() -> None:
     first: Data = {**KEPT, "selector": {"role": "system", "row": "1"}}
     second: Data = {**KEPT, "name": "more", "selector": {"role": "system", "row": "2"}}
     plan = planned(first, second, TRAIN, target=EXISTING)

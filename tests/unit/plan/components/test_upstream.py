@@ -22,7 +22,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=name_of)
-def test_every_value_is_the_charts(path: Path) -> None:
+def test_every_value_exists_in_the_chart(path: Path) -> None:
     charts = {pin.chart: name for name, pin in pins().items() if pin.chart}
     for release in plan_of_file(path).releases:
         name = charts.get(release.chart, "")
@@ -49,7 +49,7 @@ def test_the_check_reaches_objects() -> None:
     assert len(set(kinds()) & set(schemas())) >= 5
 
 
-def test_the_check_itself_refuses() -> None:
+def test_the_schemas_reject_an_invalid_object() -> None:
     assert unknown_values("gpu-operator", {"drivr": {"enabled": False}}) == ["drivr"]
     assert unknown_values("gpu-operator", {"driver": {"enabld": False}}) == ["driver.enabld"]
     queue = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "spec": {"clusterQ": "a"}}

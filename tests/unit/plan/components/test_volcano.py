@@ -28,7 +28,7 @@ def scheduler() -> dict[str, Any]:
     return found
 
 
-def test_a_higher_tier_displaces_a_lower_one() -> None:
+def test_a_higher_tier_preempts_a_lower_tier() -> None:
     assert scheduler()["actions"].split(", ") == ["enqueue", "allocate", "preempt", "reclaim", "backfill"]
 
 
@@ -47,7 +47,7 @@ def told(plan: Plan) -> list[Finding]:
     return [finding for finding in plan.findings if finding.id == "KUE005"]
 
 
-def test_a_tier_that_preempts_no_pods_is_told() -> None:
+def test_a_tier_that_preempts_no_pods_is_reported() -> None:
     """Volcano passes over pods whose preemptionPolicy is Never, in preempt and in reclaim."""
     (finding,) = told(plan_of(PREEMPTING, PLAIN))
     assert "team physics" in finding.message

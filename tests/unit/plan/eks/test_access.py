@@ -38,7 +38,7 @@ def policy_of(entry: dict[str, Any]) -> str:
     return name
 
 
-def test_nobody_but_the_creator_without_a_word_in_the_spec() -> None:
+def test_by_default_only_the_creator_has_an_access_entry() -> None:
     assert entries() == {}
 
 
@@ -89,7 +89,7 @@ def test_members_are_in_the_groups_of_their_teams_and_have_no_policy() -> None:
     assert "accessPolicies" not in found[MEMBER]
 
 
-def test_an_admin_who_is_in_a_team_has_one_entry() -> None:
+def test_an_admin_who_is_also_a_team_member_has_one_access_entry() -> None:
     found = entries(team("research", admin=[ADMIN]), admins=[ADMIN, ADMIN], ci=ADMIN)
     assert list(found) == [ADMIN]
     assert policy_of(found[ADMIN]) == "AmazonEKSClusterAdminPolicy"
@@ -117,7 +117,7 @@ def test_groups_are_those_that_the_namespace_binds() -> None:
     assert [subject["name"] for subject in binding["subjects"]] == entry["kubernetesGroups"]
 
 
-def test_administrators_are_told_once() -> None:
+def test_administrators_are_listed_once() -> None:
     assert administrators(eks_context(access={"admins": [ADMIN], "ci": ADMIN})) == (ADMIN,)
 
 
@@ -134,7 +134,7 @@ def test_administrators_are_told_once() -> None:
         ("arn:aws:iam::111122223333:root", "unlisted"),
     ],
 )
-def test_who_runs_mlcluster_is_found_whatever_the_form_of_the_arn(caller: str, expected: str) -> None:
+def test_the_caller_is_recognized_by_every_form_of_its_arn(caller: str, expected: str) -> None:
     access = {"admins": [ADMIN], "ci": CI, "viewers": [VIEWER]}
     context = eks_context(rest={"teams": [team("research", edit=[MEMBER])]}, access=access)
     assert standing(context, caller) == expected

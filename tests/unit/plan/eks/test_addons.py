@@ -37,7 +37,7 @@ def settings(entry: PlanResource) -> Any:
     return printable(entry.inputs.get("configurationValues", {})).get("$json", {})
 
 
-def test_only_what_is_used() -> None:
+def test_only_needed_addons_are_planned() -> None:
     assert set(addons()) == ALWAYS
     assert set(addons(rest=SHARED)) == ALWAYS | {"aws-efs-csi-driver", "aws-fsx-csi-driver"}
 
@@ -151,7 +151,7 @@ def test_controllers_of_add_ons_have_two_replicas() -> None:
     assert counts == {"Addon/coredns": 2, **drivers}
 
 
-def test_what_the_daemon_sets_ask_of_every_node() -> None:
+def test_requests_of_the_daemon_sets_on_every_node() -> None:
     on_every_node = [pod for pod in addon_pods(eks_context()) if pod.kind == "DaemonSet"]
     assert {pod.owner: dict(pod.requests) for pod in on_every_node} == {
         "Addon/vpc-cni": {"cpu": 50, "pods": 1},

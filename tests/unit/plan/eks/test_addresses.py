@@ -93,7 +93,7 @@ def test_many_nodes_may_be_away_at_once() -> None:
     assert demands(eks_context(pool))[0].pools[0].surge == 10
 
 
-def test_what_shares_the_subnet_is_counted() -> None:
+def test_every_user_of_the_subnet_is_counted() -> None:
     volumes = [{"name": "data", "kind": "efs"}, {"name": "scratch", "kind": "fsxLustre", "capacityGib": 4800}]
     rest = {"teams": [{"name": "research"}], "storage": {"volumes": volumes}}
     plain = demands(eks_context())[0]
@@ -119,7 +119,7 @@ def test_the_largest_pool_that_fits_and_one_node_more() -> None:
     assert not fits(most + 1)
 
 
-def test_single_addresses_can_be_what_does_not_fit() -> None:
+def test_single_addresses_can_be_the_shortage() -> None:
     demand = demands(eks_context({"name": "cpu", "instanceType": "m7i.2xlarge", "maxSize": 1}))[0]
     assert demand.singles > 32
     assert not demand.fits(IPv4Network("10.0.0.0/25"))

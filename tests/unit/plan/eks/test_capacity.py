@@ -29,7 +29,7 @@ GROUP = Ref("NodeGroup/train", "resources[0].autoscalingGroups[0].name")
         (BLOCK, {"capacityType": "CAPACITY_BLOCK"}),
     ],
 )
-def test_what_the_node_group_says(capacity: Data, expected: Data) -> None:
+def test_capacity_options_of_a_node_group(capacity: Data, expected: Data) -> None:
     context = eks_context({**TRAIN, "capacity": capacity})
     assert node_group_capacity(context, context.pools[0]) == expected
 

@@ -36,7 +36,7 @@ def test_the_image_is_of_the_clusters_own_minor(minor: str) -> None:
     assert pins.cluster_autoscaler.startswith(f"v{minor}.")
 
 
-def test_it_finds_its_groups_by_the_tags_that_they_get() -> None:
+def test_the_autoscaler_finds_its_groups_by_their_tags() -> None:
     found = values()
     assert found["autoDiscovery"] == {
         "clusterName": "atlas",
@@ -47,11 +47,11 @@ def test_it_finds_its_groups_by_the_tags_that_they_get() -> None:
 
 
 @pytest.mark.parametrize(("pool", "patience"), [(TRAIN, "15m"), (BLOCK, "45m")])
-def test_a_capacity_block_may_take_its_time(pool: Data, patience: str) -> None:
+def test_a_capacity_block_has_a_longer_provisioning_time(pool: Data, patience: str) -> None:
     assert values(SYSTEM, pool)["extraArgs"]["max-node-provision-time"] == patience
 
 
-def test_every_startup_taint_is_told_once() -> None:
+def test_every_startup_taint_is_listed_once() -> None:
     def tainted(name: str, *keys: str) -> Data:
         return {**SYSTEM, "name": name, "startupTaints": [{"key": key, "effect": "NoSchedule"} for key in keys]}
 
@@ -62,7 +62,7 @@ def test_every_startup_taint_is_told_once() -> None:
     }
 
 
-def test_it_never_waits_for_a_crd_that_nobody_installs() -> None:
+def test_the_release_waits_for_no_crd_that_is_not_installed() -> None:
     assert "enable-provisioning-requests" not in values()["extraArgs"]
 
 
@@ -108,7 +108,7 @@ def test_nothing_where_something_else_scales(autoscaler: str) -> None:
 
 
 @needs_reference
-def test_every_value_is_the_charts() -> None:
+def test_every_value_exists_in_the_chart() -> None:
     chart = chart_values("cluster-autoscaler")
     ours = values()
     flags = ours.pop("extraArgs")

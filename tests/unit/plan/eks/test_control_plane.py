@@ -23,7 +23,7 @@ def cluster_inputs(**target: Any) -> dict[str, Any]:
     return by_id(control_plane_resources(context))[cluster_id(context)].inputs
 
 
-def test_the_component_makes_the_control_plane_and_nothing_else() -> None:
+def test_the_eks_component_creates_only_the_control_plane() -> None:
     inputs = cluster_inputs(kubernetesVersion="1.34")
     assert inputs["name"] == "atlas"
     assert inputs["version"] == "1.34"
@@ -34,7 +34,7 @@ def test_the_component_makes_the_control_plane_and_nothing_else() -> None:
     assert not {"instanceRoles", "roleMappings", "userMappings", "subnetIds"} & set(inputs)
 
 
-def test_its_role_is_ours_and_has_its_policy_before_the_cluster_is_made() -> None:
+def test_the_cluster_role_is_managed_and_has_its_policy_before_the_cluster() -> None:
     made = by_id(control_plane_resources(eks_context()))
     cluster, role = made["Cluster/atlas"], made["Role/atlas-cluster"]
     assert cluster.inputs["serviceRole"] == Ref(role.id, ITSELF)
@@ -63,7 +63,7 @@ def test_it_is_in_the_private_subnets() -> None:
         ({"private": False, "publicCidrs": ["203.0.113.0/24"]}, False, True, ["203.0.113.0/24"]),
     ],
 )
-def test_the_endpoint_is_always_said_in_so_many_words(
+def test_the_endpoint_access_is_always_explicit(
     endpoint: dict[str, Any], private: bool, public: bool, cidrs: list[str] | None
 ) -> None:
     inputs = cluster_inputs(endpoint=endpoint)
@@ -82,14 +82,14 @@ def test_secrets_are_encrypted_with_a_key_that_down_keeps() -> None:
     assert cluster.inputs["encryptionConfigKeyArn"] == Ref("Key/atlas-secrets", "arn")
 
 
-def test_a_key_of_the_spec_takes_its_place() -> None:
+def test_a_configured_key_replaces_the_managed_key() -> None:
     context = eks_context(secretsKey=OWN_KEY)
     made = by_id(control_plane_resources(context))
     assert not [name for name in made if name.startswith(("Key/", "Alias/"))]
     assert made["Cluster/atlas"].inputs["encryptionConfigKeyArn"] == OWN_KEY
 
 
-def test_the_log_group_is_there_before_the_cluster_writes() -> None:
+def test_the_log_group_exists_before_the_cluster_writes() -> None:
     made = by_id(control_plane_resources(eks_context(logs=["api", "audit"], logRetentionDays=90)))
     group = made["LogGroup/atlas-control-plane"]
     assert (group.inputs["name"], group.inputs["retentionInDays"]) == ("/aws/eks/atlas/cluster", 90)

@@ -42,7 +42,7 @@ def requested(pool: Data) -> dict[str, int]:
     return {name: parse(name, text) for name, text in container["resources"]["requests"].items()}
 
 
-def test_its_priority_is_below_every_pods_and_above_what_the_autoscaler_leaves_alone() -> None:
+def test_headroom_has_a_priority_below_every_pod_and_above_the_cutoff_of_the_autoscaler() -> None:
     made = manifests(warm(TRAIN))["PriorityClass/mlcluster-headroom"]
     assert EXPENDABLE < made["value"] < 0
     assert (made["globalDefault"], made["preemptionPolicy"]) == (False, "Never")
@@ -68,7 +68,7 @@ def test_a_second_one_does_not_fit_on_the_node_and_daemon_sets_do(pool: Data) ->
         assert requested(warm(pool))[name] <= resolved.allocatable[name] * 3 / 4
 
 
-def test_what_is_kept_for_others_is_not_taken() -> None:
+def test_headroom_excludes_reserved_resources() -> None:
     (resolved,) = eks_context(SYSTEM).pools
     half = {"cpu": "4", "memory": "16Gi"}
     assert requested(warm(SYSTEM, reserved=half))["cpu"] == (resolved.allocatable["cpu"] - 4000) * 75 // 100
@@ -79,14 +79,14 @@ def test_what_is_kept_for_others_is_not_taken() -> None:
     [({}, "nvidia.com/gpu", 8), ({"timeSlicing": {"replicas": 4}}, "nvidia.com/gpu", 1)],
     ids=["whole", "one slice, as the plugin gives no pod more"],
 )
-def test_it_asks_for_the_accelerators(gpu: Data, resource: str, amount: int) -> None:
+def test_headroom_requests_the_accelerators(gpu: Data, resource: str, amount: int) -> None:
     pool = warm(TRAIN, gpu=gpu)
     (container,) = pod_of(pool)["containers"]
     assert requested(pool)[resource] == amount
     assert container["resources"]["limits"] == {resource: str(amount)}
 
 
-def test_it_comes_to_its_pools_nodes_and_no_others() -> None:
+def test_headroom_runs_only_on_the_nodes_of_its_pool() -> None:
     taint = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
     here = eks_context(SYSTEM, warm(TRAIN, taints=[taint]), {**TRAIN, "name": "other"})
     (pod,) = headroom_pods(here)
@@ -95,16 +95,16 @@ def test_it_comes_to_its_pools_nodes_and_no_others() -> None:
     assert toleration_manifests(pod.tolerations) == pod_of(warm(TRAIN, taints=[taint]))["tolerations"]
 
 
-def test_the_plans_pod_asks_for_what_the_object_asks() -> None:
+def test_the_pod_of_the_plan_has_the_requests_of_the_object() -> None:
     (pod,) = headroom_pods(eks_context(warm(TRAIN)))
     assert pod.requests == {**requested(warm(TRAIN)), "pods": 1}
 
 
-def test_no_policy_of_teams_looks_at_it() -> None:
+def test_no_policy_of_teams_applies_to_headroom() -> None:
     assert TEAM not in manifests(warm(TRAIN))[f"Namespace/{NAMESPACE}"]["metadata"]["labels"]
 
 
-def test_nobody_waits_for_pods_that_wait() -> None:
+def test_nothing_waits_for_headroom_pods() -> None:
     deployment = manifests(warm(TRAIN))[f"Deployment/{NAMESPACE}/headroom-train"]
     assert deployment["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
     assert deployment["spec"]["strategy"] == {"type": "Recreate"}
@@ -130,7 +130,7 @@ def test_both_autoscalers_get_it(autoscaler: str) -> None:
     assert len(manifests(SYSTEM, warm(TRAIN), autoscaler=autoscaler)) == 3
 
 
-def test_nothing_where_nobody_scales_or_nobody_asks() -> None:
+def test_there_is_no_headroom_without_an_autoscaler_or_without_a_request() -> None:
     assert manifests(SYSTEM, warm(TRAIN), autoscaler="none") == {}
     assert headroom_pods(eks_context(warm(TRAIN), autoscaler="none")) == ()
     assert manifests(SYSTEM, TRAIN) == {}

@@ -53,7 +53,7 @@ def test_cards_with_efa(name: str, cards: list[int]) -> None:
     assert [interface.card for interface in efa_interfaces(name)[1:]] == cards
 
 
-def test_a_type_that_nobody_knows_is_not_guessed() -> None:
+def test_the_interfaces_of_an_unknown_type_are_not_guessed() -> None:
     with pytest.raises(KeyError):
         efa_interfaces("p9.48xlarge")
 

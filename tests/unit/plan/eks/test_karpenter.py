@@ -93,7 +93,7 @@ def requirement(pool: Data, key: str) -> list[str]:
 
 
 @needs_reference
-def test_every_object_is_what_the_crds_say() -> None:
+def test_every_object_is_valid_against_the_crds() -> None:
     found = made()
     assert len(found) == 2 * (len(EVERY) - 1)
     for identifier, manifest in found.items():
@@ -112,7 +112,7 @@ def test_every_object_is_what_the_crds_say() -> None:
         ("EC2NodeClass/train", ("spec", "securityGroupSelectorTerms", 0, "id"), "atlas"),
     ],
 )
-def test_the_check_itself_refuses(identifier: str, path: tuple[str | int, ...], value: object) -> None:
+def test_the_schemas_reject_an_invalid_object(identifier: str, path: tuple[str | int, ...], value: object) -> None:
     manifest = json.loads(json.dumps(made()[identifier]))
     inside = manifest
     for part in path[:-1]:
@@ -121,7 +121,7 @@ def test_the_check_itself_refuses(identifier: str, path: tuple[str | int, ...], 
     assert errors_of(manifest)
 
 
-def test_rules_of_the_crds_that_a_schema_cannot_say() -> None:
+def test_objects_follow_the_cel_rules_of_the_crds() -> None:
     for identifier, manifest in made().items():
         spec = manifest["spec"]
         if manifest["kind"] == "NodePool":
@@ -152,7 +152,7 @@ def test_a_pool_never_has_more_nodes_than_its_quota_counts() -> None:
     [(CPU, ["on-demand"]), (SPOT, ["spot"]), (RESERVED, ["reserved"]), (BLOCK, ["reserved"])],
     ids=lambda value: value["name"] if isinstance(value, dict) else "",
 )
-def test_nodes_are_bought_as_the_spec_says(pool: Data, kinds: list[str]) -> None:
+def test_nodes_have_the_capacity_type_of_the_spec(pool: Data, kinds: list[str]) -> None:
     assert requirement(pool, "karpenter.sh/capacity-type") == kinds
     reservation = pool.get("capacity", {}).get("reservationId")
     terms = class_spec(pool).get("capacityReservationSelectorTerms")
@@ -160,20 +160,20 @@ def test_nodes_are_bought_as_the_spec_says(pool: Data, kinds: list[str]) -> None
 
 
 @pytest.mark.parametrize(("kind", "kinds"), [("onDemand", ["reserved", "on-demand"]), ("spot", ["reserved", "spot"])])
-def test_a_reservation_comes_first(kind: str, kinds: list[str]) -> None:
+def test_a_reservation_is_used_first(kind: str, kinds: list[str]) -> None:
     """The spec's checks refuse it today; were it allowed, this is the order that Karpenter takes."""
     pool = {**TRAIN, "capacity": {"type": kind, "reservationId": "cr-0abc"}}
     assert requirement(pool, "karpenter.sh/capacity-type") == kinds
 
 
-def test_what_a_node_is() -> None:
+def test_node_requirements_follow_the_pool() -> None:
     assert requirement(SPOT, "node.kubernetes.io/instance-type") == ["g5.12xlarge", "g5.24xlarge"]
     assert requirement(GRAVITON, "kubernetes.io/arch") == ["arm64"]
     assert requirement(CPU, "topology.kubernetes.io/zone") == ["us-west-2a", "us-west-2b", "us-west-2c"]
     assert requirement(EFA, "topology.kubernetes.io/zone") == ["us-west-2a"]
 
 
-def test_what_a_node_carries() -> None:
+def test_nodes_have_the_labels_and_taints_of_the_pool() -> None:
     template = pool_spec(SPOT)["template"]
     assert template["metadata"]["labels"] == {
         "mlcluster.dev/pool": "spot",
@@ -206,7 +206,7 @@ def test_cpu_nodes_are_packed_and_replaced_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(("update", "nodes"), [({"maxUnavailable": 3}, "3"), ({"maxUnavailablePercent": 25}, "25%")])
-def test_the_spec_says_how_many_nodes_a_change_replaces(update: Data, nodes: str) -> None:
+def test_the_spec_limits_the_nodes_that_a_change_replaces(update: Data, nodes: str) -> None:
     assert budgets({**CPU, "update": update})["Drifted"] == nodes
     assert budgets({**TRAIN, "update": update})["Drifted"] == nodes
 
@@ -310,7 +310,7 @@ def test_an_existing_vpcs_subnets_are_named() -> None:
     ]
 
 
-def test_objects_go_before_what_takes_their_finalizers_off() -> None:
+def test_objects_are_deleted_before_the_controller_of_their_finalizers() -> None:
     needs = {entry.id: entry.needs for entry in karpenter_objects(eks_context(FIXED, CPU, autoscaler="karpenter"))}
     assert needs == {"EC2NodeClass/cpu": (RELEASE_ID,), "NodePool/cpu": ("EC2NodeClass/cpu",)}
     crd, controller = karpenter_releases(eks_context(FIXED, CPU, autoscaler="karpenter"))
@@ -353,7 +353,7 @@ def test_the_controller_runs_on_managed_nodes() -> None:
     assert pod.requests == {"cpu": 1000, "memory": 1024, "pods": 1}
 
 
-def test_inputs_are_the_sdks_and_everything_that_can_has_our_tags() -> None:
+def test_inputs_exist_in_the_sdk_and_taggable_resources_have_the_tags() -> None:
     here = eks_context(*EVERY, autoscaler="karpenter")
     untagged = set()
     for entry in karpenter_resources(here):
@@ -365,7 +365,7 @@ def test_inputs_are_the_sdks_and_everything_that_can_has_our_tags() -> None:
     assert untagged == {"RolePolicyAttachment", "RolePolicy", "QueuePolicy", "EventTarget"}
 
 
-def test_what_refers_to_another_comes_after_it() -> None:
+def test_resources_follow_the_resources_that_they_reference() -> None:
     for entry in karpenter_resources(eks_context(*EVERY, autoscaler="karpenter")):
         assert {ref.resource for ref in references(entry.inputs)} <= set(entry.needs)
 
@@ -394,7 +394,7 @@ def statements(*pools: Data) -> dict[str, Data]:
     return {one["Sid"]: printable(one) for one in karpenter_statements(here, queue_arn(here))}
 
 
-def test_it_launches_into_our_subnets_with_our_groups() -> None:
+def test_nodes_launch_in_the_planned_subnets_with_the_planned_groups() -> None:
     assert statements(FIXED, CPU)["LaunchWith"]["Resource"] == [
         "arn:aws:ec2:us-west-2::image/*",
         "arn:aws:ec2:us-west-2::snapshot/*",
@@ -414,7 +414,7 @@ def test_it_launches_into_our_subnets_with_our_groups() -> None:
 LOOKS = {"Look", "Prices", "Profiles"}
 
 
-def test_whatever_changes_something_is_bound_to_the_cluster() -> None:
+def test_every_write_permission_is_limited_to_the_cluster() -> None:
     found = statements(*EVERY)
     assert {sid for sid, one in found.items() if one["Resource"] == "*"} == LOOKS
     for sid in ("Launch", "LaunchFromTemplate", "TagLaunched", "NameInstances", "End"):
@@ -465,7 +465,7 @@ def test_the_groups_of_efa_and_of_placement_are_made_once() -> None:
         assert {"SecurityGroup/atlas-efa", "PlacementGroup/train"} <= set(both)
 
 
-def test_headroom_comes_to_karpenters_nodes_too() -> None:
+def test_headroom_runs_on_nodes_of_karpenter_too() -> None:
     warm = {**TRAIN, "warm": {"nodes": 1}}
     found = [entry.id for entry in headroom_objects(eks_context(FIXED, warm, autoscaler="karpenter"))]
     assert "Deployment/mlcluster-system/headroom-train" in found

@@ -104,7 +104,7 @@ def test_a_capacity_block_is_never_in_a_placement_group() -> None:
     assert "placement" not in template_of({**TRAIN, "capacity": BLOCK, "network": {"placementGroup": "cluster"}})
 
 
-def test_what_must_not_stand_in_a_template_of_a_node_group() -> None:
+def test_a_launch_template_of_a_node_group_has_no_fields_of_the_group() -> None:
     for pool in (SYSTEM, {**TRAIN, "network": {"efa": True}}, {**TRAIN, "capacity": BLOCK}):
         made = template_of(pool)
         assert not {"imageId", "iamInstanceProfile", "securityGroupNames", "keyName"} & set(made)

@@ -94,13 +94,13 @@ def test_without_interfaces_there_is_no_security_group() -> None:
     assert not [name for name in made if name.startswith(("SecurityGroup/", "VpcEndpoint/"))]
 
 
-def test_nodes_wait_for_every_way_out() -> None:
+def test_nodes_wait_for_every_route_out_of_the_vpc() -> None:
     ways = set(ways_out(eks_context()))
     assert ways >= {f"Route/private-{zone}" for zone in ZONES} | {"VpcEndpoint/s3"}
     assert {f"RouteTableAssociation/private-{zone}" for zone in ZONES} <= ways
 
 
-def test_of_an_existing_vpc_nothing_is_made() -> None:
+def test_in_an_existing_vpc_nothing_is_created() -> None:
     context = eks_context(network=OWN_VPC)
     assert network_resources(context) == []
     assert ways_out(context) == ()

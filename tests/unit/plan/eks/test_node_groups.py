@@ -202,7 +202,7 @@ def test_with_karpenter_only_fixed_pools_without_gpus_are_node_groups() -> None:
     assert set(made) == {"LaunchTemplate/system", "NodeGroup/system"}
 
 
-def test_every_resource_stands_after_what_it_needs_and_is_there_once() -> None:
+def test_every_resource_is_planned_once_and_after_its_needs() -> None:
     made = made_of(*EVERYTHING, autoscaler="none")
     seen: set[str] = set()
     for entry in made.values():
@@ -218,7 +218,7 @@ def test_every_input_is_an_argument_of_its_type() -> None:
         assert problems(resolved(entry.inputs, str), entry.type) == [], entry.id
 
 
-def test_every_resource_of_ours_is_tagged_where_its_type_has_tags() -> None:
+def test_every_taggable_resource_is_tagged() -> None:
     context: EksContext = eks_context(*EVERYTHING, autoscaler="none")
     for entry in node_group_resources(context):
         if not entry.id.startswith("Schedule/"):

@@ -76,7 +76,7 @@ def needs_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     return {entry.id: entry.needs for part in (plan.resources, plan.releases, plan.objects) for entry in part}
 
 
-def test_there_are_examples() -> None:
+def test_the_examples_are_found() -> None:
     assert len(EXAMPLES) >= 5
     assert "eks-karpenter" in EXAMPLES
 

@@ -98,7 +98,7 @@ def test_the_table_of_an_efs_volume() -> None:
     }
 
 
-def test_everything_that_takes_tags_carries_ours() -> None:
+def test_every_taggable_resource_has_the_tags() -> None:
     for entry in resources(EFS, LUSTRE).values():
         if "tags" in camel_case_names(argument_class(entry.type)):
             assert entry.inputs["tags"]["mlcluster.dev/cluster"] == "atlas", entry.id

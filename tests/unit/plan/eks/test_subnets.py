@@ -23,7 +23,7 @@ def test_a_private_and_a_public_subnet_in_each_zone() -> None:
     assert not any(entry["mapPublicIpOnLaunch"] for entry in subnets.values())
 
 
-def test_tags_tell_load_balancers_and_karpenter_where_to_go() -> None:
+def test_subnets_have_the_tags_of_load_balancers_and_karpenter() -> None:
     made = by_id(subnet_resources(eks_context()))
     private, public = made["Subnet/private-us-west-2b"].inputs["tags"], made["Subnet/public-us-west-2b"].inputs["tags"]
     assert private["kubernetes.io/role/internal-elb"] == "1"

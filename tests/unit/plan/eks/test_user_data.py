@@ -38,7 +38,7 @@ def settings(pool: Data) -> Any:
     return tomllib.loads(text_of({**pool, **BOTTLEROCKET}))["settings"]
 
 
-def test_al2023_says_how_many_pods_and_nothing_of_the_cluster() -> None:
+def test_user_data_of_al2023_has_the_number_of_pods_and_nothing_of_the_cluster() -> None:
     assert set(parts_of(SYSTEM)) == {"application/node.eks.aws"}
     assert node_config(SYSTEM) == {"kubelet": {"config": {"maxPods": 110}}}
 

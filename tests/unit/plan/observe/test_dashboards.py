@@ -24,7 +24,7 @@ def queries(dashboard: Manifest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_query_asks_for_what_exists(name: str) -> None:
+def test_every_query_reads_existing_metrics(name: str) -> None:
     found = list(queries(ALL[name]))
     assert len(found) >= 8
     for query in found:
@@ -73,7 +73,7 @@ def test_without_gpus_only_queues_are_left() -> None:
 
 
 @pytest.mark.parametrize("name", ["mlcluster-teams", "mlcluster-queues"])
-def test_a_team_sees_what_becomes_of_its_quota(name: str) -> None:
+def test_a_team_sees_the_use_of_its_quota(name: str) -> None:
     """In one table, with a row for each pool, resource and share."""
     (table,) = [panel for panel in ALL[name]["panels"] if panel["title"].endswith("of each team now")]
     (query,) = [target["expr"] for target in table["targets"]]

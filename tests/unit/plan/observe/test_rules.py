@@ -28,7 +28,7 @@ def name_of(rule: Manifest) -> str:
     return str(rule.get("alert", rule.get("record")))
 
 
-def test_names_of_alerts_are_theirs_alone() -> None:
+def test_names_of_alerts_are_unique() -> None:
     names = [alert["alert"] for alert in ALERTS]
     assert len(names) == len(set(names)) >= 25
     groups = [group["name"] for group in rule_spec(Watched())["groups"]]
@@ -36,7 +36,7 @@ def test_names_of_alerts_are_theirs_alone() -> None:
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=name_of)
-def test_every_alert_says_what_to_do(alert: Manifest) -> None:
+def test_every_alert_has_severity_summary_and_description(alert: Manifest) -> None:
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
     assert alert["annotations"]["summary"]
     assert alert["annotations"]["description"].endswith(".")
@@ -65,7 +65,7 @@ def test_every_alert_is_tested_both_ways() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
-def test_every_rule_reads_what_there_is(rule: Manifest) -> None:
+def test_every_rule_reads_existing_metrics(rule: Manifest) -> None:
     ours = {record["record"] for record in records()}
     assert is_balanced(rule["expr"])
     assert not metrics(rule["expr"]) - ours - OTHERS - FIELDS
@@ -90,7 +90,7 @@ def test_a_cluster_without_gpus_has_no_rules_about_them() -> None:
     assert not {name for name in names if name.startswith(("DCGM_", "gpu_operator_"))}
 
 
-def test_the_gpu_operator_is_watched_where_it_is() -> None:
+def test_the_gpu_operator_is_monitored_in_its_namespace() -> None:
     with_it = {alert["alert"] for alert in ALERTS}
     without = {alert["alert"] for alert in alerts(Watched(components=frozenset()))}
     assert with_it - without == {"GpuOperatorNotReconciled", "GpuOperatorSeesNoGpus", "GpuUnhealthy"}
@@ -113,7 +113,7 @@ def facts(name: str) -> dict[str, list[str]]:
     return made
 
 
-def test_what_the_plan_knows_becomes_series() -> None:
+def test_facts_of_the_plan_are_recorded_as_series() -> None:
     shares = facts("mlcluster:gpu_share:ratio")
     assert shares == {
         "train": ["vector(1)"],
