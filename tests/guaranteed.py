@@ -1,4 +1,4 @@
-"""Random specs with components, and the work that asks for every guarantee of theirs at once and whole."""
+"""Random specs with components, and workloads that use every guarantee completely at the same time."""
 
 import random
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ GPU_SHAPES: tuple[tuple[Data, int, int], ...] = (
     ({"nodeShape": {"cpu": "62", "memory": "250Gi", "pods": 20, "gpu": _EIGHT}}, 8, 1),
     ({"nodeShape": {"cpu": "30", "memory": "120Gi", "pods": 24, "ephemeralStorage": "20Gi", "gpu": _EIGHT}}, 8, 1),
 )
-"""What a node is, how many GPUs it has, and how many slices each (0: of several sizes, which no number names)."""
+"""A node type, its number of GPUs, and the slices of each GPU (0 for slices of several sizes)."""
 COMPONENTS: tuple[Data, ...] = (
     {"monitoring": {}},
     {"gpuOperator": {}},
@@ -143,7 +143,7 @@ def _gpu_pool(chance: random.Random, target: Data, name: str, *, topology: bool)
 
 
 def _made_there(chance: random.Random, target: Data, pool: Data, *, first: bool) -> Data:
-    """Return the pool with what its target asks for: labels and taints of nodes, or how many there are at least."""
+    """Return the pool with the fields that its target requires: labels and taints of nodes, or their minimum number."""
     pool = dict(pool)
     selector = pool.pop("selector", {})
     if target is EXISTING:
@@ -191,7 +191,7 @@ class Work:
 
 
 def guaranteed_work(spec: ClusterSpec, plan: Plan) -> Iterator[Work]:
-    """Yield what together is every guarantee: a pod for each node, GPU or slice, with its share of all else."""
+    """Yield workloads that add up to every guarantee: a pod per node, GPU or slice, with its share of CPU and memory."""
     pools = {pool.name: pool for pool in plan.pools}
     for team in spec.teams:
         for name, amount in team.guarantee.items():
@@ -290,7 +290,7 @@ INSTEAD_OF_OTHERS = frozenset({"nvidiaDevicePlugin", "dcgmExporter", "efaDeviceP
 """Others own their duty, or (Kueue) they are in every plan."""
 
 WITHIN = frozenset({"registry", "whereabouts", "sriovDevicePlugin"})
-"""What is no component of its own, or comes with networks."""
+"""Fields that are no component of their own, or are added with networks."""
 
 
 def every_component(system_nodes: int) -> Data:

@@ -10,7 +10,7 @@ Sharing = Literal["whole", "mig", "timeSlicing"]
 
 
 def pool(name: str, accelerator: Accelerator | None = None, usd: float | None = None) -> Pool:
-    """A pool with the label that ours have."""
+    """Return a pool with the managed label."""
     here = {"mlcluster.dev/pool": name}
     return Pool(
         name=name,
@@ -63,7 +63,7 @@ TEAMS = (team("research"), team("vision"))
 
 @dataclass(frozen=True)
 class Watched:
-    """What rules are made for."""
+    """The parts of a cluster that rules depend on."""
 
     pools: tuple[Pool, ...] = POOLS
     teams: tuple[TeamPlan, ...] = TEAMS

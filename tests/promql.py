@@ -1,4 +1,4 @@
-"""What a query of PromQL asks for, without a parser: promtool has the real one (tests/engine/test_rules.py)."""
+"""Metrics and labels of PromQL queries, without a parser: promtool has the real parser (tests/engine/test_rules.py)."""
 
 import re
 

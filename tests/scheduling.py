@@ -39,7 +39,7 @@ class Groups:
         items.sort(key=lambda item: self._place(item.nodeid))
 
     def scheduler(self, config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
-        """Return what hands out the groups; None when the command line asks for another distribution."""
+        """Return the scheduler of the groups; None if the command line selects another distribution."""
         if config.getoption("dist") != "loadfile":
             return None
         config.option.loadscopereorder = False  # the order of `sort` stays

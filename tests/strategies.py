@@ -1,4 +1,4 @@
-"""Random specs as data: plausible ones that are valid, and ways to break them."""
+"""Random specs as data: valid specs, and ways to break them."""
 
 import copy
 from typing import Any

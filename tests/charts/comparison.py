@@ -1,4 +1,4 @@
-"""Compares what a chart renders with what the plan and the catalogue say of it."""
+"""Comparison of the objects that a chart renders with the plan and the catalog."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -43,7 +43,7 @@ Shape = tuple[object, ...]
 
 
 def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[str]:
-    """Return what differs between the workloads of a chart and the plan's pods of its release."""
+    """Return the differences between the workloads of a chart and the pods that the plan has for its release."""
     theirs = _shapes(plan, rendered_pods(plan, release, facts.workloads, ""))
     mine = [pod for pod in plan.pods if pod.owner == release.id]
     ours, later = _shapes(plan, mine), {workload_name(pod) for pod in mine if made_at_run_time(pod)}
@@ -58,7 +58,7 @@ def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[
 
 
 def _elsewhere(plan: Plan, release: PlanRelease, facts: ChartFacts) -> Iterator[str]:
-    """Yield the pools that a workload's required node affinity refuses, which no field of a PlanPod says."""
+    """Yield the pools that the required node affinity of a workload excludes; PlanPod has no field for it."""
     for workload in facts.workloads:
         pods = [pod for pod in plan.pods if pod.owner == release.id and workload_name(pod) == workload.name]
         for pool in plan.pools:
@@ -114,7 +114,7 @@ def residue_mismatches(residue: Residue, chart: str, facts: Iterable[ChartFacts]
 def signature_mismatches(
     signature: Signature, chart: str, facts: Iterable[ChartFacts], workloads: Iterable[str] = ()
 ) -> list[str]:
-    """Return the kinds of detection signatures of which none matches what the chart makes.
+    """Return the kinds of detection signatures of which none matches an object of the chart.
 
     Args:
         workloads: names of more workloads than the facts have.
@@ -159,5 +159,5 @@ def _deleted_with_another(chart: str) -> frozenset[str]:
 
 
 def _missing(what: str, ours: set[str], theirs: set[str]) -> Iterator[str]:
-    """Yield what the chart has and the catalogue leaves out; what only other versions of the chart have may stand."""
+    """Yield the residue of the chart that is missing in the catalog, which may also list residue of other versions."""
     yield from (f"{what} {name}: the chart has it, leaves in the catalogue has not" for name in sorted(theirs - ours))

@@ -16,7 +16,7 @@ KUBERNETES = "1.35.0"
 
 @dataclass(frozen=True)
 class Rendered:
-    """A set of values, the archive that it was rendered with, and what came out."""
+    """A set of values, the archive that it was rendered with, and the facts of the rendered objects."""
 
     of: ValueSet
     archive: Archive

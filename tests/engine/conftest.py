@@ -1,4 +1,4 @@
-"""What every test of the engine tier needs: the real Pulumi CLI and a server in memory."""
+"""Fixtures of the engine tier: the real Pulumi CLI and a server in memory."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +54,7 @@ def pulumi() -> Path:
 
 @pytest.fixture
 def world() -> World:
-    """The server that the provider pretends to talk to."""
+    """Return the server in memory behind the provider."""
     return World()
 
 

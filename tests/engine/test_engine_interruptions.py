@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the middle of an `up`: the engine ends cleanly and the next `up` simply goes on."""
+"""Ctrl-C and SIGTERM in the middle of an `up`: the engine ends cleanly and the next `up` continues."""
 
 import signal
 from collections.abc import Callable

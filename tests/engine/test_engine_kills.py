@@ -161,7 +161,7 @@ def test_up_removes_the_lock_of_a_dead_process_of_this_host_and_reports_it(
 def test_up_waits_for_an_engine_whose_mlcluster_was_killed(
     pulumi: Path, port: int, tmp_path: Path, world: World
 ) -> None:
-    """A stand-in, because the engine itself ends at some moment after the process that reads its output."""
+    """Uses a substitute process, because the engine itself ends at any time after the process that reads its output."""
     told: list[str] = []
     engine = small_engine(tmp_path / "atlas", port, small_plan(1), pulumi)
     argv = [sys.executable, "-c", "import sys; sys.stdin.read()", "pulumi"]

@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _listed(console: Console) -> set[str]:
-    """What `pulumi plugin ls` shows with the environment of a stack."""
+    """Return the output of `pulumi plugin ls` in the environment of a stack."""
     environment = {**os.environ, **console.environment()}
     argv = [str(console.binary), "plugin", "ls", "--json"]
     answer = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)

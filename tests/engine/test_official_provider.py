@@ -1,4 +1,4 @@
-"""A stand-in with the official provider's behavior under the real engine: orphans, replacements, other owners."""
+"""A simulated official provider under the real engine: orphans, replacements, other owners."""
 
 import signal
 from collections.abc import Iterator
@@ -114,7 +114,7 @@ def test_up_refuses_an_existing_object_of_another_manager(scene: Scene, server: 
 def test_an_object_that_took_a_managed_name_is_refused_by_up_and_not_deleted_by_down(
     scene: Scene, server: FakeApiServer, kind: str, name: str, space: str, plan_id: str, *, left: bool
 ) -> None:
-    """Only the namespace that mlcluster made takes what is in it along."""
+    """Only a namespace that mlcluster created is deleted with its objects."""
     plan = small_plan(COUNT)
     engine = scene.engine(plan)
     engine.up()

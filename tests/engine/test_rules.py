@@ -31,14 +31,14 @@ def promtool() -> Path:
 
 
 def run(promtool: Path, place: Path, *arguments: str) -> str:
-    """What promtool says; fails when it is not content."""
+    """Return the output of promtool; fail if promtool reports an error."""
     answer = subprocess.run([promtool, *arguments], cwd=place, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     return answer.stdout
 
 
 def rendered(*, whole: bool) -> dict[str, Any]:
-    """Rules as a file; without what promtool would compare word by word unless `whole`."""
+    """Write rules to a file; unless `whole`, without the annotations that promtool would compare word by word."""
     spec = rule_spec(Watched())
     for rule in (rule for group in spec["groups"] for rule in group["rules"] if not whole):
         if "annotations" in rule:

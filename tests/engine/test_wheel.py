@@ -1,4 +1,4 @@
-"""What users install: the wheel's own file list, and the program run from it in an empty directory."""
+"""The wheel: its list of files, and the program that it installs, run in an empty directory."""
 
 import os
 import subprocess

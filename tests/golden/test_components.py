@@ -33,7 +33,7 @@ _Dumper.add_representer(str, _text)
 
 
 def changes_of(name: str) -> str:
-    """Return the changes of a component to a plan as YAML: everything that is new, and a diff of what is not."""
+    """Return the changes of a component to a plan as YAML: new entries whole, and a diff of each changed entry."""
     loaded = load(HERE / name / "cluster.yaml")
     plan = build(loaded.spec)
     document = to_document(plan)

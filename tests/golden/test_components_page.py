@@ -1,4 +1,4 @@
-"""docs/components.md: made from the catalogue, complete, and true: every row is a spec that plans what it says."""
+"""docs/components.md is generated from the catalog and complete, and the spec of every row plans its component."""
 
 import json
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ def test_a_component_has_a_complete_section(name: str) -> None:
 
 
 def untold(release: PlanRelease) -> list[str]:
-    """Paths of a release's values that the page says nothing about."""
+    """Return the paths of values of a release that the page does not document."""
     charts = {pin.chart.rpartition("/")[2]: pin for pin in pins().values() if pin.chart}
     pin = charts[release.chart.rpartition("/")[2]] if release.chart else pins()[release.name]
     known = {*sets_on({"any": "label"}, pin.sets), *pin.images, *map(dotted, release.overrides)}

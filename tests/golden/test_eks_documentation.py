@@ -99,7 +99,7 @@ ASKED = {
     "eks:index:Cluster": "eks:CreateCluster eks:DescribeCluster eks:UpdateClusterConfig eks:UpdateClusterVersion"
     " eks:DeleteCluster eks:CreateAccessEntry kms:CreateGrant iam:CreateServiceLinkedRole iam:PassRole",
 }
-"""What each type of resource needs to be made, read and deleted (AWS service authorization reference); the least."""
+"""The least actions to create, read and delete each type of resource (AWS service authorization reference)."""
 
 
 def blocks(text: str, mark: str) -> Iterator[str]:
@@ -198,7 +198,7 @@ def test_policies_cover_every_type_of_every_example(project_root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["network", "cluster"])
 def test_only_making_reading_and_tagging_has_no_scope(project_root: Path, name: str) -> None:
-    """Nothing is deleted that carries neither our tag nor our name, but what the page tells."""
+    """The policies allow deletions only of resources with the managed tag or name; the page lists the exceptions."""
     wide = {
         action
         for entry in policy(project_root, name)

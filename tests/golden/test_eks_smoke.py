@@ -1,4 +1,4 @@
-"""examples/eks-smoke.sh with stand-ins for `mlcluster`, `kubectl` and `aws`; the plan is a golden one."""
+"""examples/eks-smoke.sh with simulated `mlcluster`, `kubectl` and `aws`; the plan is a golden file."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every example through `validate` and `plan`, byte for byte. `--update-golden` rewrites what is expected.
+"""Output of `validate` and `plan` for every example, byte for byte. `--update-golden` rewrites the expected output.
 
 Two plans are kept whole. For the others, a text and digests are kept: a digest that changes names the part of the plan.
 Compare `mlcluster plan FILE -o json` before and after to see the change.

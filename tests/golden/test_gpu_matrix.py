@@ -1,6 +1,6 @@
-"""Image family x way of sharing x fabric x autoscaler: who brings what, the operator's values, labels and resources.
+"""Image family x GPU sharing x fabric x autoscaler: owner of each duty, operator values, labels and resources.
 
-The operator's values stand whole in the first combination; the others show what differs from it.
+The first combination has all values of the operator; the others have the differences from it.
 """
 
 import json
@@ -75,7 +75,7 @@ def spec(target: dict[str, Any], pool: dict[str, Any], sharing: str) -> dict[str
 
 
 def shown(data: dict[str, Any]) -> dict[str, Any]:
-    """What the plan makes of a combination, or why there is none."""
+    """Return the facts of the plan of a combination, or the reason for its rejection."""
     try:
         checked = parse(json.dumps(data).encode(), "cluster.yaml").spec
     except SpecInvalidError as error:
@@ -103,12 +103,12 @@ def owners(checked: ClusterSpec, plan: Plan) -> dict[str, str]:
 
 
 def resources(pool: Pool) -> dict[str, int]:
-    """What pods can ask for beside CPU and memory."""
+    """Return the resources that pods can request besides CPU and memory."""
     return {name: amount for name, amount in pool.usable.items() if "/" in name or name.startswith("hugepages")}
 
 
 def scaling(plan: Plan) -> dict[str, Any]:
-    """What the autoscaler is told of the resources of a node."""
+    """Return the node resources in the tags of the autoscaler."""
     prefix = "k8s.io/cluster-autoscaler/node-template/resources/"
     tags = [entry.inputs["tag"] for entry in plan.resources if entry.type.endswith(":Tag")]
     told = {tag["key"].removeprefix(prefix): tag["value"] for tag in tags if tag["key"].startswith(prefix)}

@@ -16,7 +16,7 @@ def pages(root: Path) -> list[Path]:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a page's headings are called in links, as GitHub spells them."""
+    """Return the anchors of the headings of a page, as GitHub generates them."""
     text = FENCE.sub("", page.read_text("utf-8"))
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}

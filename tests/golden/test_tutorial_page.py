@@ -1,4 +1,4 @@
-"""docs/tutorial.md: every command parses, the offline ones run, and `validate` and `plan` print what the page shows."""
+"""docs/tutorial.md: every command parses, offline commands run, and `validate` and `plan` print the documented output."""
 
 import os
 import re

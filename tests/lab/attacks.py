@@ -54,7 +54,7 @@ def refused_change(team: Tenant, api_version: str, place: str, patch: dict[str, 
 
 
 def gpus_on_nodes(kube: Kube, namespace: str) -> int:
-    """GPUs that pods of a namespace hold on nodes: bound, and not ended."""
+    """Return the GPUs of running pods of a namespace: bound to nodes, and not ended."""
     bound = [
         pod
         for pod in kube.list("v1", "Pod", namespace)
@@ -68,7 +68,7 @@ def gpus_on_nodes(kube: Kube, namespace: str) -> int:
 
 
 def gpus_counted(kube: Kube, queue: str) -> int:
-    """GPUs that Kueue counts as used by a ClusterQueue, in all flavors."""
+    """Return the GPUs that Kueue counts as used by a ClusterQueue, in all flavors."""
     status = (kube.get_object(KUEUE, "ClusterQueue", queue) or {}).get("status") or {}
     return sum(
         int(entry.get("total") or 0)

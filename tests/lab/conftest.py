@@ -1,6 +1,6 @@
 """Real control planes for tests. They end with the test run, even when that crashes (`tied`).
 
-`GROUPS` says which files share a cluster, and so a worker.
+`GROUPS` lists the files that share a cluster, and therefore a worker.
 """
 
 import signal
@@ -79,7 +79,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> object:
 
 @pytest.fixture(scope="session", autouse=True)
 def _signals() -> Iterator[None]:
-    """SIGHUP and SIGINT end what tests start, also under `nohup` and in the background, where children ignore them."""
+    """Make SIGHUP and SIGINT end child processes, even under `nohup` and in the background, where they ignore both."""
     handlers: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
@@ -117,7 +117,7 @@ def lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
 def kueue_lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
     """One control plane with Kueue, which manages namespaces with the label `TEAM_LABEL`; shared like `lab`.
 
-    It is a cluster that another party made for tests of the `existing` target: take away what you put into it.
+    It is a foreign cluster for tests of the `existing` target: delete the objects that you create in it.
     """
     shared = make_lab("kueue")
     shared.start(toolchain, Silent())

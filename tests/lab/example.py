@@ -1,4 +1,4 @@
-"""The cluster of examples/lab.yaml, brought up and taken down through the command line."""
+"""The cluster of examples/lab.yaml, created and deleted through the command line."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ class Cluster:
 
 @contextmanager
 def example_cluster(state: Path) -> Iterator[Cluster]:
-    """Bring the example up on a lab of its own; take it down at the end, when nothing may be left."""
+    """Create the example on a lab of its own and delete it at the end, without leftovers."""
     spec = state / "lab.yaml"
     spec.write_text((EXAMPLES / "lab.yaml").read_text("utf-8"), "utf-8")
     surroundings = environment(state)

@@ -52,7 +52,7 @@ class Cluster:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=own)
 
     def run(self, verb: str, *arguments: str, code: int = 0) -> str:
-        """What a command prints, on both streams."""
+        """Return the output of a command on both streams."""
         process = self.start(verb, *arguments)
         out, error = process.communicate(timeout=COMMAND_SECONDS)
         assert process.returncode == code, out + error
@@ -147,7 +147,7 @@ def _kill_engine(process: "subprocess.Popen[str]") -> None:
 def test_the_same_command_again_after_an_interruption(
     cluster: Cluster, kube: Kube, end: Callable[["subprocess.Popen[str]"], None], count: int
 ) -> None:
-    """After `count` objects: `up` takes over what is on the server and not in the state; `down` deletes it."""
+    """Interrupted after `count` objects: `up` adopts objects that are missing in the state, and `down` deletes them."""
     for verb in ("up", "down"):
         _interrupted(cluster, kube, end, count)
         if verb == "up":

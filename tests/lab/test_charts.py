@@ -1,6 +1,6 @@
 """Every chart, rendered with every set of values of the examples and golden specs, against plan and catalogue.
 
-`tests/charts/facts.json` is the table of what is rendered; `python -m tests.charts.table` makes it anew.
+`tests/charts/facts.json` is the table of the rendered objects; `python -m tests.charts.table` writes it.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""examples/lab-components.yaml on a real control plane: what components apply, and where the scheduler puts their pods.
+"""examples/lab-components.yaml on a real control plane: objects of components, and the placement of their pods.
 
 Kubelets are simulated, so no container runs; which nodes a pod is let onto, and whether there is room, is real.
 """

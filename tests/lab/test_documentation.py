@@ -1,4 +1,4 @@
-"""The commands in README and docs, run as they stand: blocks marked `sh` run in order, and every one has to succeed."""
+"""The commands in README and docs: blocks marked `sh` run unchanged and in order, and each must succeed."""
 
 import os
 import re
@@ -19,7 +19,7 @@ TUTORIAL = "docs/tutorial.md"
 """Runs as a whole in tests/lab/test_tutorial.py; here, on the example's lab, the parts that create no cluster."""
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SET_UP = ("make ", ". .venv/")
-"""What this very test run has done already."""
+"""Commands that the test run itself has already executed."""
 
 
 def commands(page: str) -> list[str]:

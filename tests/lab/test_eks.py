@@ -1,6 +1,6 @@
 """The whole life of an `eks` cluster through the command line, without an account.
 
-AWS is the stand-in of tests/fakes; what it returns as the new cluster is a lab with a real API server, scheduler and
+AWS is simulated by tests/fakes; the cluster that it returns is a lab with a real API server, scheduler and
 Kueue, so everything from the kubeconfig on is real but the charts.
 """
 
@@ -70,12 +70,12 @@ class Account:
             kube.patch("v1", "Namespace", "kueue-system", labels, field_manager="test")
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        """A command that goes on."""
+        """A running command."""
         command = [sys.executable, "-m", "mlcluster", *arguments]
         return subprocess.Popen(command, env=self._surroundings(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def run(self, *arguments: str, code: int = 0) -> str:
-        """What a command prints; what it says goes to `said`."""
+        """Return the standard output of a command; its standard error is in `said`."""
         command = [sys.executable, "-m", "mlcluster", *arguments]
         done = subprocess.run(
             command, check=False, capture_output=True, text=True, env=self._surroundings(), timeout=600
@@ -272,7 +272,7 @@ def _serves(kube: Kube, group: str, kind: str) -> bool:
 
 
 def test_killed_between_cluster_and_node_groups(account: Account, tmp_path: Path) -> None:
-    """SIGKILL while AWS makes the node groups: the next `up` finds what was made and goes on; so does `down`."""
+    """SIGKILL while AWS creates the node groups: the next `up` or `down` finds the created resources and continues."""
     account.take_over("atlas")
     spec = written(tmp_path, "eks-training")
     account.cloud.slow = frozenset({"aws:eks/nodeGroup:NodeGroup"})

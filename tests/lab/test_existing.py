@@ -1,4 +1,4 @@
-"""The `existing` target on a lab's kubeconfig: a cluster that somebody else made, with nodes and a Kueue of its own."""
+"""The `existing` target on the kubeconfig of a lab: a foreign cluster with nodes and an installed Kueue."""
 
 import json
 import subprocess
@@ -74,7 +74,7 @@ def _narrowed_by_hand(kube: Kube, run: Callable[..., str]) -> None:
 
 @pytest.fixture(scope="module")
 def foreign(kueue_lab: Lab) -> Iterator[Lab]:
-    """Somebody else's cluster: four nodes and a Kueue."""
+    """A foreign cluster with four nodes and Kueue."""
     nodes = [
         node
         for index in range(2)

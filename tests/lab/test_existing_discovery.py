@@ -1,4 +1,4 @@
-"""A look at somebody else's cluster: what `up` refuses, adopts and leaves alone, and that `down` touches none of it."""
+"""Discovery on a foreign cluster: installations that `up` refuses, adopts or leaves, and `down` leaves unchanged."""
 
 import json
 import subprocess
@@ -46,7 +46,7 @@ DEVELOPER = "dev-without-secrets"
 
 @dataclass
 class Host:
-    """Somebody else's cluster, and the command line that looks at it."""
+    """A foreign cluster, and the command line on it."""
 
     lab: Lab
     kube: Kube
@@ -76,7 +76,7 @@ class Host:
         return done
 
     def decisions(self, code: int = 0) -> dict[str, str]:
-        """What `plan --live` decides, by component."""
+        """Return the decisions of `plan --live` by component."""
         document = json.loads(self.run("plan", "--live", "-o", "json", code=code).stdout)
         return {row["component"]: row["decision"] for row in document["live"]["components"]}
 
@@ -199,7 +199,7 @@ def _kubeconfig_of(host: Host, namespace: str, account: str) -> Path:
 
 
 def test_a_blocked_upgrade_stops_before_the_engine_does_anything(host: Host) -> None:
-    """The state says Kueue 0.15.4 is deployed; the spec wants 0.20.5."""
+    """The state has Kueue 0.15.4; the spec has 0.20.5."""
     before = lasting(host.lab.keys())
     host.write(ADOPTING)
     host.run("up", "--yes")

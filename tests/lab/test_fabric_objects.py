@@ -1,6 +1,6 @@
-"""What components of networks and of node health write, against a real API server with strict validation.
+"""Objects of network and node health components on a real API server with strict validation.
 
-Kinds of ours and upstream's are defined there for the time of the test; the check of a node's networks runs in a shell.
+The test installs the CRDs; the network check of a node runs in a shell.
 """
 
 import subprocess
@@ -46,7 +46,7 @@ def plan_of(name: str) -> Plan:
 
 
 def crd(group: str, kind: str, version: str, spec: Manifest, *, scope: str = "Cluster") -> Manifest:
-    """A definition as upstream has it, in what matters to our objects."""
+    """Return a CRD of upstream, reduced to the fields that the objects of the plan use."""
     schema = {"type": "object", "properties": {"spec": spec}, "required": ["spec"]}
     plural = f"{kind.lower()}s"
     return {
@@ -127,7 +127,7 @@ def pool_definition() -> Manifest:
 
 
 def crds() -> Iterator[Manifest]:
-    """Ours from the plans, upstream's from the reference, and two that are in neither."""
+    """Return the CRDs of the plans, those of the reference, and two that neither has."""
     ours = {entry.id: entry.manifest for name in NAMES for entry in plan_of(name).objects if entry.id.startswith(CRD)}
     yield from ours.values()
     yield rule_definition()
@@ -212,7 +212,7 @@ def test_the_schemas_reject_an_invalid_object(
     "name", [name for name in NAMES if name not in {"network-operator", "node-readiness-controller"}]
 )
 def test_daemon_sets_are_served_on_nodes(kube: Kube, name: str) -> None:
-    """The API server fills in what a daemon set leaves out, and keeps every field of ours."""
+    """The API server sets defaults of a DaemonSet and keeps every planned field."""
     for manifest in ours(name):
         if manifest["kind"] == "DaemonSet":
             kept = kube.apply(moved(manifest), dry_run=True)["spec"]["template"]["spec"]
@@ -228,7 +228,7 @@ def test_example_jobs_pass_strict_field_validation(kube: Kube, path: Path) -> No
 
 
 def checked(script: str, root: Path) -> tuple[int, str]:
-    """How the check of a node's networks ends on a node whose files are below `root`, and what it says."""
+    """Return exit code and output of the network check on a node with the files below `root`."""
     text = script.replace("/host$1", f"{root}$1")
     assert text != script
     done = subprocess.run(["/bin/bash", "-c", text], check=False, capture_output=True, text=True)

@@ -47,7 +47,7 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
 
 
 class Told(Silent):
-    """Progress that keeps what is said."""
+    """Progress that keeps its messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -58,7 +58,7 @@ class Told(Silent):
 
 @dataclass(frozen=True)
 class Release:
-    """A release of a plan that says what to ask."""
+    """A release with webhook probes."""
 
     chart: str
     id: str = RELEASE
@@ -76,7 +76,7 @@ class Release:
 
 @dataclass
 class Trial:
-    """A stack on the lab, what it said, and its webhook.
+    """A stack on the lab, its messages, and its webhook.
 
     Attributes:
         patience: seconds that a gate waits.
@@ -122,7 +122,7 @@ def trial(lab: Lab, tmp_path: Path) -> Iterator[Trial]:
 def engine(
     trial: Trial, lab: Lab, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Engine]:
-    """The real engine with the built-in provider and the real Helm; what it made is destroyed at the end."""
+    """The real engine with the built-in provider and the real Helm; its resources are destroyed at the end."""
     monkeypatch.setenv("MLCLUSTER_HELM", str(toolchain.path("helm")))
     uid = trial.kube.cluster_uid()
     program = programs.load("platform").program
@@ -136,7 +136,7 @@ def engine(
 
 
 def test_objects_are_created_after_a_late_webhook(trial: Trial, engine: Engine) -> None:
-    """The webhook begins to answer when the gate has said that it waits, and when all that can go on has gone on."""
+    """The webhook starts to answer after the gate has reported that it waits and all other operations have ended."""
 
     def begin(text: str) -> None:
         if "waiting for gadgets" in text and "webhook" in text:

@@ -135,7 +135,7 @@ def _assert_guarantees_hold(kube: Kube, seed: int, spec: ClusterSpec, plan: Plan
 
 
 def _stand_ins(plan: Plan) -> list[Manifest]:
-    """Workloads with the pods of all components, whatever would make them in the cluster of the plan."""
+    """Return workloads with the pods of all components."""
     owners = dict.fromkeys(pod.owner for pod in plan.pods)
     releases = [
         PlanRelease(
@@ -190,7 +190,7 @@ def _not_ending(kube: Kube, namespace: str) -> bool:
 
 
 def _assert_bound(kube: Kube, what: str, count: int) -> None:
-    """Wait until there are that many pods and each has a node; fail with what the scheduler and Kueue say."""
+    """Wait until there are that many pods and each has a node; fail with the messages of the scheduler and Kueue."""
 
     def bound() -> bool:
         pods = kube.list("v1", "Pod")
@@ -240,7 +240,7 @@ def test_the_generator_reaches_all_targets_and_forms_of_sharing() -> None:
 
 
 def test_with_topology_a_whole_node_is_reclaimed_from_borrowers(kube: Kube) -> None:
-    """Quota alone does not see that small borrowed pods stand on every node (docs/tenancy.md)."""
+    """Quota alone does not prevent small borrowed pods on every node (docs/tenancy.md)."""
     pool = {"name": "places", "instanceType": "m7i.xlarge", "maxSize": 2, "topology": "auto"}
     teams = [{"name": "owner", "guarantee": {"places": {"nodes": 2}}}, {"name": "guest", "borrow": "all"}]
     spec = checked(cluster(pool, teams=teams))

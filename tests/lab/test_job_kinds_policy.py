@@ -1,6 +1,6 @@
-"""Ways round the quota through JobSet, TrainJob, MPIJob and RayCluster, with the role `edit`: each is refused.
+"""Attempts to bypass the quota with JobSet, TrainJob, MPIJob and RayCluster in the role `edit`: each is rejected.
 
-The real controllers run; what goes through the queue as it should is in test_jobs.py.
+The real controllers run; test_jobs.py has the jobs that are admitted.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def team(job_kinds: Cluster) -> Iterator[Tenant]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_team_stores_no_more_of_a_kind_than_its_limit(team: Tenant, name: str) -> None:
-    """The test lowers the limit to what the team has already, instead of making 500 objects."""
+    """The test lowers the limit to the present number of objects instead of creating 500."""
     make, api_version, resource = KINDS[name]
     key = f"count/{resource}.{api_version.partition('/')[0]}"
     quota = team.kube.get_object("v1", "ResourceQuota", "team", TEAM) or {}
@@ -116,7 +116,7 @@ def test_counted_fields_do_not_change(team: Tenant, name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_members_name_no_controlling_owner(team: Tenant, name: str) -> None:
-    """Kueue leaves alone what belongs to a kind that it manages."""
+    """Kueue ignores objects that belong to a kind it manages."""
     owner = _owner(team, name)
     for manifest in (job("child", TEAM, pod_spec(gpus=8), suspend=False), pod("child", TEAM, pod_spec()), job_set("c")):
         manifest["metadata"]["ownerReferences"] = [owner]

@@ -246,7 +246,7 @@ def test_killed_controllers_are_reported_and_restarted_by_up(cluster: Cluster) -
 
 
 def test_a_removed_kind_is_uninstalled_but_not_while_in_use(cluster: Cluster) -> None:
-    """Without the operator, and with a Kueue that does not know its kind, nobody could end what it manages."""
+    """Without the operator, and with a Kueue without its kind, its objects could not be deleted."""
     job, before = mpi_job("kept"), cluster.pids()
     cluster.team.submit(job)
     wait_for("its pods", lambda: len(cluster.running("kept")) == 3)
@@ -265,7 +265,7 @@ def test_a_removed_kind_is_uninstalled_but_not_while_in_use(cluster: Cluster) ->
 
 
 def test_down_deletes_the_controllers_and_leaves_nothing(cluster: Cluster) -> None:
-    """With a job that runs: controllers outlive what they manage."""
+    """With a running job: controllers are deleted after the objects that they manage."""
     cluster.team.submit(job_set("last"))
     wait_for("its pods", lambda: len(cluster.running("last")) == 2)
     said = cluster.run("down", str(cluster.spec), "--yes")

@@ -70,7 +70,7 @@ class Killed:
             )
 
     def run(self, verb: str, *options: str) -> str:
-        """One command that must succeed; what it printed."""
+        """Run a command that must succeed, and return its output."""
         code = self.start(verb, *options).wait(COMMAND_SECONDS)
         assert code == 0, self.said()
         return self.said()
@@ -113,7 +113,7 @@ def _is_going(kube: Kube) -> bool:
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Iterator[Killed]:
-    """A cluster that is up; deleted in the end, whatever became of it."""
+    """A running cluster; deleted at the end in any state."""
     made = Killed(tmp_path)
     try:
         made.run("up", "--yes")

@@ -1,4 +1,4 @@
-"""`mlcluster lab build` that is ended in the middle: nothing of the build goes on, and the next one works."""
+"""An interrupted `mlcluster lab build`: no process of it continues, and the next build succeeds."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Kueue comes into a lab and goes out of it without a trace."""
+"""Kueue is installed in a lab and uninstalled without residue."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ def namespace(name: str, **labels: str) -> dict[str, Any]:
 
 
 def pending(kube: Kube, queue: str) -> dict[str, Any]:
-    """What waits in a queue; {} until Kueue has noticed the queue."""
+    """Return the pending workloads of a queue; {} until Kueue has seen the queue."""
     try:
         return kube.request("GET", f"/apis/visibility.{API}/clusterqueues/{queue}/pendingworkloads")
     except ApiError:

@@ -1,4 +1,4 @@
-"""A lab's life on real processes: starts, crashes, taken ports, interrupted starts, stops."""
+"""The life of a lab on real processes: starts, crashes, ports in use, interrupted starts, stops."""
 
 import contextlib
 import dataclasses
@@ -239,7 +239,7 @@ def test_a_port_in_use_is_replaced_and_the_data_stays(own: Lab, toolchain: Toolc
 
 
 def test_ports_in_use_of_a_new_lab_are_replaced(make_lab: Callable[..., Lab], toolchain: Toolchain) -> None:
-    """At the second try another one is taken."""
+    """At the second attempt another port is in use."""
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         taken.listen()
@@ -332,7 +332,7 @@ def test_a_component_that_does_not_start_is_named_with_its_log(
     os.getuid() != 0, reason="Expected for a user who is not root: the other tests of this module run as such a user"
 )
 def test_a_user_without_rights_can_run_a_lab(toolchain: Toolchain, tmp_path: Path) -> None:
-    """As uid 65534. It may read our programs wherever they are, which says nothing about what it writes."""
+    """As uid 65534, which may read the programs in any place; that proves nothing about the files that it writes."""
     setpriv = shutil.which("setpriv")
     assert setpriv is not None, "util-linux is needed to become another user"
     place = tmp_path / "nobody"

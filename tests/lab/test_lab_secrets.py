@@ -1,4 +1,4 @@
-"""What another user of the machine can read of a lab, and what an impostor on its ports receives."""
+"""Files of a lab that another user of the machine can read, and requests that an impostor on its ports receives."""
 
 import base64
 import contextlib
@@ -121,7 +121,7 @@ def test_another_user_can_neither_end_nor_trace_a_process_of_a_lab(guarded: Lab)
 
 @dataclass
 class Impostor:
-    """Listens with TLS on a port that a component of the lab had, and keeps what it receives."""
+    """A TLS server on a former port of a lab component that keeps the requests it receives."""
 
     port: int
     certificate: Path

@@ -1,6 +1,6 @@
-"""LeaderWorkerSets in the queue: the real CRD and the real Kueue, with a stand-in for the controller of the sets.
+"""LeaderWorkerSets in the queue: the real CRD and the real Kueue, with a simulated controller of the sets.
 
-The stand-in makes what LeaderWorkerSet v0.10.0 makes: a StatefulSet of leaders that belongs to the set, and one of
+It creates the objects of LeaderWorkerSet v0.10.0: a StatefulSet of leaders that belongs to the set, and one of
 workers that belongs to a leader's pod (pkg/controllers, pkg/webhooks/pod_webhook.go), as the controller's user.
 """
 
@@ -34,7 +34,7 @@ def template(*, gpus: int = 8, **spec: Any) -> dict[str, Any]:
 
 
 def worker_set(name: str, *, replicas: int = 1, leader: Any = None, worker: Any = None) -> dict[str, Any]:
-    """Groups of a leader and one worker, each with a node of eight GPUs; with what the set's own webhook fills in."""
+    """Return groups of a leader and one worker on nodes of eight GPUs, with the defaults of the webhook of the set."""
     templates = {"leaderTemplate": leader or template(), "workerTemplate": worker or template(), "size": 2}
     rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0}}
     spec = {"replicas": replicas, "leaderWorkerTemplate": templates, "rolloutStrategy": rollout}

@@ -19,7 +19,7 @@ WANTED = Wanted({"ml-purpose": "training"}, (DEDICATED,))
 
 
 class Interrupted(Kube):
-    """A client whose reads are each followed by a write of somebody else, as often as `pending` says."""
+    """A client whose next `pending` reads are each followed by a write of another manager."""
 
     pending: list[dict[str, Any]]
     other: Kube
@@ -34,7 +34,7 @@ class Interrupted(Kube):
 
 @pytest.fixture
 def kube(lab: Lab) -> Iterator[Kube]:
-    """A cluster with one node of somebody else, which is not a simulated one."""
+    """A cluster with one foreign node, which is not simulated."""
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:
         kube.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": {"role": "gpu"}}})
         wait_for("the node controller's own taints", lambda: keys(kube))
@@ -100,7 +100,7 @@ def test_a_label_does_not_create_a_deleted_node(kube: Kube) -> None:
 
 
 def test_the_server_also_rejects_a_label_of_another_manager(kube: Kube) -> None:
-    """Somebody was quicker than our look."""
+    """Another manager wrote after mlcluster had read the node."""
     found = changed(kube, WANTED)
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
     with pytest.raises(ApiError) as caught:
@@ -110,7 +110,7 @@ def test_the_server_also_rejects_a_label_of_another_manager(kube: Kube) -> None:
 
 
 def test_only_an_instruction_overwrites_the_label_of_the_operator(kube: Kube, lab: Lab) -> None:
-    """The GPU operator labels a node first, by an update under a manager of its own, and writes on as we take it."""
+    """The GPU operator labels a node first, and continues to write while mlcluster takes the label over."""
     key = "nvidia.com/gpu.deploy.driver"
     theirs = {key: "true", "nvidia.com/gpu.present": "true"}
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": theirs}}, field_manager="gpu-operator")

@@ -59,7 +59,7 @@ def kube(lab: Lab) -> Iterator[Kube]:
 
 
 def _is_served(kube: Kube) -> bool:
-    """Whether the API server has taken the CRD up: until then its group is not there."""
+    """Return whether the API server serves the CRD: until then its group does not exist."""
     groups = kube.request("GET", "/apis")["groups"]
     return any(version["groupVersion"] == API for group in groups for version in group["versions"])
 

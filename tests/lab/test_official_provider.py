@@ -1,4 +1,4 @@
-"""The stand-in for the official provider on a real API server, which decides itself what may change."""
+"""The simulated official provider on a real API server, which decides which fields may change."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -59,7 +59,7 @@ REFUSED = (
 
 
 def wire(kind: str, group: str, version: str) -> Manifest:
-    """A kind that takes every field: the real ones come with their components."""
+    """Return a CRD that accepts every field; components install the real CRDs."""
     return crd(group, kind, version, {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 
 

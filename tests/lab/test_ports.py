@@ -1,4 +1,4 @@
-"""What another user of the machine can do at the ports of a lab: everything that listens, and what it answers.
+"""Attacks of another user of the machine on the ports of a lab: every listening socket and its answers.
 
 A connection to loopback carries no user, so an attack without credentials is the same from each user. A new open port,
 or a new answer on a known one, fails these tests until `OPEN` names it with a reason.
@@ -52,7 +52,7 @@ OPEN = {
     "kuberay-operator": {"/healthz": OK, "/readyz": OK},
     "kueue": {"/healthz": OK, "/readyz": OK, "/livez": OK, "/version": "the version of a library, from visibility"},
 }
-"""What may be answered without credentials, by component and path, with the reason."""
+"""Requests that are answered without credentials, by component and path, with the reason."""
 
 WEBHOOKS = {"jobset", "kubeflow-trainer", "kueue"}
 """Components whose webhooks answer: they take no client certificate. An answer changes nothing that is stored."""
@@ -154,7 +154,7 @@ def test_open_endpoints_disclose_nothing_about_the_cluster(crowded: Lab) -> None
 
 
 def test_webhooks_answer_a_stranger_and_change_nothing(crowded: Lab) -> None:
-    """What is not held: a stranger learns whether a webhook would admit an object. Nothing else has such a port."""
+    """Known exception: other users learn whether a webhook would admit an object. No other program has such a port."""
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "a"}}
     with Kube.from_kubeconfig(crowded.kubeconfig) as kube:
         hooks = [

@@ -55,7 +55,7 @@ SPEC: dict[str, Any] = {
 
 @contextmanager
 def rules_cluster(state: Path) -> Iterator[Kube]:
-    """Bring the cluster of SPEC up; take it down at the end, when nothing may be left."""
+    """Create the cluster of SPEC and delete it at the end, without leftovers."""
     spec = state / "rules.yaml"
     spec.write_text(json.dumps(SPEC))
     lab = Lab("rules", state / "labs" / "rules")
@@ -99,7 +99,7 @@ def test_the_pods_of_a_gang_that_requires_a_rack_share_a_rack(kube: Kube) -> Non
 
 
 def test_a_gang_larger_than_a_rack_waits(kube: Kube) -> None:
-    """Four nodes stand in a rack; east has six to use, and no rack with five."""
+    """A rack has four nodes; team east may use six, and no rack has five."""
     team = Tenant(kube, "research")
     team.submit(placed("wide", "research", 5, required_topology=RACK))
     team.assert_waits_because("wide", "topology")

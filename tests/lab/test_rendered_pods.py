@@ -1,6 +1,6 @@
-"""Charts that lie in Go modules which are built anyway, rendered with our values: the plan's pod shapes are theirs.
+"""Charts in Go modules of the toolchain, rendered with the values of the plan: pod shapes of the plan equal theirs.
 
-MPI Operator has no chart: our definition of MPIJob is compared with upstream's, field by field.
+MPI Operator has no chart: the CRD of MPIJob in the plan is compared with that of upstream, field by field.
 """
 
 from pathlib import Path
@@ -58,7 +58,7 @@ def rendered(plan: Plan, toolchain: Toolchain, programs: dict[str, Program], nam
 
 
 def total(containers: list[Manifest]) -> dict[str, int]:
-    """What the containers of a pod ask for together."""
+    """Return the sum of the requests of the containers of a pod."""
     found: dict[str, int] = {}
     for container in containers:
         for name, amount in (container.get("resources") or {}).get("requests", {}).items():
@@ -116,7 +116,7 @@ def test_the_release_of_trainer_has_no_second_jobset_and_no_hooks(
 
 
 def _shape(schema: Any, path: str = "") -> dict[str, tuple[Any, ...]]:
-    """Path -> what an OpenAPI schema says of the field, without descriptions, down to open objects."""
+    """Return path -> schema of the field, without descriptions, down to objects that accept any field."""
     if path.endswith((".template", ".labelSelector")):
         return {path: ("object",)}
     found = {path: (schema.get("type"), schema.get("default"), str(schema.get("enum")), schema.get("format"))}

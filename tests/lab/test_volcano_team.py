@@ -1,4 +1,4 @@
-"""A team that Volcano queues, beside teams of Kueue: Volcano itself does not run here, what bounds the team is real."""
+"""A team that Volcano queues beside teams of Kueue: Volcano does not run here, but the limits of the team are real."""
 
 from typing import Any
 

@@ -45,7 +45,7 @@ class Behind:
 
 @pytest.fixture(scope="module")
 def behind(toolchain: Toolchain) -> list[Behind]:
-    """Every webhook with `failurePolicy: Fail`, with what its chart and the plan hold."""
+    """Return every webhook with `failurePolicy: Fail`, with its objects in the chart and in the plan."""
     renderer = Renderer(toolchain.path("helm"), KUBERNETES)
     found, seen = [], set()
     for path in SPECS:
@@ -64,7 +64,7 @@ def _has_chart(release: PlanRelease) -> bool:
 
 
 def _rendered(renderer: Renderer, release: PlanRelease) -> list[Manifest]:
-    """Return what the chart makes: of the pinned version, or of the nearest where the pin is ahead by a patch."""
+    """Return the objects of the chart at the pinned version, or at the nearest one if the pin is ahead by a patch."""
     archive = nearest(sources.at_hand(), release.chart, release.version)
     assert archive is not None, f"{release.chart}: {sources.ABSENT}"
     made = renderer.objects(release, archive.path)

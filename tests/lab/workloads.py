@@ -1,4 +1,4 @@
-"""Workloads for tests, and waiting for what becomes of them."""
+"""Workloads for tests, and assertions about their state."""
 
 import os
 import time
@@ -18,7 +18,7 @@ QUIET_SECONDS = 2.0
 
 
 def environment(state: Path) -> dict[str, str]:
-    """The environment of a person at a desk whose state is kept in `state`: not that of a CI machine."""
+    """Return the environment of a user at a terminal, not that of CI, with the state in `state`."""
     kept = {key: value for key, value in os.environ.items() if key not in {"CI", "KUBECONFIG", "MLCLUSTER_BACKEND_URL"}}
     return {**kept, "MLCLUSTER_STATE_DIR": str(state)}
 
@@ -35,7 +35,7 @@ def container(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: str
 
 
 def pod_spec(*, gpus: int = 0, tolerate: bool | None = None, **more: Any) -> dict[str, Any]:
-    """A pod's spec; GPU pods bring the accelerator's toleration, as our templates write it."""
+    """Return the spec of a pod; GPU pods have the toleration of the accelerator, as in the templates of mlcluster."""
     tolerated = bool(gpus) if tolerate is None else tolerate
     resources = {key: more.pop(key) for key in ("cpu", "memory") if key in more}
     return {
@@ -95,7 +95,7 @@ def controller(kind: str, name: str, namespace: str, spec: dict[str, Any], repli
 
 
 def assert_says_in_time(words: str, say: Callable[[], str]) -> str:
-    """The first text of `say` with these words in it. A controller that has not seen everything yet says others."""
+    """Return the first message with these words; before that, a controller may report other reasons."""
     said = ""
 
     def look() -> bool:
@@ -111,7 +111,7 @@ def assert_says_in_time(words: str, say: Callable[[], str]) -> str:
 
 
 def assert_stays(what: str, check: Callable[[], bool], seconds: float = QUIET_SECONDS) -> None:
-    """Fails as soon as `check` stops being true within `seconds`."""
+    """Fail as soon as `check` is false within `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert check(), f"did not stay: {what}"
@@ -129,7 +129,7 @@ def config_map(name: str) -> dict[str, Any]:
 
 
 def condition(found: dict[str, Any] | None, kind: str) -> dict[str, Any]:
-    """A condition by type, {} when the object has none."""
+    """Return a condition by its type; {} if the object has none."""
     conditions = ((found or {}).get("status") or {}).get("conditions") or []
     return next((entry for entry in conditions if entry["type"] == kind), {})
 
@@ -200,16 +200,16 @@ class Tenant:
         return condition(self.workload(owner), "Admitted").get("status") == "True"
 
     def waits_because(self, owner: str) -> str:
-        """Kueue's own reason why it is not admitted."""
+        """Return the reason of Kueue for a pending workload."""
         reserved = condition(self.workload(owner), "QuotaReserved")
         return str(reserved.get("message") or "") if reserved.get("status") == "False" else ""
 
     def assert_waits_because(self, owner: str, words: str) -> str:
-        """Waits until Kueue does not admit it for a reason with these words."""
+        """Wait until Kueue leaves the workload pending for a reason with these words."""
         return assert_says_in_time(words, lambda: self.waits_because(owner))
 
     def assert_pends_because(self, name: str, words: str) -> str:
-        """Waits until the scheduler does not place the pod for a reason with these words."""
+        """Wait until the scheduler leaves the pod pending for a reason with these words."""
 
         def say() -> str:
             verdict = condition(self.pod(name), "PodScheduled")
@@ -218,7 +218,7 @@ class Tenant:
         return assert_says_in_time(words, say)
 
     def clean(self) -> None:
-        """Deletes whatever a test left, and waits until nothing uses quota."""
+        """Delete the objects that a test left, and wait until nothing uses quota."""
         for api_version, kind in (
             ("apps/v1", "Deployment"),
             ("apps/v1", "StatefulSet"),

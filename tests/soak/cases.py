@@ -1,4 +1,4 @@
-"""What a seed stands for: which command meets which loss, and when. Pure."""
+"""The case of a seed: the command, the process that is killed, and the time. This module is pure."""
 
 import random
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What became of each case: one JSON object a line, and a Markdown table of all of them."""
+"""Results of the cases: one JSON object per line, and a Markdown table."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Result:
-    """One case as it went.
+    """The result of a case.
 
     Attributes:
         moment: seconds after the start at which the victim was killed; None if the command ended before.

@@ -110,7 +110,7 @@ class Soak:
             raise RuntimeError(message)
 
     def _left(self, *, own_lab: bool) -> list[str]:
-        """What `down` should have removed: keys of the lab, the lab itself, stacks with their locks, processes."""
+        """Return leftovers of `down`: keys of the lab, the lab, stacks with their locks, processes."""
         found = []
         lab = Lab(LAB, self._place.lab)
         if own_lab:
@@ -146,7 +146,7 @@ class Soak:
             shutil.copy(self._place.lab / "state.json", kept)
 
     def clean(self) -> None:
-        """Back to nothing, whatever was there."""
+        """Delete everything."""
         Lab(LAB, self._place.lab).reset(Silent())
         _kill(self._place.processes())
         shutil.rmtree(self._place.state, ignore_errors=True)
@@ -193,7 +193,7 @@ def _wanted(options: argparse.Namespace) -> list[Pair]:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs what is asked for; 1 if anything missed."""
+    """Run the selected cases; return 1 if any failed."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--pairs", type=int, default=50, help="pairs of up and down: two moments each")
     parser.add_argument("--first", type=int, default=1, help="the first seed")

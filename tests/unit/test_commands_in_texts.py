@@ -22,7 +22,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def texts_of(source: str) -> Iterator[str]:
-    """The strings of a module, docstrings left out, with X where a value goes; parts that stand together are joined."""
+    """Return the strings of a module without docstrings, with X for values; adjacent parts are joined."""
     tree = ast.parse(source)
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -51,7 +51,7 @@ def command_line() -> Any:
 
 
 def trouble(command: str) -> str:
-    """What the command line has against a command; "" when it takes it."""
+    """Return the error of the command line for a command; "" if it accepts it."""
     words = shlex.split(command.removesuffix(" ..."))[1:]
     found: Any = command_line()
     while isinstance(found, TyperGroup) and words:

@@ -64,7 +64,7 @@ def layers(root: Path, contract: str) -> list[set[str]]:
 
 
 def in_order(names: list[str], expected: list[set[str]]) -> bool:
-    """Return whether names that are in a layer stand in the order of the layers."""
+    """Return whether the names that are in a layer have the order of the layers."""
     ranks = [rank for name in names for rank, layer in enumerate(expected) if name in layer]
     return len(ranks) > 1 and ranks == sorted(ranks)
 

@@ -18,7 +18,7 @@ def page(root: Path) -> str:
 
 
 def sections(text: str) -> dict[str, str]:
-    """Return symptom -> what the page says about it."""
+    """Return symptom -> its section on the page."""
     parts = re.split(r"^#{2,3} (.+)\n", text, flags=re.MULTILINE)[1:]
     return {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
 

@@ -1,4 +1,4 @@
-"""What the user sees while a finalizer of another party blocks the deletion of a namespace."""
+"""Progress of `down` while a finalizer of another party blocks the deletion of a namespace."""
 
 import pytest
 from pulumi import ResourceOptions

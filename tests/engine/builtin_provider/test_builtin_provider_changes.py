@@ -1,4 +1,4 @@
-"""What the engine sees and does through the built-in provider on a real API server."""
+"""Changes of the engine through the built-in provider on a real API server."""
 
 import base64
 from collections.abc import Callable

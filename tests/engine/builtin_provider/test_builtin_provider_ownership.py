@@ -1,4 +1,4 @@
-"""Nobody else's object is touched; our own is taken up again after a lost state."""
+"""Foreign objects stay unchanged; managed objects are adopted again after a lost state."""
 
 from collections.abc import Callable
 from pathlib import Path

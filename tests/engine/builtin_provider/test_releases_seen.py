@@ -1,4 +1,4 @@
-"""A real release of a real Helm: what state and cluster tell of it, and what a step from it means."""
+"""A real release of a real Helm: its record in the state and in the cluster, and upgrades from it."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What another user of the machine can do to the program, the engine and the built-in provider while `up` runs."""
+"""Attacks of another user of the machine on the program, the engine and the built-in provider while `up` runs."""
 
 import json
 import os
@@ -234,7 +234,7 @@ def stack(provider_lab: Lab, toolchain: Toolchain, tmp_path: Path) -> ProviderSt
 
 
 def open_ports() -> dict[str, set[int]]:
-    """Ports that listen while the engine runs, by what listens."""
+    """Return the ports that listen while the engine runs, by program."""
     here = psutil.Process()
     children = here.children(recursive=True)
     engine = next(found for found in children if found.name() == "pulumi")
@@ -244,7 +244,7 @@ def open_ports() -> dict[str, set[int]]:
 
 @as_root
 def test_during_up_another_user_reaches_the_engine_alone(stack: ProviderStack, kube: Kube, name: str) -> None:
-    """The engine's own ports are what is not held: no setting of the engine gives them a login."""
+    """The ports of the engine itself stay open: no setting of the engine protects them with credentials."""
 
     def attack() -> tuple[dict[str, set[int]], dict[str, str]]:
         ports = open_ports()
@@ -258,7 +258,7 @@ def test_during_up_another_user_reaches_the_engine_alone(stack: ProviderStack, k
 
 
 def test_each_listener_is_on_loopback_and_the_program_has_none(stack: ProviderStack, name: str) -> None:
-    """Of what listens during `up`, the provider has one port and the program of mlcluster none."""
+    """During `up` the provider listens on one port, and the program of mlcluster on none."""
 
     def look() -> tuple[dict[str, set[int]], set[str]]:
         here = psutil.Process()

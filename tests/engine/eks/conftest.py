@@ -1,4 +1,4 @@
-"""An account in memory, the stand-ins for the aws and eks plugins, and engines on them."""
+"""An account in memory, simulated aws and eks plugins, and engines that use them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,14 +23,14 @@ def cloud() -> Cloud:
 
 @pytest.fixture
 def aws_port(cloud: Cloud) -> Iterator[int]:
-    """Where the stand-in for aws listens."""
+    """Return the port of the simulated aws plugin."""
     with serve_aws(cloud) as port:
         yield port
 
 
 @pytest.fixture(scope="session")
 def eks_port() -> Iterator[int]:
-    """Where the stand-in for eks listens."""
+    """Return the port of the simulated eks plugin."""
     with serve_eks() as port:
         yield port
 

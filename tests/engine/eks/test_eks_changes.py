@@ -1,4 +1,4 @@
-"""What a change of the plan does to the cloud: the real engine, the SDK's types, a table of what forces replacement."""
+"""Operations that changes of the plan cause: the real engine, the types of the SDK, a table of forced replacements."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The stand-in of the eks component is as unfriendly as the real one (sources in tests/fakes/eks_provider.py)."""
+"""The simulated eks component has the limits of the real one (sources in tests/fakes/eks_provider.py)."""
 
 import json
 from pathlib import Path

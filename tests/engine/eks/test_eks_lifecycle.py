@@ -1,4 +1,4 @@
-"""An EKS cluster from nothing to nothing: the real engine on the stand-ins for aws and eks."""
+"""Creation and deletion of an EKS cluster: the real engine on simulated aws and eks plugins."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Changes that the aws provider accepts and AWS never makes: what the state records and what the findings say."""
+"""Changes that the aws provider accepts and AWS never makes: records in the state, and findings."""
 
 import json
 from dataclasses import replace
@@ -108,7 +108,7 @@ def emptied(*, full: bool) -> Plan:
 
 
 def settings(cloud: Cloud) -> dict[str, Any]:
-    """What AWS has of these fields."""
+    """Return the values of these fields in the account."""
     volume = cloud.one("LaunchTemplate/system").outputs["blockDeviceMappings"][0]["ebs"]
     (admin,) = (one for one in cloud.things if one.inputs.get("principalArn") == ADMIN and "type" in one.inputs)
     return {

@@ -1,4 +1,4 @@
-"""A newer Kubernetes: what is updated, and in which order."""
+"""Upgrade to a newer Kubernetes version: updated resources and their order."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who may do what, asked of the API server's own authorizer."""
+"""Rights of users, checked with the authorizer of the API server."""
 
 import pytest
 

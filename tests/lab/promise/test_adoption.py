@@ -24,7 +24,7 @@ def _replica_set(name: str, namespace: str, spec: dict[str, Any], labels: dict[s
 
 
 def test_a_stateful_set_adopts_no_pod_that_waits_for_it(products: Tenant) -> None:
-    """Bare pods with the mark of a parent are counted with it: 64 GPUs on nodes, 8 counted."""
+    """Kueue counts bare pods with the annotation of a parent as part of it: 64 GPUs on nodes, 8 counted."""
     waiting = pod("x-7", "products", pod_spec(gpus=8), labels={"app": "x"}, annotations={PARENT: "statefulset"})
     assert "only Kueue sets labels and annotations" in refused(products, waiting)
     for kind in ("ReplicaSet", "Deployment", "DaemonSet", "StatefulSet"):
@@ -68,7 +68,7 @@ def test_a_paused_deployment_adopts_no_replica_set(products: Tenant) -> None:
 
 
 def test_a_released_pod_is_not_adopted_again(products: Tenant) -> None:
-    """Its labels are the member's to change, and its owner lets it go; it is counted by itself from the start."""
+    """A member may change the labels of a pod, and its owner releases it; Kueue counts each pod from the start."""
     products.submit(controller("Deployment", "api", "products", pod_spec(gpus=1), replicas=1))
     name = wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1 and products.pods(app="api"))[0][
         "metadata"
@@ -81,7 +81,7 @@ def test_a_released_pod_is_not_adopted_again(products: Tenant) -> None:
 
 
 def test_an_orphan_job_s_pods_are_not_adopted(products: Tenant) -> None:
-    """A Job with a selector of its own would take pods that are there."""
+    """A Job with a selector of its own would adopt existing pods."""
     products.submit(pod("loose", "products", pod_spec(gpus=1), labels={"app": "own"}))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
     made: dict[str, Any] = {

@@ -35,7 +35,7 @@ def test_finalizers_are_refused_on_every_kind(products: Tenant) -> None:
 
 
 def test_a_finalizer_of_another_kind_is_refused(products: Tenant) -> None:
-    """Kueue takes its finalizer off pods, and off nothing else."""
+    """Kueue removes its finalizer only from pods."""
     made = _thing("v1", "ConfigMap")
     made["metadata"]["finalizers"] = ["kueue.x-k8s.io/managed"]
     assert KEEPS in refused(products, made)

@@ -50,7 +50,7 @@ def test_a_template_does_not_gain_device_access(products: Tenant) -> None:
 
 
 def test_a_container_may_hide_all_devices(products: Tenant) -> None:
-    """Images of CUDA name all devices; `none` takes that back."""
+    """CUDA images request all devices by default; `none` disables that."""
     spec = _with(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}])
     products.submit(pod("blind", "products", spec))
     wait_for("it runs", lambda: (products.pod("blind") or {})["status"]["phase"] == "Running")

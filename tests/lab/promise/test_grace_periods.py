@@ -1,4 +1,4 @@
-"""Pods that take their time to end: they keep GPUs that Kueue has given to another team already."""
+"""Long grace periods: a pod that ends slowly keeps GPUs that Kueue has already assigned to another team."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WORDS = "may take at most 600 s"
 
 
 def test_simulated_pods_use_their_grace_period_if_annotated(products: Tenant) -> None:
-    """What the other tests of this file are for: quota that is free, and GPUs that are not."""
+    """The problem behind the other tests of this module: quota is free while the GPUs are still in use."""
     spec = pod_spec(gpus=8, terminationGracePeriodSeconds=4)
     made = job("slow", "products", spec)
     made["spec"]["template"]["metadata"] = {"annotations": {USES_GRACE_PERIOD: "true"}}
@@ -76,7 +76,7 @@ def test_deletions_and_evictions_are_bounded(products: Tenant) -> None:
 
 
 def test_an_administrator_may_wait_longer(products: Tenant) -> None:
-    """Draining a node with patience is the platform's decision."""
+    """Administrators may drain nodes with long grace periods."""
     products.submit(pod("kept", "products", pod_spec(gpus=1)))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 1)
     path = "/api/v1/namespaces/products/pods/kept"

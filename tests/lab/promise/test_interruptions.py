@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGKILL, two at once, a dead API server: told clearly, and the next `up` converges."""
+"""Ctrl-C, SIGKILL, concurrent runs, a dead API server: each has a clear message, and the next `up` converges."""
 
 import json
 import signal
@@ -34,13 +34,13 @@ teams:
 
 @dataclass(frozen=True)
 class HalfDone:
-    """An `up` that has made at least one resource, whose engine stands still: it cannot end before it goes on."""
+    """An `up` with a paused engine that has created at least one resource."""
 
     process: subprocess.Popen[bytes]
     engine: psutil.Process
 
     def goes_on(self) -> int:
-        """Lets the engine go on to the end; the exit code of the command."""
+        """Let the engine continue to the end, and return the exit code of the command."""
         self.engine.resume()
         return self.process.wait(PATIENCE_SECONDS)
 
@@ -65,7 +65,7 @@ class Crowd:
         return [sys.executable, "-m", "mlcluster", verb, str(self.spec), *options]
 
     def run(self, verb: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """One command, waited for."""
+        """Run a command to its end."""
         return subprocess.run(
             self.command(verb, *options),
             check=False, capture_output=True, text=True, env=self.environment, stdin=subprocess.DEVNULL,
@@ -148,7 +148,7 @@ def test_killed_up_converges(growing: Crowd) -> None:
 
 
 def test_dead_api_server_is_found_before_the_preview(crowd: Crowd) -> None:
-    """On `existing`, where nobody may start it: the connection is refused, and nothing else is said."""
+    """On `existing`, mlcluster does not start the API server: the only message is the refused connection."""
     text = crowd.spec.read_text("utf-8")
     kubeconfig = crowd.lab.kubeconfig.read_text("utf-8")
     dead = crowd.spec.with_name("dead.kubeconfig")

@@ -1,4 +1,4 @@
-"""Labels and annotations by which Kueue would believe something that is not so."""
+"""Forged labels and annotations of Kueue."""
 
 from functools import partial
 from typing import Any
@@ -38,7 +38,7 @@ def test_forged_marks_are_refused_on_creation(products: Tenant, part: str) -> No
 
 
 def test_marks_in_templates_and_scheduled_jobs_are_rejected(products: Tenant) -> None:
-    """The CronJob controller copies what its template says into the Jobs that it makes."""
+    """The CronJob controller copies the metadata of its template to its Jobs."""
     inside = job("inside", "products", pod_spec(gpus=1))
     inside["spec"]["template"]["metadata"] = {"annotations": PREBUILT}
     assert ONLY_KUEUE in refused(products, inside)

@@ -1,4 +1,4 @@
-"""What members do every day, with kubectl and the role `edit`: none of it meets a refusal."""
+"""Everyday work of members with kubectl and the role `edit`: no request is rejected."""
 
 import json
 import subprocess
@@ -94,7 +94,7 @@ def test_pods_are_run_and_deleted(products: Tenant, member: Member) -> None:
 
 
 def test_every_object_of_a_helm_release_is_stored(products: Tenant, member: Member) -> None:
-    """What Helm installs for a web application: its own records among them."""
+    """The objects that Helm stores for a web application, including its release record."""
     objects: list[dict[str, Any]] = [
         {"kind": "Secret", "type": "helm.sh/release.v1", "stringData": {"release": "x" * 1000}},
         {"kind": "ConfigMap", "data": {"settings": "x" * 1000}},

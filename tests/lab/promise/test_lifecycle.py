@@ -32,7 +32,7 @@ def _events(output: str) -> list[dict[str, Any]]:
 
 
 def _preview(cluster: Cluster) -> dict[str, str]:
-    """What `preview` would change: id -> operation."""
+    """Return the changes of `preview`: id -> operation."""
     events = _events(cluster.run("preview", str(cluster.spec), "-o", "jsonl").stdout)
     listed = [change for event in events if event["kind"] == "Preview" for change in event["changes"]]
     return {change["id"]: change["op"] for change in listed}
@@ -61,7 +61,7 @@ def test_editing_a_quota_changes_just_that(cluster: Cluster, original: str) -> N
 
 
 def test_a_team_with_running_jobs_is_deleted_only_if_named(cluster: Cluster, original: str, students: Tenant) -> None:
-    """Refused without its name; with it, the team goes and nothing else does."""
+    """Without its name `up` refuses; with it, `up` deletes only the team."""
     students.submit(job("thesis", "students", pod_spec()))
     wait_for("it runs", lambda: students.running("thesis") == 1)
     cluster.spec.write_text(original[: original.index("  - name: students")], "utf-8")

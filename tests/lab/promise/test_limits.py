@@ -32,7 +32,7 @@ def test_limit_range_fills_missing_requests(students: Tenant) -> None:
 
 
 def test_the_plan_names_the_resource_that_limits_a_pool_first(cluster: Cluster, students: Tenant) -> None:
-    """Of containers that ask for nothing; the team has one node, and can borrow none."""
+    """For containers without requests; the team has one node and cannot borrow."""
     system = build(load(cluster.spec).spec).pools[0]
     assert system.first_bound == "cpu"
     spec = {"containers": [{"name": "main", "image": "example.test/none"}], "restartPolicy": "Never"}
@@ -44,7 +44,7 @@ def test_the_plan_names_the_resource_that_limits_a_pool_first(cluster: Cluster, 
 
 
 def test_the_number_of_pods_and_not_disk_limits_small_jobs(cluster: Cluster, students: Tenant) -> None:
-    """With 17 GiB a node and 1 GiB a container the 18th waited; now the node's number of pods is what ends it."""
+    """With 17 GiB of disk per node and 1 GiB per container, the 18th pod waited; now the pod limit applies."""
     fitting = build(load(cluster.spec).spec).pools[0].default_containers["pods"]
     small = pod_spec(cpu="10m", memory="16Mi")
     for number in range(4):
@@ -70,7 +70,7 @@ def test_every_object_passes_strict_validation(cluster: Cluster) -> None:
 
 
 def test_quantities_are_canonical(cluster: Cluster) -> None:
-    """What we write is what the server stores, so a second `up` has nothing to change."""
+    """The server stores quantities as the plan has them, so a second `up` changes nothing."""
     plan = build(load(cluster.spec).spec)
     for entry in plan.objects:
         metadata = entry.manifest["metadata"]

@@ -1,4 +1,4 @@
-"""Attacks of members with the role `edit` that a second reviewer tried: what went through first, and what never did."""
+"""Attacks of members with the role `edit` from a second review: those that once succeeded, and those that never did."""
 
 from functools import partial
 from typing import Any
@@ -136,7 +136,7 @@ def test_an_init_container_becomes_no_sidecar(running_set: Tenant) -> None:
 
 
 def test_the_ordinals_of_a_stateful_set_stay(running_set: Tenant) -> None:
-    """With others it starts new pods while the old ones end: 24 GPUs on nodes, 8 counted."""
+    """Changed ordinals start new pods while the old pods end: 24 GPUs on nodes, 8 counted."""
     change = {"spec": {"ordinals": {"start": 10}}}
     words = refused_change(running_set, "apps/v1", "statefulsets/tried", change)
     assert "a StatefulSet is counted as it was created" in words
@@ -275,7 +275,7 @@ def test_server_side_apply_meets_the_same_policies(products: Tenant) -> None:
 
 
 def test_a_service_account_of_the_team_is_a_member_to_the_policies(products: Tenant) -> None:
-    """Groups that it could only forge change nothing."""
+    """Forged groups change nothing."""
     account = "system:serviceaccount:products:default"
     groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", products.group]
     made = pod("tried", "products", pod_spec(cpu="100m"), finalizers=[NEVER])

@@ -1,4 +1,4 @@
-"""Ways round the queue, the tiers and the GPU nodes: each is refused, or counted after all."""
+"""Attempts to bypass the queue, the tiers and the GPU nodes: each is rejected or counted."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ EVERYTHING = {"operator": "Exists"}
 
 @pytest.fixture
 def full(products: Tenant) -> Tenant:
-    """Products with all it may use in use: whatever runs now has found a way round."""
+    """Team products with its whole quota in use: a workload that runs now has bypassed the queue."""
     products.submit(job("full", "products", pod_spec(gpus=8), pods=5, tier="production-critical"))
     wait_for("five nodes run", lambda: products.running("full") == 5)
     return products
@@ -38,7 +38,7 @@ def _runs(found: dict[str, Any]) -> bool:
 
 
 def _assert_gated(team: Tenant, name: str) -> None:
-    """The pod waits behind Kueue's gate, although nodes are free."""
+    """Check that the pod stays behind the scheduling gate of Kueue although nodes are free."""
     found = wait_for("the pod", lambda: team.pod(name))
     assert {gate["name"] for gate in found["spec"]["schedulingGates"]} >= {names.ADMISSION_GATE}
     assert_stays("held back", lambda: (team.pod(name) or {})["status"]["phase"] == "Pending")
@@ -64,7 +64,7 @@ def test_a_forged_label_of_another_queue_has_no_effect(full: Tenant) -> None:
 
 
 def test_forged_owner_is_refused(full: Tenant) -> None:
-    """Kueue leaves alone what belongs to a job that it manages."""
+    """Kueue ignores objects that belong to a job it manages."""
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "full", "controller": True}
     reference = {**owner, "uid": (full.job("full") or {})["metadata"]["uid"]}
     forged = pod("child", "products", pod_spec(gpus=1), ownerReferences=[reference])
@@ -164,7 +164,7 @@ def test_group_of_pods_with_a_forged_role_is_refused(products: Tenant) -> None:
 
 
 def test_a_running_pod_keeps_its_kueue_label(products: Tenant) -> None:
-    """Without its label a pod would never be evicted, whoever wants the quota back."""
+    """Without its label Kueue would never evict the pod to reclaim quota."""
     products.submit(pod("hidden", "products", pod_spec(gpus=1)))
     wait_for("it runs", lambda: (products.pod("hidden") or {})["status"]["phase"] == "Running")
     for part, key in (("labels", "kueue.x-k8s.io/managed"), ("annotations", "kueue.x-k8s.io/role-hash")):
@@ -176,7 +176,7 @@ def test_a_running_pod_keeps_its_kueue_label(products: Tenant) -> None:
 
 
 def test_elastic_job_is_refused(products: Tenant) -> None:
-    """Its gate can be taken off the template, and only the number of its pods is compared: 64 GPUs for 1."""
+    """The template can lose its gate, and Kueue compares only the number of pods: 64 GPUs for 1."""
     elastic = job("elastic", "products", pod_spec(gpus=1))
     elastic["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
     assert "an elastic job grows without being counted" in refused(products, elastic)
@@ -227,7 +227,7 @@ def test_workloads_that_kueue_admits_run(products: Tenant) -> None:
 
 
 def test_an_admin_of_a_team_does_not_change_its_boundaries(cluster: Cluster) -> None:
-    """Even an admin of the namespace may not change its quota, its roles of ours, or open its network."""
+    """Even an admin of the namespace may not change its quota or managed roles, or open its network."""
     opened = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

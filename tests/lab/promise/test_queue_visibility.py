@@ -1,4 +1,4 @@
-"""Members see why their work waits and what is free to borrow, and nothing of other teams' work."""
+"""Members see why their work is pending and which quota is free to borrow, and no workload of other teams."""
 
 import shlex
 import subprocess

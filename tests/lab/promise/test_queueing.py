@@ -49,7 +49,7 @@ def test_a_team_borrows_idle_quota_and_its_owner_reclaims_it(research: Tenant, p
 
 
 def test_lending_is_limited(research: Tenant, products: Tenant) -> None:
-    """Products lends 16 of its 24 GPUs: 32 own + 8 of nobody + 16 lent = 56 for research, not 64."""
+    """Products lends 16 of its 24 GPUs: 32 guaranteed + 8 unassigned + 16 lent = 56 for research, not 64."""
     _gpu_job(research, "most", 7)
     wait_for("seven nodes run", lambda: research.running("most") == 7)
     _gpu_job(research, "one-more", 1)

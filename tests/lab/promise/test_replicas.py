@@ -28,7 +28,7 @@ def _autoscaler(kind: str, name: str) -> dict[str, Any]:
 
 
 def test_a_stateful_set_keeps_the_replicas_that_kueue_counted(products: Tenant) -> None:
-    """Kueue has no webhook for the subresource: 3 for 1 ended the set, and 1 for 3 left the quota taken."""
+    """Kueue has no webhook for the subresource: scaling up ended the set, and scaling down kept the quota in use."""
     products.submit(controller("StatefulSet", "store", "products", pod_spec(gpus=1), replicas=2))
     wait_for("it runs", lambda: gpus_on_nodes(products.kube, "products") == 2)
     for replicas in (1, 3):

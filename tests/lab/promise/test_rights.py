@@ -1,4 +1,4 @@
-"""Attempts to gain rights: what a team's admins and editors reach beyond their namespace, and whom they may let in."""
+"""Attempts of admins and editors of a team to gain rights beyond their namespace, or to grant them."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What lands where, decided by the real scheduler."""
+"""Placement of pods by the real scheduler."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Services: what opens a team's pods to the outside, or takes over other teams' traffic, is refused."""
+"""Services that expose pods outside the cluster or capture traffic of other teams are rejected."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -123,7 +123,7 @@ def opened(cluster: Cluster) -> Iterator[None]:
 
 @pytest.mark.usefixtures("opened")
 def test_the_limits_of_the_spec_allow_load_balancers_and_ingresses(students: Tenant) -> None:
-    """As many as it says, and nothing else: a node port and an external address stay closed."""
+    """Only the configured number is allowed; node ports and external addresses stay rejected."""
     students.submit(service("front", "students", type="LoadBalancer"))
     students.submit({**ingress("front"), "metadata": {"name": "front", "namespace": "students"}})
     for manifest, words in (

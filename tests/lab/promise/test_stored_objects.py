@@ -1,4 +1,4 @@
-"""What a team stores in etcd and on volumes is bounded: the limits of the spec are the API server's."""
+"""Objects in etcd and volumes of a team are limited: the API server enforces the limits of the spec."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ def claim(name: str, size: str) -> dict[str, Any]:
 
 @pytest.fixture
 def storing(students: Tenant) -> Iterator[Tenant]:
-    """Team students; what the test stores is deleted."""
+    """Team students; objects that the test stores are deleted."""
     yield students
     for api_version, kind in KINDS:
         for entry in students.kube.list(api_version, kind, "students", MARK):
@@ -41,7 +41,7 @@ def storing(students: Tenant) -> Iterator[Tenant]:
 
 
 def _most(team: Tenant, key: str) -> int:
-    """What is left of a hard limit."""
+    """Return the unused part of a hard limit."""
     status = (team.kube.get_object("v1", "ResourceQuota", "team", team.namespace) or {})["status"]
     return int(status["hard"][key]) - int(status["used"][key])
 

@@ -1,4 +1,4 @@
-"""What every accelerator type of the catalogue counts against, and what its nodes are called."""
+"""Quotas of every accelerator type of the catalog, and the labels of its nodes."""
 
 import re
 

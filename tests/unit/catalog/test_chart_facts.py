@@ -1,4 +1,4 @@
-"""The catalogue and the plans against tests/charts/facts.json, the committed table of what charts render.
+"""The catalog and the plans against tests/charts/facts.json, the committed table of rendered charts.
 
 The charts themselves are rendered in tests/lab/test_charts.py.
 """

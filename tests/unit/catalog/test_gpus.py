@@ -1,4 +1,4 @@
-"""GPU models: their MIG layouts against mig-parted's own file, and what instances are called."""
+"""GPU models: MIG layouts against the file of mig-parted, and names of instances."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """The pins of charts against the metadata of the charts: versions, and the Kubernetes versions that they take.
 
-What is said of trees holds for the archives in ../shared, which are packaged from upstream's repositories; what
-`make charts` pulls is the release itself.
+Exceptions for trees apply to archives in ../shared, packaged from the repositories of upstream; the archives that
+`make charts` pulls are the releases themselves.
 """
 
 import re

@@ -69,7 +69,7 @@ def test_tests_compare_with_the_nearest_version(directory: Path, chart: str, ver
 
 
 def test_only_files_are_archives(tmp_path: Path) -> None:
-    """Helm would wait for ever at a pipe."""
+    """Helm would wait forever at a pipe."""
     os.mkfifo(tmp_path / "keda-2.20.2.tgz")
     (tmp_path / "kueue-0.18.3.tgz").mkdir()
     (tmp_path / "jobset-0.12.0.tgz").symlink_to(tmp_path / "nowhere")

@@ -1,4 +1,4 @@
-"""What `plan --chart-dir` says where something is missing; with a real Helm: tests/lab/test_chart_directory.py."""
+"""Errors of `plan --chart-dir` for missing archives; with a real Helm: tests/lab/test_chart_directory.py."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`mlcluster doctor` as a whole, and what `preview` and `up` refuse before the engine starts."""
+"""`mlcluster doctor` as a whole, and the prerequisites of `preview` and `up` before the engine starts."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every verb that a message or a page tells a user to run exists."""
+"""Every command that a message or a page names exists."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""validate, plan, and what `up` checks before it opens a cluster."""
+"""`validate`, `plan`, and the checks of `up` before it connects to a cluster."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`mlcluster plugins list`, and what `install` says when it cannot. The engine is a stand-in; its words are real ones.
+"""`mlcluster plugins list`, and errors of `install`. The engine is simulated; its messages are real.
 
 They were printed by engine 3.259: an archive without its end, a mirror that refuses the connection, a proxy that does,
 and a full file system of 64 KiB.

@@ -1,4 +1,4 @@
-"""`mlcluster preflight`, and what `preview` and `up` ask of it. The account's answers are constructed."""
+"""`mlcluster preflight`, and its checks in `preview` and `up`. The responses of the account are constructed."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def loaded_workspace(tmp_path: Path, target: Data = EKS, **rest: Any) -> Workspa
 
 
 class Opened:
-    """Stands for `open_account` and keeps how it was called."""
+    """Replaces `open_account` and keeps its arguments."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers = answers.on("eks", "DescribeAddonVersions", _every_addon)
@@ -51,7 +51,7 @@ class Opened:
 
 
 def _every_addon(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Offers whatever the catalogue pins for the version."""
+    """Responds with the versions that the catalog pins."""
     from mlcluster.catalog.eks import eks_version
 
     pins = eks_version(parameters["kubernetesVersion"])
@@ -61,12 +61,12 @@ def _every_addon(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def nothing(_workspace: Workspace) -> list[Check]:
-    """Stands for the look at this machine."""
+    """Replace the checks of this machine."""
     return []
 
 
 def lacking(_workspace: Workspace) -> list[Check]:
-    """Stands for a machine without a plugin."""
+    """Replace the checks with those of a machine without a plugin."""
     return [ok("AWS CLI", "aws 2.7.0"), problem("plugin eks v4.4.0", "not installed", "Install it.")]
 
 

@@ -1,6 +1,6 @@
-"""The admission policies: what they match, what they say, and that their CEL is whole.
+"""The admission policies: matched requests, messages, and complete CEL.
 
-Whether they refuse what they should is asked of a real API server in tests/lab/promise.
+tests/lab/promise checks with a real API server that they reject attacks.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What bounds a pool first: never the disk of containers that ask for nothing."""
+"""The resource that limits a pool first: never the disk of containers without requests."""
 
 import re
 from pathlib import Path
@@ -88,6 +88,6 @@ def test_the_limit_range_has_the_defaults_that_the_plan_states() -> None:
 
 
 def test_nodes_made_elsewhere_have_the_disk_that_is_certain() -> None:
-    """20 GiB is the smallest root volume that EC2 nodes have by default; a larger one is for nodeShape to say."""
+    """20 GiB is the smallest default root volume of EC2 nodes; nodeShape can set a larger one."""
     assert planned(SYSTEM, target=EXISTING).pools[0].usable[DISK] == 17 * 1024
     assert planned(SYSTEM).pools[0].usable[DISK] == 90_214

@@ -41,7 +41,7 @@ def manifests_of(plan: Plan) -> list[dict[str, Any]]:
 
 
 def sound(plan: Plan) -> None:
-    """What holds of every plan."""
+    """Properties of every plan."""
     assert in_order(plan)
     for manifest in manifests_of(plan):
         labels = manifest["metadata"]["labels"]
@@ -55,7 +55,7 @@ def sound(plan: Plan) -> None:
 
 
 def camel(document: Any) -> None:
-    """Our own keys are camelCase, outside other systems' documents and amounts by resource name."""
+    """Keys of mlcluster are camelCase, except in documents of other systems and in amounts by resource name."""
     if isinstance(document, list):
         for part in document:
             camel(part)
@@ -96,7 +96,7 @@ def test_every_target_has_a_plan(target: Data) -> None:
 @settings(max_examples=25)
 @given(cluster_data(targets=("eks",)))
 def test_every_eks_plan_is_sound(data: Data) -> None:
-    """No cycle, no need that nobody meets, our tags on everything, and the same bytes again."""
+    """No cycle, no missing need, managed labels on everything, and the same bytes again."""
     spec = checked(data)
     plan = build(spec)
     sound(plan)

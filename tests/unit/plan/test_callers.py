@@ -104,7 +104,7 @@ CALLS = (
 Controllers that connect to none: JobSet v0.12.0, Kubeflow Trainer v2.3.0, MPI Operator v0.8.2 (its launcher reaches the
 workers by SSH inside the namespace), Volcano v1.15.3, Kueue v0.18.3, and KServe's own controller (v0.20.0: there is no
 HTTP client in pkg/controller). KubeRay connects to 8000 and 52365 for RayServices only, which members cannot create.
-KEDA v2.20.2 connects to where a trigger of a team says, which the team has to allow by itself.
+KEDA v2.20.2 connects to the address in a trigger of a team, which the team has to allow itself.
 """
 
 COMPONENTS: Data = {
@@ -188,7 +188,7 @@ STACK = (
     "kubernetes_build_info",  # KubeVersionMismatch
     "up",  # TargetDown
 )
-"""What alerts of kube-prometheus-stack 88.5.3 read without asking who exports it."""
+"""Metrics that alerts of kube-prometheus-stack 88.5.3 read from any exporter."""
 
 
 @pytest.mark.parametrize(

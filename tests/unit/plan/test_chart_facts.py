@@ -1,4 +1,4 @@
-"""What the scheduler would see of rendered objects, and what stays of them after an uninstall."""
+"""Pods of rendered objects, and the residue of an uninstall."""
 
 from typing import Any
 

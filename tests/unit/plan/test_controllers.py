@@ -1,4 +1,4 @@
-"""What controllers may take of pools: every replica that may come, on one node all together."""
+"""Resources of pools that controllers may use: every replica, all on one node."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def test_controllers_use_at_most_the_allocatable_resources() -> None:
 
 
 def test_a_guarantee_is_nodes_without_controllers() -> None:
-    """The spec of the issue: Prometheus and the operators stand on the nodes that a team is guaranteed."""
+    """Prometheus and the operators run on nodes that a team is guaranteed."""
     small: Data = {"name": "system", "instanceType": "m7i.large", "maxSize": 3}
     team: Data = {"name": "a", "guarantee": {"system": {"nodes": 1}}}
     plan = planned(small, TRAIN, components={"gpuOperator": {}, "monitoring": {}}, teams=[team])

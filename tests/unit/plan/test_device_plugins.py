@@ -1,4 +1,4 @@
-"""The EFA device plugin: on which nodes, with what configuration."""
+"""The EFA device plugin: nodes and configuration."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Kinds that a controller turns into Jobs: who may act for whom, and what the policies ask of them."""
+"""Kinds that a controller turns into Jobs: users of controllers, and policies on their objects."""
 
 import pytest
 

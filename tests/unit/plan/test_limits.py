@@ -1,4 +1,4 @@
-"""The hard limits of a ResourceQuota that bound what a team stores and opens to the outside."""
+"""The hard limits of a ResourceQuota on stored and exposed objects of a team."""
 
 import pytest
 

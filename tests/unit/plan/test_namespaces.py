@@ -1,4 +1,4 @@
-"""What each team's namespace holds."""
+"""Objects in the namespace of each team."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ def test_without_configured_members_there_are_no_role_bindings() -> None:
 
 
 def _most(team: TeamPlan, plan: Plan) -> dict[str, int]:
-    """What Kueue may let a team use at once: nominal and borrowed, never more than the pool has."""
+    """Return the resources that Kueue may admit for a team at once: nominal and borrowed, at most those of the pool."""
     pools = {pool.name: pool.capacity for pool in plan.pools}
     total: dict[str, int] = {}
     for quota in team.quotas:

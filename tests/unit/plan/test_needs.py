@@ -1,4 +1,4 @@
-"""What a plan's releases, objects and resources need: it is there, and nothing waits for itself."""
+"""Needs of releases, objects and resources: each is in the plan, and there is no cycle."""
 
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -18,10 +18,10 @@ SPECS = sorted([*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/golden/componen
 
 
 def in_order(plan: Plan) -> list[str]:
-    """Every id, each after what it needs.
+    """Return every id, each after its needs.
 
     Raises:
-        graphlib.CycleError: something needs itself, by way of others.
+        graphlib.CycleError: the needs have a cycle.
     """
     entries: list[PlanResource | PlanRelease | PlanObject] = [*plan.resources, *plan.releases, *plan.objects]
     known = {entry.id for entry in entries}

@@ -1,4 +1,4 @@
-"""What a team's pods may reach, told as Kubernetes would: a packet passes when one rule lets it."""
+"""Destinations of pods of a team, evaluated as by Kubernetes: a packet passes if any rule allows it."""
 
 import ipaddress
 from typing import Any

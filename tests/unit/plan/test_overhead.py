@@ -1,4 +1,4 @@
-"""What daemon sets take of a node: only where they land, and no more than there is."""
+"""Resources of a node that daemon sets use: only on their nodes, and at most the allocatable ones."""
 
 from dataclasses import replace
 from typing import Any

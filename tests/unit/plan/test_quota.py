@@ -1,4 +1,4 @@
-"""The quota arithmetic: what is guaranteed, borrowed, lent, and left over."""
+"""The quota arithmetic: guarantees, borrowing, lending, and the remainder."""
 
 from typing import Any
 

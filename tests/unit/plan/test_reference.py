@@ -76,7 +76,7 @@ def test_the_schemas_reject_an_invalid_object(kind: str, path: tuple[str | int, 
 
 
 def test_limits_of_the_rules_are_those_of_the_crds_of_kueue() -> None:
-    """CAP001, CAP002 and CAP003 count what the CRDs limit."""
+    """CAP001, CAP002 and CAP003 use the limits of the CRDs."""
     spec = schemas()[API, "ClusterQueue"]["properties"]["spec"]["properties"]
     group = spec["resourceGroups"]["items"]["properties"]
     flavor = schemas()[API, "ResourceFlavor"]["properties"]["spec"]["properties"]
@@ -109,7 +109,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def test_every_key_of_the_configuration_is_known_to_the_chart() -> None:
-    """The chart's text shows all of them, most in comments; Kueue itself refuses unknown ones when it starts."""
+    """The values of the chart list all keys, most in comments; Kueue itself rejects unknown keys at start."""
     text = chart_values("kueue")["managerConfig"]["controllerManagerConfigYaml"]
     known = set(re.findall(r"^[#\s-]*([A-Za-z]+):", text, re.MULTILINE))
     (release,) = planned_unchecked(SYSTEM, target={"kind": "existing"}).releases

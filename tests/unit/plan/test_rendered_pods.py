@@ -1,4 +1,4 @@
-"""Pods of rendered charts in a plan: what they replace, where daemon sets run, and what quota is made of then."""
+"""Pods of rendered charts in a plan: replaced pods, nodes of daemon sets, and the resulting quota."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Secrets that a spec gives to a chart: told, hidden in every plan, encrypted in the state."""
+"""Secrets that a spec passes to a chart: reported, hidden in every plan, encrypted in the state."""
 
 import json
 from typing import Any

@@ -129,7 +129,7 @@ def test_an_own_shape_claims_no_instance_type() -> None:
 
 
 def test_reserved_stays_allocatable() -> None:
-    """Daemon sets that mlcluster does not know run on the node: they need what is kept back for them."""
+    """Unknown daemon sets on the node need the reserved resources."""
     node = nodes({**SHAPE, "reserved": {"cpu": "1"}})["own-0"]
     assert node["status"]["allocatable"]["cpu"] == "10"
 

@@ -1,4 +1,4 @@
-"""Taints and tolerations: what matches what, and how they are written."""
+"""Taints and tolerations: matching, and their form in manifests."""
 
 import pytest
 

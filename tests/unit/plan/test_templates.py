@@ -1,4 +1,4 @@
-"""Files under `templates/`: each is part of some plan, refers to defined names only, and is filled as it says."""
+"""Files under `templates/`: each is in some plan, refers only to defined names, and has all placeholders filled."""
 
 import re
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ def test_every_name_that_the_plan_gives_is_used() -> None:
 
 
 def test_names_in_policies_are_those_of_the_plan() -> None:
-    """Policies spell labels, annotations and users out, so that they can be read; the constants say the same."""
+    """Policies contain literal labels, annotations and users for readability; they equal the constants."""
     code = policy_texts()
     constants = {value for value in vars(names).values() if isinstance(value, str)}
     assert set(re.findall(r"[\w.]*mlcluster\.dev/[\w-]+", code)) <= constants
@@ -145,7 +145,7 @@ def test_every_job_kind_is_matched_and_validated() -> None:
 
 
 def cel_in(text: str) -> Iterator[str]:
-    """What looks like CEL of a policy or PromQL of a rule."""
+    """Text that looks like CEL of a policy or PromQL of a rule."""
     yield from re.findall(r"oldObject\.|namespaceObject\.|request\.userInfo|object\.spec\.|group_left", text)
 
 

@@ -1,4 +1,4 @@
-"""Topology: levels by target, one object for pools that have the same, and what makes it useless."""
+"""Topology: levels by target, one object for pools with the same levels, and findings."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def test_with_topology_on_one_pool_all_have_it() -> None:
 
 
 def flavor(**more: Any) -> str:
-    """What the flavor of the GPU pool is called, in its queue too."""
+    """Return the name of the flavor of the GPU pool, in its queue too."""
     teams: list[Data] = [{"name": "research", "guarantee": {"train": {"nodes": 1}}}]
     plan = planned(SYSTEM, {**TRAIN, **more}, teams=teams)
     (name,) = [name for name in manifests(plan, "ResourceFlavor") if name.partition(".")[0] == "train"]

@@ -1,4 +1,4 @@
-"""What a preview says."""
+"""The text of a preview."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Safe, manual or blocked: what the catalogue's records say of steps between versions."""
+"""Safe, manual or blocked: records of the catalog about upgrades between versions."""
 
 from dataclasses import replace
 from typing import Any

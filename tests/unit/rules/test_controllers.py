@@ -1,4 +1,4 @@
-"""Controllers together: what the rule lets through fits in every order, on whatever nodes the scheduler chooses."""
+"""Controllers together: pods that the rule accepts fit in every order and on any nodes that the scheduler chooses."""
 
 import random
 from collections.abc import Sequence

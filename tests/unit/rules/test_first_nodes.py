@@ -1,4 +1,4 @@
-"""Clusters of which no node starts, because whatever starts nodes waits for one."""
+"""Clusters in which no node starts, because the autoscaler waits for a node."""
 
 import pytest
 

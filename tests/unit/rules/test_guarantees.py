@@ -1,4 +1,4 @@
-"""Guarantees that are not there: no node holds them, or other teams' pods may stand on all nodes."""
+"""Guarantees without resources: no node can hold them, or pods of other teams may be on all nodes."""
 
 from typing import Any
 

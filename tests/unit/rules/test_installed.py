@@ -1,4 +1,4 @@
-"""Adopt, leave alone or refuse: what is there against what the plan wants."""
+"""Adopt, leave or refuse: existing installations against the plan."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -253,7 +253,7 @@ class TestManaged:
         assert (made.findings, decisions(made)["kueue"]) == ((), "managed")
 
     def test_registrations_of_lab_programs_are_not_foreign(self, base: Plan) -> None:
-        """KEDA as a process: nothing tells whose its API service is. A release of somebody is still somebody's."""
+        """With KEDA as a process, the API service has no owner; a Helm release of another owner is still foreign."""
         plan = plan_of(base, "keda")
         local = replace(plan, cluster=replace(plan.cluster, target="local"))
         service = Named("APIService", "v1beta1.external.metrics.k8s.io", Maker("manager", "the lab"), service="a/b")

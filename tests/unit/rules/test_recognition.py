@@ -1,4 +1,4 @@
-"""What is recognised by which sign, who made it, and which version it is."""
+"""Detection signatures, owners, and versions of installations."""
 
 from typing import Any
 

@@ -25,7 +25,7 @@ def used_ids(project_root: Path) -> set[str]:
 
 
 def sections(project_root: Path) -> dict[str, str]:
-    """The headings of docs/findings.md with what stands below each."""
+    """Return the headings of docs/findings.md with their sections."""
     text = (project_root / "docs" / "findings.md").read_text("utf-8")
     _, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
     return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}

@@ -111,7 +111,7 @@ class TestCST001:
 
     @pytest.mark.parametrize("region", ["us-west-2", "ap-south-1"])
     def test_no_region_is_cheap_enough(self, region: str) -> None:
-        """Twenty times over the budget by the prices of us-east-1 is over it everywhere."""
+        """A cluster that exceeds the budget twenty times at prices of us-east-1 exceeds it in every region."""
         (finding,) = of_kind("CST001", TRAIN, target={**EKS, "region": region}, budget={"maxHourlyUsd": 22.0})
         assert finding.blocks
         assert "; the lowest possible price is $220." in finding.message
@@ -179,7 +179,7 @@ class TestCST002:
         assert "(own $20.00 + train ≈ $440.32)" in finding.message
 
     def test_resources_beside_the_nodes_are_estimated_in_another_region(self) -> None:
-        """Their prices are those of us-east-1, also where no pool has a price."""
+        """The prices are those of us-east-1, even if no pool has a price."""
         (finding,) = budget(_without_prices("us-west-2"))
         assert finding.id == "CST002"
         assert "the cluster costs at least ≈ $0.15 an hour (EKS control plane, " in finding.message
@@ -225,7 +225,7 @@ class TestSCH001:
     """Kueue by Helm on an existing cluster needs 500m CPU and 512 MiB on a node whose taints it tolerates."""
 
     def test_every_pool_is_tainted(self) -> None:
-        """Controllers tolerate what the pool for controllers has, whatever that is."""
+        """Controllers tolerate every taint of the pool for controllers."""
         taints = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
         assert not of_kind("SCH001", {**TRAIN, "taints": taints}, target=EXISTING)
 
@@ -243,7 +243,7 @@ class TestSCH001:
         assert "daemon sets of components request more than a node of nano has: memory" in finding.message
 
     def test_daemon_sets_that_fill_a_node_fit_it(self) -> None:
-        """What they take themselves is not taken from the room for them."""
+        """Their own requests are not subtracted from their room."""
         shape = {"cpu": "500m", "memory": "1Gi", "pods": 1}
         full = {"name": "full", "nodeShape": shape, "maxSize": 1}
         problems = {"components": {"nodeProblemDetector": {}}, "target": EXISTING}

@@ -1,4 +1,4 @@
-"""GPU010: shares of GPUs that a device plugin makes which nobody here configures."""
+"""GPU010: GPU shares of a device plugin that mlcluster does not configure."""
 
 from typing import Any
 

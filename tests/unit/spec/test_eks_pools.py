@@ -22,7 +22,7 @@ FIXED: Data = {**SYSTEM, "name": "fixed", "minSize": 4}
 
 
 def problems(*pools: Data, **target: Any) -> dict[Loc, str]:
-    """Where -> what and what to try; every problem has something to try."""
+    """Return place -> message and hint; every problem has a hint."""
     spec = eks_spec(*pools, **target)
     found = [*eks_pool_problems(spec), *autoscaling_problems(spec)]
     assert all(problem.message and problem.hint for problem in found)

@@ -1,4 +1,4 @@
-"""Checks across fields run over what has the right shape, and never report what the correction would clear."""
+"""Checks across fields run on fields with the right shape, and report no problem that the correction would clear."""
 
 import copy
 import json
@@ -162,7 +162,7 @@ def test_a_wrong_shape_alone_is_reported_alone(data: Data, random: st.DataObject
 @settings(max_examples=40)
 @given(broken_data(), st.data())
 def test_no_problem_depends_on_a_value_of_a_wrong_shape(data: Data, random: st.DataObject) -> None:
-    """Whatever is reported across fields beside a wrong shape is reported with the right shape too."""
+    """A problem across fields that is reported beside a wrong shape is also reported with the right shape."""
     before = problems_of(data)
     assume(not (len(before) == 1 and before[0][0] == ""))  # the file as a whole, e.g. for its characters
     broken, place = spoiled(random.draw, data)

@@ -1,4 +1,4 @@
-"""Whatever is in the file: a spec or a list of problems, never anything else."""
+"""Any file content gives a spec or a list of problems, never another error."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def yaml_of(data: Any) -> bytes:
 
 
 def assert_read_or_rejected(content: bytes) -> Loaded | SpecInvalidError:
-    """The result; a refusal is checked for what every refusal has."""
+    """Return the spec or the error, and check that an error has its required parts."""
     try:
         return parse(content, "random.yaml")
     except SpecInvalidError as error:

@@ -16,7 +16,7 @@ TEAMS = [{"name": "research"}, {"name": "product"}]
 
 
 def problems(storage: Any, target: Any = EKS) -> dict[Loc, str]:
-    """Where -> what and what to try."""
+    """Return place -> message and hint."""
     spec = ClusterSpec.model_validate(cluster(SYSTEM, TRAIN, target=target, teams=TEAMS, storage=storage))
     return {found.loc: f"{found.message}; {found.hint}" for found in storage_problems(spec)}
 

@@ -1,4 +1,4 @@
-"""Words for everything that pydantic can say about a spec."""
+"""Messages for every error that pydantic can report about a spec."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""YAML 1.2 to plain data, and where everything stands."""
+"""YAML 1.2 to plain data with positions."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""How components come together: which there are, in what order, with whose values, from which registry."""
+"""Assembly of components: selection, order, values, and registry."""
 
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -133,7 +133,7 @@ def test_managed_values_are_not_changed_in_place() -> None:
 
 
 def test_managed_values_that_a_plan_leaves_unset_are_not_overridden() -> None:
-    """Else values would switch on what the spec's own fields refuse, or what the plan then does not count."""
+    """Otherwise values could enable features that fields of the spec reject or that the plan does not count."""
     given = {"gds": {"enabled": True, "version": "2.20.5"}, "driver": {"upgradePolicy": {"drain": {"enable": True}}}}
     sets = ("gds", "driver.upgradePolicy", "controllerManager.replicas")
     laid, findings = with_overrides(release({}), given, "components.gpuOperator.values", sets)
@@ -196,7 +196,7 @@ def test_a_mirror_changes_no_values_that_the_spec_gives() -> None:
 
 
 def test_proxies_of_gateways_come_from_the_mirror() -> None:
-    """The class of gateways says where proxies come from, beside everything else of them."""
+    """The GatewayClass sets the image of the proxies and their other options."""
     components = {"kserve": {"ingress": {"domain": "models.example.com"}}}
     there = planned_unchecked(SYSTEM, target=EXISTING, components={"registry": "m.example.com", **components})
     of_gateways = next(one for one in there.objects if one.id == "GatewayClass/mlcluster")

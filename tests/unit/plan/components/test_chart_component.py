@@ -1,4 +1,4 @@
-"""Declarative components: what one function makes of a row of data."""
+"""Declarative components: the parts that a ChartComponent becomes."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fast and secondary networks: who announces what where, which networks there are, and who owns them."""
+"""Fast and secondary networks: advertised devices, networks, and their owners."""
 
 import json
 from typing import Any
@@ -274,7 +274,7 @@ def test_multus_waits_for_the_first_network_on_eks() -> None:
 
 
 def test_workloads_without_a_release_are_ordered_as_components() -> None:
-    """Whatever starts nodes is there before them, and outlives them."""
+    """Components that start nodes are created before the nodes and deleted after them."""
     target = {"kind": "eks", "region": "us-west-2", "endpoint": {"public": False}, "autoscaler": "clusterAutoscaler"}
     pool = {"name": "system", "instanceType": "m7i.2xlarge", "minSize": 2, "maxSize": 4}
     multus = {"networks": [{**RAIL, "type": "ipvlan"}], "startupTaint": False}
@@ -314,7 +314,7 @@ def test_the_crd_accepts_the_objects_that_upstream_accepts() -> None:
 
 
 def shape(schema: Manifest) -> Manifest:
-    """The schema without what is only told."""
+    """Return the schema without descriptions."""
     return {
         key: {name: shape(part) for name, part in value.items()} if key == "properties" else value
         for key, value in schema.items()

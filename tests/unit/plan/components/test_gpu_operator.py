@@ -1,4 +1,4 @@
-"""The GPU operator: its values, what nodes say to it, its pods, its findings."""
+"""The GPU operator: values, node labels, pods, and findings."""
 
 import json
 from typing import Any

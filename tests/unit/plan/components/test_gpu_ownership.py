@@ -1,4 +1,4 @@
-"""Who brings what on which pool: the table, and what follows from it for nodes."""
+"""Owners of GPU duties by pool, and the resulting node labels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Job controllers and serving: what each brings, what it needs, and who may use it."""
+"""Job controllers and serving: releases, needs, and roles of members."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Monitoring, the Prometheus adapter and KEDA: what follows from the cluster, and what an existing Prometheus gets."""
+"""Monitoring, the Prometheus adapter and KEDA: values by cluster, and monitors for an existing Prometheus."""
 
 import re
 from collections.abc import Iterable
@@ -289,7 +289,7 @@ def test_the_adapter_serves_only_existing_metrics() -> None:
 
 
 def test_the_adapter_aggregates_metrics_that_the_exporter_splits_by_process() -> None:
-    """Without a look at the host's processes the exporter says 0 of every pod where GPUs are shared."""
+    """Without access to host processes the exporter reports 0 for every pod on shared GPUs."""
     found = {rule["name"]["as"]: rule["metricsQuery"] for rule in custom_rules()}
     whole = "on (node, UUID, GPU_I_ID) group_left () max by (node, UUID, GPU_I_ID) (<<.Series>>)"
     assert whole in found["DCGM_FI_DEV_GPU_UTIL"]
@@ -318,7 +318,7 @@ def test_examples_in_the_documentation_query_existing_metrics() -> None:
 
 @pytest.mark.parametrize("monitoring", [{}, {"install": False}])
 def test_kueue_is_scraped_once(monitoring: Data) -> None:
-    """By a monitor of ours; the chart's looks at the same Service."""
+    """With a managed monitor; that of the chart selects the same Service."""
     plan = planned(SYSTEM, target=EXISTING, components={"monitoring": monitoring})
     (kueue,) = [release for release in plan.releases if release.name == "kueue"]
     assert kueue.values["enablePrometheus"] is False

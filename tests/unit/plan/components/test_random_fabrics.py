@@ -1,4 +1,4 @@
-"""Fabrics of every shape: daemon sets reach the nodes that they serve; nothing needs what is not there."""
+"""Random fabrics: daemon sets run on the nodes that they serve, and every need is in the plan."""
 
 from typing import Any
 

@@ -73,7 +73,7 @@ RIVALS = ({"gpu-operator", "nvidia-device-plugin"}, {"cluster-autoscaler", "karp
 """Components that would do the same thing twice on every node."""
 
 OF_THE_NETWORK_OPERATOR = ("kube-multus", "rdma-shared", "sriov", "whereabouts")
-"""What daemon sets of ours are called that it would run too."""
+"""Names of managed daemon sets that the operator would run too."""
 
 
 @every_spec
@@ -141,7 +141,7 @@ def test_tolerations_are_in_both_places_of_the_gpu_operator(path: Path) -> None:
 
 @every_spec
 def test_every_resource_that_a_pod_can_request_is_counted(path: Path) -> None:
-    """Every extended resource of a pool stands in the queues that may use it; hugepages are left out on purpose."""
+    """Every extended resource of a pool is in the queues that may use it, except hugepages."""
     plan = plan_of(path)
     groups = [
         group
@@ -186,7 +186,7 @@ def test_the_autoscalers_image_is_of_the_clusters_minor(minor: str) -> None:
 
 @every_spec
 def test_custom_resources_wait_for_crds_and_webhooks(path: Path) -> None:
-    """Whoever brings a kind that an object of ours has, says what to ask before the object is made."""
+    """Each release with a kind of a managed object has a probe that runs before the object is created."""
     plan = plan_of(path)
     bringers: dict[str, PlanRelease | DefiningObject] = {release.id: release for release in plan.releases}
     bringers |= {one.id: one for one in plan.defining_objects}

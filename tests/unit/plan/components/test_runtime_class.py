@@ -36,7 +36,7 @@ def test_images_of_eks_have_it_as_the_default() -> None:
 
 
 def test_the_spec_can_set_the_runtime_of_other_images() -> None:
-    """What the nodes of another cluster have is not known; a class that is not there would keep every pod away."""
+    """The runtime classes of existing nodes are unknown; a missing class would block every pod."""
     assert classes(plan_of(EXISTING, BOTH)) == {"nvidia-device-plugin": None, "dcgm-exporter": None}
     told = {name: {"values": {"runtimeClassName": "nvidia"}} for name in BOTH}
     assert set(classes(plan_of(EXISTING, told)).values()) == {"nvidia"}

@@ -275,7 +275,7 @@ def inference_services() -> list[tuple[str, Manifest]]:
 
 @needs_archives
 def test_examples_of_inference_services_can_work() -> None:
-    """Each names where its weights come from, and is what KServe's CRD takes."""
+    """Each has the source of its weights and is valid against the CRD of KServe."""
     schemas = schemas_of(archive_of("kserve-crd", pin("kserve-crd").version))
     found = inference_services()
     assert found

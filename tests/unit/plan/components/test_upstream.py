@@ -1,4 +1,4 @@
-"""Every value that we set, and every custom resource of ours, against upstream's own files."""
+"""Every planned value and every custom resource against upstream's own files."""
 
 from collections.abc import Iterator
 from pathlib import Path

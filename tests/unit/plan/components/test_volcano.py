@@ -1,4 +1,4 @@
-"""Volcano: what its scheduler does between tiers of a team, and the versions of Kubernetes that it is for."""
+"""Volcano: preemption between tiers of a team, and supported versions of Kubernetes."""
 
 from typing import Any
 

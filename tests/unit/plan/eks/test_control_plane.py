@@ -1,4 +1,4 @@
-"""The control plane of eks, and that the SDK knows every name of what this folder makes."""
+"""The control plane of eks, and the names and types of its resources in the SDK."""
 
 import warnings
 from typing import Any

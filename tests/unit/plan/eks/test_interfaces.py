@@ -1,4 +1,4 @@
-"""Interfaces of EFA nodes: where each sits, and what lets them talk."""
+"""Interfaces of EFA nodes: their positions and security groups."""
 
 import pytest
 

@@ -57,7 +57,7 @@ EVERY = (FIXED, CPU, EFA, STATIC, BLOCK, RESERVED, SPOT, BOTTLEROCKET, GRAVITON,
 
 
 def lookup(ref: Ref) -> str:
-    """What AWS would answer, as to its form."""
+    """Return outputs in the format of AWS."""
     kind = ref.resource.partition("/")[0]
     answers = {
         "clusterSecurityGroupId": "sg-0c1",

@@ -1,4 +1,4 @@
-"""Everything that the `eks` target adds, put together: what holds of every example, and of the longest names."""
+"""All resources of the `eks` target: properties of every example, and of the longest names."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ def test_every_need_is_met_and_there_is_no_cycle(example: Example) -> None:
 
 
 def test_the_cloud_needs_nothing_of_the_platform(example: Example) -> None:
-    """Its stack goes up first, and down last."""
+    """The stack of the cloud is created first and deleted last."""
     cloud = {entry.id for entry in example.plan.resources}
     assert all(set(entry.needs) <= cloud for entry in example.plan.resources)
 
@@ -185,7 +185,7 @@ class TestKept:
         assert {ref.resource for entry in kept.values() for ref in references(entry.inputs)} <= kept.keys()
 
     def test_nothing_else_is_kept(self, example: Example) -> None:
-        """Every kept one is a file system or a key, or one of those stands on it."""
+        """Every retained resource is a file system or a key, or one of those depends on it."""
         kept = {entry.id: entry for entry in example.plan.resources if entry.retained}
         roots = {name for name in kept if name.split("/")[0] in {"FileSystem", "LustreFileSystem", "Key"}}
         assert standing_on(kept, roots) == kept.keys()
@@ -213,7 +213,7 @@ def standing_on(known: Mapping[str, PlanResource], roots: set[str]) -> set[str]:
 
 
 def test_no_reference_is_left_in_a_text(example: Example) -> None:
-    """A Ref that was formatted into a string would be sent as it stands."""
+    """A Ref that is formatted into a string would be sent unresolved."""
     for entry in example.plan.resources:
         for text in texts(entry.inputs):
             assert "${" not in text or "${aws:" in text, f"{entry.id}: {text}"

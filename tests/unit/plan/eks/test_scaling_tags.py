@@ -1,4 +1,4 @@
-"""Tags of Auto Scaling groups: what the Cluster Autoscaler knows of a pool without nodes."""
+"""Tags of Auto Scaling groups, from which the Cluster Autoscaler learns the nodes of an empty pool."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
 OPTIONS = f"{TEMPLATE}/autoscaling-options"
 MOST_KEY, MOST_VALUE, MOST_TAGS = 128, 256, 50
-"""What EC2 Auto Scaling takes of tags (quotas page)."""
+"""Limits of tags of EC2 Auto Scaling (quotas page)."""
 
 EFA_TRAIN: Data = {
     **TRAIN,

@@ -1,4 +1,4 @@
-"""Storage of eks: what is made in the account and in the cluster, and what stays."""
+"""Storage of eks: resources in the account and in the cluster, and retained resources."""
 
 import importlib
 import warnings

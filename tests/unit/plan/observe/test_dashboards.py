@@ -1,4 +1,4 @@
-"""Dashboards: each query asks for what exists, and nothing of them changes by itself."""
+"""Dashboards: every query reads existing metrics, and the files are deterministic."""
 
 import json
 from collections.abc import Iterator
