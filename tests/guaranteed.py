@@ -191,7 +191,7 @@ class Work:
 
 
 def guaranteed_work(spec: ClusterSpec, plan: Plan) -> Iterator[Work]:
-    """Yield workloads that add up to every guarantee: a pod per node, GPU or slice, with its share of CPU and memory."""
+    """Yield workloads that add up to every guarantee: a pod per node, GPU or slice, with its share of the rest."""
     pools = {pool.name: pool for pool in plan.pools}
     for team in spec.teams:
         for name, amount in team.guarantee.items():

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: every command parses, offline commands run, and `validate` and `plan` print the documented output."""
+"""docs/tutorial.md: commands parse, offline commands run, and `validate` and `plan` print the documented output."""
 
 import os
 import re
