@@ -19,7 +19,7 @@ class Groups:
         parts: group -> the beginnings of the node IDs of its tests, below the folder. A test that is in no group
             belongs to the group of its file, or is a group of its own.
         longest_first: names of groups and files in the order of their start. All others start after these.
-        by_file: what belongs together where `parts` does not say: all tests of a file, or no two tests.
+        by_file: whether tests outside of `parts` are grouped by file; otherwise each is a group.
     """
 
     parts: Mapping[str, Sequence[str]]

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.engine
 EngineOf = Callable[[SmallPlan], Engine]
 
 
-def test_preview_shows_what_up_does_and_changes_nothing(engine_of: EngineOf, world: World) -> None:
+def test_preview_shows_the_changes_of_up_and_changes_nothing(engine_of: EngineOf, world: World) -> None:
     engine = engine_of(small_plan(2))
     shown = engine.preview()
     assert not world.objects
@@ -46,7 +46,7 @@ def test_a_second_up_changes_nothing(engine_of: EngineOf, world: World) -> None:
     assert {call for call, _ in world.calls} == {"Read"}
 
 
-def test_objects_are_made_after_what_they_need_and_deleted_before(engine_of: EngineOf, world: World) -> None:
+def test_objects_are_created_after_their_needs_and_deleted_before_them(engine_of: EngineOf, world: World) -> None:
     engine = engine_of(small_plan(3))
     engine.up()
     assert next(call for call in world.calls if call[0] == "Create") == ("Create", "Namespace/a")

@@ -53,7 +53,7 @@ def _interrupted(scene: Scene, official: OfficialWorld) -> None:
     assert code == 130
 
 
-def test_up_continues_what_ctrl_c_orphaned(scene: Scene, official: OfficialWorld, server: FakeApiServer) -> None:
+def test_up_adopts_objects_that_ctrl_c_orphaned(scene: Scene, official: OfficialWorld, server: FakeApiServer) -> None:
     _interrupted(scene, official)
     plan = small_plan(COUNT)
     engine = scene.engine(plan)
@@ -69,7 +69,9 @@ def test_up_continues_what_ctrl_c_orphaned(scene: Scene, official: OfficialWorld
     assert official.calls.count(("Create", "ConfigMap/a/0")) == 1
 
 
-def test_down_deletes_what_ctrl_c_orphaned(scene: Scene, official: OfficialWorld, server: FakeApiServer) -> None:
+def test_down_deletes_objects_that_ctrl_c_orphaned(
+    scene: Scene, official: OfficialWorld, server: FakeApiServer
+) -> None:
     _interrupted(scene, official)
     labels = {"app.kubernetes.io/managed-by": "mlcluster", "mlcluster.dev/cluster": "atlas"}
     unplanned: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old"}}

@@ -80,7 +80,7 @@ class Trial:
 
     Attributes:
         patience: seconds that a gate waits.
-        on_word: called with everything that is told.
+        on_word: called with every message.
     """
 
     kube: Kube
@@ -204,7 +204,7 @@ def test_a_webhook_without_an_answer_times_out_with_its_last_error(trial: Trial,
 
 
 def take_down(trial: Trial, engine: Engine) -> list[str]:
-    """The steps of `down`, with the catalogue's facts of the made-up chart; what was told."""
+    """Run the steps of `down` with catalog facts of the test chart, and return the messages."""
     told = Told()
     releases = [replace(one, residue=GADGETS) for one in installed_releases(Stack("platform", engine))]
     assert [one.name for one in releases] == ["gadgets"]

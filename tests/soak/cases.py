@@ -27,11 +27,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Pair:
-    """An `up` and the `down` after it, each with a loss of its own; nothing may be left in the end.
+    """An `up` and a `down`, each with a kill of its own; nothing may be left at the end.
 
     Attributes:
-        own_lab: the lab runs before `up`, so it stays after `down`, and what it stores then is compared with what it
-            stored before; otherwise `up` starts it and `down` deletes it.
+        own_lab: the lab runs before `up`, so it stays after `down`, and its stored objects are compared with those
+            from before; otherwise `up` starts it and `down` deletes it.
     """
 
     seed: int

@@ -21,8 +21,8 @@ class Result:
         step: the last line that the command had printed by then.
         first: exit code of the command that lost something; None for one that did not end in time.
         again: exit code of the same command, run once more.
-        left: what was there after `down` that should not be.
-        verdict: "pass", or what is wrong.
+        left: leftovers after `down`.
+        verdict: "pass", or the failure.
         commit: of the mlcluster under test.
     """
 

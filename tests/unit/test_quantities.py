@@ -27,7 +27,7 @@ def resources_and_amounts(draw: st.DrawFn) -> tuple[str, int]:
 
 
 @given(resources_and_amounts())
-def test_parsing_what_was_spelled_gives_the_amount(case: tuple[str, int]) -> None:
+def test_parsing_a_formatted_quantity_gives_the_amount(case: tuple[str, int]) -> None:
     resource, amount = case
     assert parse(resource, canonical(resource, amount)) == amount
 

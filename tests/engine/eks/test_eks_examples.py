@@ -67,9 +67,7 @@ def test_an_example_is_created_unchanged_by_a_second_up_and_destroyed(
     [pytest.param(path, marks=[] if path.stem == CHANGED else [pytest.mark.soak]) for path in EXAMPLES],
     ids=lambda path: path.stem,
 )
-def test_a_new_label_on_a_pool_changes_what_the_preview_shows(
-    path: Path, cloud_engine_of: EngineOf, cloud: Cloud
-) -> None:
+def test_a_new_label_on_a_pool_appears_in_the_preview(path: Path, cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     arguments = _arguments(path, cloud)
     cloud_engine_of(build(load(path).spec), **arguments).up()
     changed = cloud_engine_of(_labelled(path), **arguments)

@@ -18,7 +18,9 @@ def _made(cloud: Cloud) -> list[str]:
     return cloud.called("Create")
 
 
-def test_preview_shows_what_up_does_and_a_second_up_does_nothing(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_preview_shows_the_changes_of_up_and_a_second_up_changes_nothing(
+    cloud_engine_of: EngineOf, cloud: Cloud
+) -> None:
     engine = cloud_engine_of(cloud_plan())
     shown = engine.preview()
     assert not cloud.things
@@ -30,7 +32,7 @@ def test_preview_shows_what_up_does_and_a_second_up_does_nothing(cloud_engine_of
     assert len(_made(cloud)) == len(cloud.things)
 
 
-def test_everything_is_made_after_what_it_needs(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_every_resource_is_created_after_its_needs(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     cloud_engine_of(cloud_plan()).up()
     made = _made(cloud)
     for first, second in [
@@ -78,7 +80,7 @@ def test_up_continues_after_a_failure_in_the_middle(failing: str, cloud_engine_o
     assert not engine.up().changes
 
 
-def test_destroy_deletes_in_order_and_keeps_what_is_retained(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_destroy_deletes_in_order_and_keeps_retained_resources(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
     engine = cloud_engine_of(cloud_plan())
     engine.up()
     changes = engine.destroy()

@@ -23,7 +23,9 @@ def _plan(version: str) -> Plan:
     return build(parse(json.dumps(data).encode(), "cluster.yaml").spec)
 
 
-def test_control_plane_then_what_nodes_need_then_nodes_then_the_rest(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
+def test_an_upgrade_changes_control_plane_then_node_addons_then_nodes_then_the_rest(
+    cloud_engine_of: EngineOf, cloud: Cloud
+) -> None:
     before, after = _plan("1.34"), _plan("1.35")
     cloud_engine_of(before).up()
     cloud.calls.clear()

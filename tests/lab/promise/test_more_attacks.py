@@ -242,7 +242,9 @@ def test_sidecars_are_counted(products: Tenant) -> None:
         ("endpoints/x", {"subsets": []}),
     ],
 )
-def test_no_right_to_what_controllers_write(products: Tenant, place: str, body: dict[str, Any]) -> None:
+def test_members_have_no_right_to_objects_that_controllers_write(
+    products: Tenant, place: str, body: dict[str, Any]
+) -> None:
     assert "forbidden" in refused_change(products, "v1", place, body)
 
 

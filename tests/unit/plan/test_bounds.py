@@ -71,7 +71,7 @@ def test_a_pool_that_is_short_of_disk_is_reported() -> None:
     assert "own: disk first, 12 default containers a node (cpu 128" in plan_text(plan)
 
 
-def test_gpu_pools_count_what_pods_request_of_gpus() -> None:
+def test_gpu_pools_count_the_gpu_resources_that_pods_request() -> None:
     plan = planned(TRAIN, SHARED, {**SHARED, "name": "balanced", "gpu": {"mig": "all-balanced"}})
     assert [pool.first_bound for pool in plan.pools] == ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "slices"]
     assert [pool.default_containers[pool.first_bound] for pool in plan.pools] == [8, 56, 32]

@@ -73,7 +73,7 @@ def test_jsonl_is_one_object_a_line_and_the_result_is_the_last(capsys: pytest.Ca
     assert events[-1] == {"apiVersion": "mlcluster/v1alpha1", "kind": "UpResult", "changed": 1}
 
 
-def test_an_operation_in_which_nothing_happens_names_what_it_waits_for() -> None:
+def test_a_quiet_operation_names_the_resource_that_it_waits_for() -> None:
     told: list[str] = []
     heard = threading.Event()
 
@@ -93,7 +93,7 @@ def test_an_operation_in_which_nothing_happens_names_what_it_waits_for() -> None
     assert told[-1].startswith("waiting for Namespace/a for ")
 
 
-def test_jsonl_leaves_out_what_does_not_change(capsys: pytest.CaptureFixture[str]) -> None:
+def test_jsonl_omits_unchanged_resources(capsys: pytest.CaptureFixture[str]) -> None:
     run(Screen("jsonl", color=False))
     assert "Namespace/b" not in capsys.readouterr().out
 
@@ -180,7 +180,7 @@ def test_a_terminal_shows_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     assert "looking at [x]" in stream.getvalue()
 
 
-def test_an_interruption_counts_what_earlier_stacks_have_finished() -> None:
+def test_an_interruption_counts_the_finished_operations_of_earlier_stacks() -> None:
     """Eight nodes were created, and Ctrl-C came in the first moment of the platform."""
     screen = Screen("jsonl", color=False)
     with screen.operation("applying simulated nodes", 8) as take:

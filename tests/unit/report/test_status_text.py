@@ -58,7 +58,7 @@ def test_the_status_of_an_absent_cluster_names_the_command_to_create_it() -> Non
     assert "; 1 resource is planned." in text
 
 
-def test_counts_include_what_is_missing() -> None:
+def test_counts_include_missing_resources() -> None:
     pool = {"name": "train", "nodes": 7, "readyNodes": 7, "plannedNodes": 8, "ready": False}
     team = {**document()["teams"][0], "there": 7, "drifted": ["ResourceQuota/research/team"]}
     found = rows(text_of(pools=[pool], teams=[team]))

@@ -111,7 +111,7 @@ class TestCST001:
 
     @pytest.mark.parametrize("region", ["us-west-2", "ap-south-1"])
     def test_no_region_is_cheap_enough(self, region: str) -> None:
-        """A cluster that exceeds the budget twenty times at prices of us-east-1 exceeds it in every region."""
+        """A cluster that exceeds the budget by a factor of twenty at prices of us-east-1 exceeds it in every region."""
         (finding,) = of_kind("CST001", TRAIN, target={**EKS, "region": region}, budget={"maxHourlyUsd": 22.0})
         assert finding.blocks
         assert "; the lowest possible price is $220." in finding.message

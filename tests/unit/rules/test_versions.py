@@ -78,7 +78,7 @@ def test_parts_of_a_range_all_hold(
 
 
 @given(versions())
-def test_a_release_candidate_has_what_its_release_brings(version: str) -> None:
+def test_a_release_candidate_counts_as_its_release(version: str) -> None:
     found = parse(version)
     assert found is not None
     minor = f"{found.major}.{found.minor}"

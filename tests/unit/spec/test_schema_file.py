@@ -85,7 +85,7 @@ def test_the_schema_describes_every_top_level_field() -> None:
     assert all(described((name,), {}) or "const" in field for name, field in properties.items())
 
 
-def test_defaults_of_the_schema_are_what_the_models_do() -> None:
+def test_defaults_of_the_schema_equal_those_of_the_models() -> None:
     spec = parse(starter("local", "atlas").encode(), "x").spec
     pool = json.loads(schema_text())["$defs"]["NodePool"]["properties"]
     assert pool["minSize"]["default"] == spec.node_pools[1].min_size

@@ -40,7 +40,7 @@ def releases() -> list[PlanRelease]:
     return list(found.values())
 
 
-def test_no_controller_is_throttled_at_what_it_requests() -> None:
+def test_no_controller_is_throttled_at_its_requests() -> None:
     """The charts of KubeRay and KServe limit the CPU to 100m, also if the plan sets only a memory limit."""
     seen = 0
     for release in releases():

@@ -181,7 +181,7 @@ def test_the_controller_can_run_on_the_nodes_that_need_it() -> None:
     ],
 )
 def test_xids_of_the_kernel_log(line: str, told: str) -> None:
-    """The detector's own rule: a pattern matches to the end of what was read (log_buffer.go)."""
+    """The rule of the detector: a pattern matches to the end of the text that was read (log_buffer.go)."""
     found = monitor(plan_of(nodeProblemDetector={}), "gpu-monitor.json")
     reasons = [rule["reason"] for rule in found["rules"] if re.search(rule["pattern"] + r"\Z", f"before\n{line}")]
     assert reasons == ([told] if told else [])

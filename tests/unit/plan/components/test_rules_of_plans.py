@@ -1,6 +1,6 @@
 """Rules that every plan holds: of the examples, of each component's golden, of random specs.
 
-What a rule needs of a real API server is in tests/lab.
+Rules that need a real API server are tested in tests/lab.
 """
 
 import json

@@ -109,7 +109,7 @@ def test_a_mirror_holds_the_image_of_the_proxies() -> None:
 # Load balancer
 
 
-def test_a_gateway_has_a_load_balancer_unless_the_spec_says_otherwise() -> None:
+def test_a_gateway_has_a_load_balancer_by_default() -> None:
     assert proxies(serving())["envoyService"] == {"type": "LoadBalancer"}
     assert proxies(serving(gateway={"service": {"type": "ClusterIP"}}))["envoyService"] == {"type": "ClusterIP"}
 

@@ -100,7 +100,7 @@ def test_a_role_given_twice_in_one_list_is_in_its_group_once() -> None:
     assert entries(team("research", view=[MEMBER, MEMBER]))[MEMBER]["kubernetesGroups"] == ["mlcluster:research:view"]
 
 
-def test_keys_are_what_never_changes_of_a_principal_whatever_the_order() -> None:
+def test_keys_of_access_entries_do_not_depend_on_the_order_of_principals() -> None:
     one = access_entries(eks_context(access={"admins": [ADMIN, CI]}))
     other = access_entries(eks_context(access={"admins": [CI, ADMIN]}))
     assert one == other

@@ -1,4 +1,4 @@
-"""The arithmetic of addresses: how a range is cut, what pools need, what fits."""
+"""The arithmetic of addresses: subnets of a range, demand of pools, and capacity."""
 
 import itertools
 from ipaddress import IPv4Network

@@ -76,7 +76,7 @@ def test_a_plain_pool() -> None:
     assert made.inputs["releaseVersion"].startswith("1.34.")
 
 
-def test_a_node_group_waits_for_what_its_nodes_need_to_become_ready() -> None:
+def test_a_node_group_waits_for_the_resources_that_make_its_nodes_ready() -> None:
     needs = made_of(SYSTEM)["NodeGroup/system"].needs
     assert {"Cluster/atlas", "Addon/vpc-cni", "Addon/kube-proxy", "Addon/eks-pod-identity-agent"} <= set(needs)
     assert any(need.startswith("RolePolicyAttachment/atlas-nodes") for need in needs)

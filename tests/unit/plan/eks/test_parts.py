@@ -109,7 +109,7 @@ def test_the_cloud_needs_nothing_of_the_platform(example: Example) -> None:
     assert all(set(entry.needs) <= cloud for entry in example.plan.resources)
 
 
-def test_what_is_referred_to_is_needed_first(example: Example) -> None:
+def test_referenced_resources_are_needs(example: Example) -> None:
     for entry in example.plan.resources:
         assert {ref.resource for ref in references(entry.inputs)} <= set(entry.needs), entry.id
     cloud = {entry.id for entry in example.plan.resources}
@@ -125,7 +125,7 @@ def test_inputs_are_those_of_the_sdk(example: Example) -> None:
         assert required <= entry.inputs.keys(), entry.id
 
 
-def test_whatever_can_carry_tags_carries_ours(example: Example) -> None:
+def test_every_taggable_resource_has_the_managed_tags(example: Example) -> None:
     ours = example.context.tags.items()
     tagged = [entry for entry in example.plan.resources if "tags" in sdk_types.arguments(entry.type)]
     assert tagged
@@ -180,7 +180,7 @@ class TestLongNames:
 
 
 class TestKept:
-    def test_what_a_kept_one_stands_on_is_kept(self, example: Example) -> None:
+    def test_dependencies_of_retained_resources_are_retained(self, example: Example) -> None:
         kept = {entry.id: entry for entry in example.plan.resources if entry.retained}
         assert {ref.resource for entry in kept.values() for ref in references(entry.inputs)} <= kept.keys()
 

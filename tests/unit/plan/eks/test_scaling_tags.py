@@ -68,7 +68,7 @@ def test_amounts_are_quantities_with_their_units() -> None:
         ({"timeSlicing": {"replicas": 4}}, "al2023", "nvidia.com/gpu", "32"),
     ],
 )
-def test_what_pods_can_ask_for(gpu: Data, family: str, resource: str, amount: str) -> None:
+def test_resource_tags_of_requestable_resources(gpu: Data, family: str, resource: str, amount: str) -> None:
     pool = {"name": "shared", "instanceType": "p4d.24xlarge", "maxSize": 2, "gpu": gpu, "ami": {"family": family}}
     assert tags_of(pool)[f"{TEMPLATE}/resources/{resource}"] == amount
 
@@ -78,7 +78,7 @@ def test_a_taint_without_a_value_keeps_its_colon() -> None:
     assert tags_of(pool)[f"{TEMPLATE}/taint/quiet"] == ":NoExecute"
 
 
-def test_of_two_taints_with_one_key_the_harder_is_told() -> None:
+def test_of_two_taints_with_one_key_the_harder_is_tagged() -> None:
     effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
     pool = {**SYSTEM, "taints": [{"key": "quiet", "value": "a", "effect": effect} for effect in effects]}
     assert tags_of(pool)[f"{TEMPLATE}/taint/quiet"] == "a:NoSchedule"
@@ -88,7 +88,7 @@ def test_nodes_without_accelerators_go_by_the_autoscalers_own_rules() -> None:
     assert not [key for key in tags_of(SYSTEM) if key.startswith(OPTIONS)]
 
 
-def test_of_what_the_autoscaler_does_not_know_as_gpus_cpu_and_memory_decide() -> None:
+def test_for_accelerators_unknown_to_the_autoscaler_cpu_and_memory_decide() -> None:
     tags = tags_of({"name": "mig", "instanceType": "p4d.24xlarge", "maxSize": 2, "gpu": {"mig": "all-1g.5gb"}})
     assert {key: value for key, value in tags.items() if key.startswith(OPTIONS)} == {
         f"{OPTIONS}/scaledownutilizationthreshold": "0.001",
@@ -97,7 +97,7 @@ def test_of_what_the_autoscaler_does_not_know_as_gpus_cpu_and_memory_decide() ->
 
 
 @pytest.mark.parametrize(("kind", "kept"), [("onDemand", None), ("reservation", "1h"), ("capacityBlock", "24h")])
-def test_what_is_paid_for_anyway_stays_longer_than_the_autoscalers_ten_minutes(kind: str, kept: str | None) -> None:
+def test_nodes_of_reserved_capacity_have_a_longer_scale_down_delay(kind: str, kept: str | None) -> None:
     given = {} if kind == "onDemand" else {"reservationId": "cr-0abc"}
     assert tags_of({**TRAIN, "capacity": {"type": kind, **given}}).get(f"{OPTIONS}/scaledownunneededtime") == kept
 

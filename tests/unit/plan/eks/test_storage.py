@@ -117,7 +117,7 @@ def test_each_team_has_an_access_point_of_its_own(layout: str, paths: list[str])
     assert all(point.inputs["rootDirectory"]["creationInfo"]["permissions"] == "0770" for point in points)
 
 
-def test_nobody_mounts_efs_but_through_an_access_point() -> None:
+def test_efs_is_mounted_only_through_an_access_point() -> None:
     policy = printable(resources(EFS)["FileSystemPolicy/datasets"].inputs["policy"])["$json"]
     allow, deny = policy["Statement"]
     assert allow["Condition"]["StringEquals"]["elasticfilesystem:AccessPointArn"] == [
@@ -173,7 +173,7 @@ def test_volumes_in_a_vpc_that_is_there() -> None:
     assert [entry.inputs["subnetId"] for entry in made.values() if "MountTarget" in entry.id] == list(subnets.values())
 
 
-def test_kept_lustre_keeps_what_it_lives_in_and_nothing_else() -> None:
+def test_retained_lustre_retains_only_its_network() -> None:
     here = context(LUSTRE, EFS)
     every = with_kept_parents([*network_resources(here), *storage_resources(here)])
     assert sorted(entry.id for entry in every if entry.retained) == [
@@ -185,7 +185,7 @@ def test_kept_lustre_keeps_what_it_lives_in_and_nothing_else() -> None:
     ]
 
 
-def test_what_down_keeps_is_said_where_the_spec_says_it() -> None:
+def test_resources_that_down_keeps_are_reported_at_their_place_in_the_spec() -> None:
     teams = {"teams": TEAMS, "storage": {"volumes": [{**EFS, "retain": False}, LUSTRE]}}
     found = {finding.place: finding.message for finding in kept_by_down(planned_unchecked(SYSTEM, target=EKS, **teams))}
     kept = "`down` keeps LustreFileSystem/scratch, SecurityGroup/atlas-volume-scratch, "
