@@ -60,13 +60,13 @@ def _reason(report: pytest.TestReport) -> str:
 
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
-    """Whether golden files are to be rewritten instead of compared."""
+    """Return whether golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--update-golden"))
 
 
 @pytest.fixture(scope="session")
 def project_root() -> Path:
-    """The checkout: where examples/ and docs/ are."""
+    """Return the checkout: where examples/ and docs/ are."""
     return Path(__file__).parent.parent
 
 
@@ -78,7 +78,7 @@ def toolchain() -> Toolchain:
 
 @pytest.fixture(scope="session")
 def _private(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of all private places: pytest's own numbering lists it again for each of thousands of tests."""
+    """Return the folder of all private places: pytest's own numbering lists it again for each of thousands of tests."""
     return tmp_path_factory.mktemp("private")
 
 

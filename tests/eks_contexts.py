@@ -18,20 +18,20 @@ OWN_VPC: Data = {
 
 
 def eks_spec(*pools: Data, rest: Data | None = None, **target: Any) -> ClusterSpec:
-    """A spec of the eks target as it is parsed, not checked."""
+    """Return a spec of the eks target as it is parsed, not checked."""
     given = {"kind": "eks", "region": "us-west-2", **target}
     return ClusterSpec.model_validate(cluster(*(pools or (SYSTEM, TRAIN)), target=given, **(rest or {})))
 
 
 def eks_context(*pools: Data, rest: Data | None = None, **target: Any) -> EksContext:
-    """The context of such a spec, its pools without overhead."""
+    """Return the context of such a spec, its pools without overhead."""
     spec = eks_spec(*pools, rest=rest, **target)
     assert isinstance(spec.target, EksTarget)
     return EksContext(spec, spec.target, plan_pools(spec))
 
 
 def by_id(made: list[PlanResource]) -> dict[str, PlanResource]:
-    """Resources by id; every id once."""
+    """Return resources by id; every id once."""
     found = {entry.id: entry for entry in made}
     assert len(found) == len(made)
     return found

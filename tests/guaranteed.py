@@ -160,7 +160,7 @@ def _made_there(chance: random.Random, target: Data, pool: Data, *, first: bool)
 
 
 def _teams(chance: random.Random, name: str, sizes: dict[str, tuple[int, int, int]]) -> list[Data]:
-    """Two or three teams that share each pool in one unit, mostly to its last piece."""
+    """Return two or three teams that share each pool in one unit, mostly to its last piece."""
     teams: list[Data] = [{"name": f"{name}-t{number}", "guarantee": {}} for number in range(chance.randint(2, 3))]
     for pool, (nodes, gpus, slices) in sizes.items():
         units = {"nodes": nodes, **({"gpus": nodes * gpus} if gpus else {})}

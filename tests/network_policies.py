@@ -81,7 +81,7 @@ def _port(rule: Manifest, callee: Pod, port: int, protocol: str) -> bool:
 
 
 def _number(entry: Manifest, callee: Pod) -> int | None:
-    """The number of a port; -1 if the pod has no port of that name, None for every port."""
+    """Return the number of a port; -1 if the pod has no port of that name, None for every port."""
     wanted: int | str | None = entry.get("port")
     return callee.ports.get(wanted, -1) if isinstance(wanted, str) else wanted
 

@@ -40,12 +40,12 @@ def gpus(
     resource: str = "nvidia.com/gpu",
     shares: dict[str, int] | None = None,
 ) -> Accelerator:
-    """The GPUs of a node."""
+    """Return the GPUs of a node."""
     return Accelerator(model, count, 81920, resource, slices, sharing, shares or {resource: slices})
 
 
 def team(name: str) -> TeamPlan:
-    """A team whose namespace is called differently."""
+    """Return a team whose namespace is called differently."""
     return TeamPlan(name, f"team-{name}", "atlas", (), (), "teams[0]")
 
 
@@ -72,7 +72,7 @@ class Watched:
     )
 
     def has(self, component: str) -> bool:
-        """Whether a component is in the plan."""
+        """Return whether a component is in the plan."""
         return component in self.components
 
 

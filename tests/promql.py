@@ -13,14 +13,14 @@ _WORDS = frozenset({"and", "or", "unless", "offset", "bool", "by", "without", "o
 
 
 def metrics(query: str) -> set[str]:
-    """Names of the metrics that a query reads."""
+    """Return names of the metrics that a query reads."""
     bare = _LABELS.sub(" ", _RANGE.sub(" ", _SELECTOR.sub(" ", _STRING.sub('""', query))))
     bare = re.sub(r"\boffset\s+\w+", " ", bare)
     return {word for word, call in _WORD.findall(bare) if not call and word not in _WORDS}
 
 
 def labels(query: str) -> set[str]:
-    """Names of the labels that a query matches or groups by."""
+    """Return names of the labels that a query matches or groups by."""
     plain = _STRING.sub('""', query)
     grouped = {name.strip() for _, names in _LABEL_NAME.findall(plain) for name in names.split(",") if name.strip()}
     matched = {name for selector in _SELECTOR.findall(plain) for name in _MATCHER.findall(selector)}
@@ -28,7 +28,7 @@ def labels(query: str) -> set[str]:
 
 
 def is_balanced(query: str) -> bool:
-    """Whether every bracket has its other half."""
+    """Return whether every bracket has its other half."""
     plain, open_ = _STRING.sub('""', query), []
     pairs = {")": "(", "]": "[", "}": "{"}
     for character in plain:

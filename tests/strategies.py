@@ -18,7 +18,7 @@ _label_values = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,8}[A-Za-z0-9])?", f
 
 @st.composite
 def cluster_data(draw: st.DrawFn, *, targets: tuple[str, ...] = ("local", "existing")) -> Data:
-    """A whole spec that is valid, as the data that its YAML holds."""
+    """Return a whole spec that is valid, as the data that its YAML holds."""
     target = draw(st.sampled_from(targets))
     names = draw(st.lists(_names, min_size=1, max_size=4, unique=True))
     pools = [draw(_pool(name, index, target)) for index, name in enumerate(names)]
@@ -62,7 +62,7 @@ def _target(draw: st.DrawFn, kind: str) -> Data:
 
 @st.composite
 def _pool(draw: st.DrawFn, name: str, index: int, target: str) -> tuple[Data, int]:
-    """A pool and how many slices one of its GPUs has; 0 without GPUs."""
+    """Return a pool and how many slices one of its GPUs has; 0 without GPUs."""
     pool: Data = {"name": name, "maxSize": draw(st.integers(1, 40))}
     slices = draw(_nodes(pool, with_shape=target != "eks"))
     if draw(st.booleans()):
@@ -189,7 +189,7 @@ _junk = st.recursive(
 
 @st.composite
 def broken_data(draw: st.DrawFn) -> Data:
-    """A spec with up to four places replaced, removed, renamed or doubled; it may by chance be valid still."""
+    """Return a spec with up to four places replaced, removed, renamed or doubled; it may by chance be valid still."""
     data = copy.deepcopy(draw(cluster_data(targets=("local", "existing", "eks"))))
     for _ in range(draw(st.integers(1, 4))):
         _mutate(draw, data)

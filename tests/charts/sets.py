@@ -30,7 +30,7 @@ class ValueSet:
 
     @property
     def chart(self) -> str:
-        """Name of the chart."""
+        """Return name of the chart."""
         return self.release.chart.rpartition("/")[2]
 
 

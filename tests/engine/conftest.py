@@ -45,7 +45,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> object:
 
 @pytest.fixture(scope="session")
 def pulumi() -> Path:
-    """The engine: on PATH or in the toolchain's cache."""
+    """Return the engine: on PATH or in the toolchain's cache."""
     found = find_tool("pulumi")
     if found is None:
         pytest.fail("the engine tier needs the Pulumi CLI: put pulumi on PATH or build the toolchain of the lab")
@@ -67,5 +67,5 @@ def port(world: World) -> Iterator[int]:
 
 @pytest.fixture
 def engine_of(pulumi: Path, port: int, tmp_path: Path) -> Callable[[SmallPlan], Engine]:
-    """Makes an engine for a plan; all of them share one stack in the test's directory."""
+    """Return a function that makes an engine for a plan; all of them share one stack in the test's directory."""
     return lambda plan: small_engine(tmp_path / "atlas", port, plan, pulumi)

@@ -27,7 +27,7 @@ cd '{PROJECT}' && exec '{sys.executable}' -m tests.fakes.in_memory_provider
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's Pulumi home; no provider is attached."""
+    """Return the user's Pulumi home; no provider is attached."""
     monkeypatch.delenv("PULUMI_DEBUG_PROVIDERS", raising=False)
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi-home"))
     return tmp_path / "pulumi-home"

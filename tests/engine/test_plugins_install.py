@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engine
 
 
 def _run(home: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """The command line with a Pulumi home; its `bin` is on no PATH."""
+    """Return the command line with a Pulumi home; its `bin` is on no PATH."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
     told = {**kept, "PULUMI_HOME": str(home), "MLCLUSTER_STATE_DIR": str(home / "state"), **environment}
     argv = [sys.executable, "-m", "mlcluster", "plugins", *arguments]

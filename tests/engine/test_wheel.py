@@ -13,7 +13,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def wheel(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
+    """Return the wheel of this checkout."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, check=True, capture_output=True, cwd=project_root)

@@ -103,7 +103,7 @@ ASKED = {
 
 
 def blocks(text: str, mark: str) -> Iterator[str]:
-    """The commands of a page's blocks with this mark, without comments."""
+    """Yield the commands of a page's blocks with this mark, without comments."""
     for block in re.findall(rf"^```{mark}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             command = line.partition("  #")[0].rstrip()
@@ -112,7 +112,7 @@ def blocks(text: str, mark: str) -> Iterator[str]:
 
 
 def policy(root: Path, name: str) -> list[dict[str, Any]]:
-    """The statements of a policy, their actions as lists."""
+    """Return the statements of a policy, their actions as lists."""
     found = json.loads((root / "docs" / "eks-iam" / f"{name}.json").read_text("utf-8"))
     return [
         {**entry, "Action": entry["Action"] if isinstance(entry["Action"], list) else [entry["Action"]]}

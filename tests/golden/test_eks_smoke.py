@@ -59,7 +59,7 @@ class Walk:
 
     @property
     def verbs(self) -> list[str]:
-        """The verbs of mlcluster in their order."""
+        """Return the verbs of mlcluster in their order."""
         return [call.split()[1] for call in self.calls if call.startswith("mlcluster ")]
 
 

@@ -25,7 +25,7 @@ WHOLE = ("eks-minimal", "lab")
 
 @pytest.fixture
 def example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, project_root: Path) -> Path:
-    """The example of the test's parameter, as a path relative to the project: messages repeat it."""
+    """Return the example of the test's parameter, as a path relative to the project: messages repeat it."""
     monkeypatch.chdir(project_root)
     monkeypatch.setenv("NO_COLOR", "1")
     return Path("examples") / f"{request.param}.yaml"

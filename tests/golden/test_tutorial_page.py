@@ -23,7 +23,7 @@ def page(project_root: Path) -> str:
 
 
 def offline(page: str) -> list[str]:
-    """The commands before the first `up`, and the change of the spec after it."""
+    """Return the commands before the first `up`, and the change of the spec after it."""
     found = commands(page)
     first_up = next(number for number, command in enumerate(found) if command.startswith("mlcluster up"))
     return [*found[:first_up], *(command for command in found if command.startswith("sed "))]

@@ -89,7 +89,7 @@ def _signals() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def make_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Lab]]:
-    """Makes labs that are not started yet; all are deleted in the end.
+    """Return a function that makes labs that are not started yet; all are deleted in the end.
 
     Even an idle lab takes a tenth of a processor: reset it as soon as its tests are over.
     """
@@ -107,7 +107,7 @@ def make_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
 @pytest.fixture(scope="session")
 def lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
-    """One bare control plane for all tests: use namespaces and names of your own, stop nothing."""
+    """Return one bare control plane for all tests: use namespaces and names of your own, stop nothing."""
     shared = make_lab("shared")
     shared.start(toolchain, Silent())
     return shared
@@ -115,7 +115,7 @@ def lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
 
 @pytest.fixture(scope="session")
 def kueue_lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
-    """One control plane with Kueue, which manages namespaces with the label `TEAM_LABEL`; shared like `lab`.
+    """Return one control plane with Kueue, which manages namespaces with the label `TEAM_LABEL`; shared like `lab`.
 
     It is a foreign cluster for tests of the `existing` target: delete the objects that you create in it.
     """
@@ -127,14 +127,14 @@ def kueue_lab(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Lab:
 
 @pytest.fixture(scope="session")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The cluster of examples/lab.yaml: leave it as the spec describes it, without workloads."""
+    """Yield the cluster of examples/lab.yaml: leave it as the spec describes it, without workloads."""
     with example_cluster(tmp_path_factory.mktemp("state")) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def job_kinds(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[JobKinds]":
-    """The cluster of test_jobs.py, whose last test takes it down: leave it without workloads."""
+    """Yield the cluster of test_jobs.py, whose last test takes it down: leave it without workloads."""
     from tests.lab.test_jobs import job_kinds_cluster
 
     with job_kinds_cluster(tmp_path_factory.mktemp("state")) as found:
@@ -143,7 +143,7 @@ def job_kinds(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[JobKinds]":
 
 @pytest.fixture(scope="session")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
-    """The cluster of test_queue_rules.py and test_volcano_team.py: leave it without workloads."""
+    """Yield the cluster of test_queue_rules.py and test_volcano_team.py: leave it without workloads."""
     from tests.lab.test_queue_rules import rules_cluster
 
     with rules_cluster(tmp_path_factory.mktemp("state")) as found:

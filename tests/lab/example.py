@@ -30,11 +30,11 @@ class Cluster:
         return self.spec.parent
 
     def run(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
-        """Runs `mlcluster`; fails the test when it fails and `ok` is set."""
+        """Run `mlcluster`; fails the test when it fails and `ok` is set."""
         return _run(self.environment, *arguments, ok=ok)
 
     def team(self, name: str) -> Tenant:
-        """A team's namespace."""
+        """Return a team's namespace."""
         return Tenant(self.kube, name)
 
 

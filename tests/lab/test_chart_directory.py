@@ -46,7 +46,7 @@ spec:
 
 
 def archive(directory: Path, name: str, version: str, values: str, template: str = DEPLOYMENT) -> Path:
-    """A chart of one template, packed as `helm pull` would leave it."""
+    """Return a chart of one template, packed as `helm pull` would leave it."""
     chart = directory / "trees" / name
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: {name}\nversion: {version}\n")
@@ -148,7 +148,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[str]:
-    """The address of a chart repository with one chart in one version."""
+    """Yield the address of a chart repository with one chart in one version."""
     served = tmp_path / "served"
     served.mkdir()
     packed = archive(served, "keda", "2.20.2", "replicas: 1")

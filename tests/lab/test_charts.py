@@ -22,7 +22,7 @@ CHARTS = chart_names()
 
 @pytest.fixture(scope="module")
 def charts(toolchain: Toolchain) -> dict[str, list[Rendered]]:
-    """Every rendered set of values, by chart."""
+    """Return every rendered set of values, by chart."""
     return rendered_charts(toolchain.path("helm"))
 
 
@@ -36,7 +36,7 @@ def signs_of(chart: str) -> Signature | None:
 
 @pytest.fixture(params=CHARTS)
 def chart(request: pytest.FixtureRequest, charts: dict[str, list[Rendered]]) -> str:
-    """Each chart of the catalog."""
+    """Return each chart of the catalog."""
     name: str = request.param
     assert name in charts, f"there is no archive of {name}: run `make charts` to pull it with helm"
     return name

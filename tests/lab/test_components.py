@@ -38,7 +38,7 @@ class Orbit:
         return run(self.state, *arguments)
 
     def nodes_of(self, pool: str) -> set[str]:
-        """Names of a pool's nodes."""
+        """Return names of a pool's nodes."""
         found = self.kube.list("v1", "Node", label_selector=f"{names.POOL}={pool}")
         return {node["metadata"]["name"] for node in found}
 
@@ -54,7 +54,7 @@ def run(state: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def orbit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Orbit]:
-    """The cluster; at the end `down`, and the lab that `up` started is gone."""
+    """Yield the cluster; at the end `down`, and the lab that `up` started is gone."""
     state = tmp_path_factory.mktemp("state")
     run(state, "up", str(EXAMPLE), "--yes")
     kubeconfig = state / "labs" / "orbit" / "admin.kubeconfig"

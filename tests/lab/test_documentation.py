@@ -23,7 +23,7 @@ SET_UP = ("make ", ". .venv/")
 
 
 def commands(page: str) -> list[str]:
-    """The commands of a page's `sh` blocks, without comments and without the set-up."""
+    """Return the commands of a page's `sh` blocks, without comments and without the set-up."""
     lines = [line.partition("  #")[0].rstrip() for block in BLOCK.findall(page) for line in block.splitlines()]
     return [line for line in lines if line and not line.startswith(("#", *SET_UP))]
 

@@ -70,7 +70,7 @@ class Account:
             kube.patch("v1", "Namespace", "kueue-system", labels, field_manager="test")
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        """A running command."""
+        """Return a running command."""
         command = [sys.executable, "-m", "mlcluster", *arguments]
         return subprocess.Popen(command, env=self._surroundings(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -85,7 +85,7 @@ class Account:
         return done.stdout
 
     def result(self, *arguments: str, code: int = 0) -> dict[str, Any]:
-        """The last line of a stream of events."""
+        """Return the last line of a stream of events."""
         lines = self.run(*arguments, "-o", "jsonl", code=code).splitlines()
         found: dict[str, Any] = json.loads(lines[-1])
         return found
@@ -95,7 +95,7 @@ class Account:
 def account(
     make_lab: Callable[..., Lab], toolchain: Toolchain, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Account]:
-    """A fresh account; the "cluster" has a Kueue, which the chart would have brought."""
+    """Yield a fresh account; the "cluster" has a Kueue, which the chart would have brought."""
     lab = make_lab(f"eks-{request.node.name[:20].strip('_[')}".replace("_", "-").replace("[", "-").lower())
     lab.start(toolchain, Silent())
     lab.start_kueue(KUEUE_CONFIG, toolchain, Silent())
@@ -112,7 +112,7 @@ def account(
 
 
 def administrator(lab: Lab) -> str:
-    """A token with every right: whom EKS takes the caller of `aws eks get-token` for."""
+    """Return a token with every right: whom EKS takes the caller of `aws eks get-token` for."""
     name, namespace = "creator-of-the-cluster", "kube-system"
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
@@ -133,7 +133,7 @@ def administrator(lab: Lab) -> str:
 
 
 def written(tmp_path: Path, example: str, change: Callable[[dict[str, Any]], object] = lambda _: None) -> str:
-    """A copy of an example, changed."""
+    """Return a copy of an example, changed."""
     data = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text("utf-8"))
     # The stand-in only writes releases down, so what they bring is in the cluster before them.
     reason = "put there by the test"

@@ -74,7 +74,7 @@ def _narrowed_by_hand(kube: Kube, run: Callable[..., str]) -> None:
 
 @pytest.fixture(scope="module")
 def foreign(kueue_lab: Lab) -> Iterator[Lab]:
-    """A foreign cluster with four nodes and Kueue."""
+    """Yield a foreign cluster with four nodes and Kueue."""
     nodes = [
         node
         for index in range(2)

@@ -54,7 +54,7 @@ class Host:
 
     @property
     def spec(self) -> Path:
-        """The file that `write` writes."""
+        """Return the file that `write` writes."""
         return self.folder / "guest.yaml"
 
     def write(self, components: str, kubeconfig: Path | None = None, more: str = "") -> None:
@@ -63,7 +63,7 @@ class Host:
         self.spec.write_text(filled, "utf-8")
 
     def run(self, verb: str, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        """One command on the spec."""
+        """Return one command on the spec."""
         done = subprocess.run(
             [sys.executable, "-m", "mlcluster", verb, str(self.spec), *arguments],
             check=False,
@@ -83,7 +83,7 @@ class Host:
 
 @pytest.fixture(scope="module")
 def crowded(kueue_lab: Lab) -> Iterator[Lab]:
-    """A cluster with Kueue, KEDA, a GPU operator by Helm with a device plugin, and an ingress controller."""
+    """Yield a cluster with Kueue, KEDA, a GPU operator by Helm with a device plugin, and an ingress controller."""
     with Kube.from_kubeconfig(kueue_lab.kubeconfig) as kube:
         for namespace in ("ops", "web"):
             kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -111,7 +111,7 @@ def _is_settled(keys: frozenset[str]) -> bool:
 
 @pytest.fixture
 def host(crowded: Lab, tmp_path: Path) -> Any:
-    """The crowded cluster, and a state of this test's own."""
+    """Yield the crowded cluster, and a state of this test's own."""
     with Kube.from_kubeconfig(crowded.kubeconfig) as kube:
         yield Host(crowded, kube, tmp_path)
 
@@ -187,7 +187,7 @@ def test_kinds_that_the_user_may_not_list_are_reported_and_do_not_count_as_absen
 
 
 def _kubeconfig_of(host: Host, namespace: str, account: str) -> Path:
-    """A kubeconfig with a token of a service account."""
+    """Return a kubeconfig with a token of a service account."""
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
     token = host.kube.request("POST", path, request)["status"]["token"]
@@ -223,7 +223,7 @@ def test_a_blocked_upgrade_stops_before_the_engine_does_anything(host: Host) -> 
 
 
 def _deploy_on_paper(state: Path, namespace: str, name: str, version: str) -> None:
-    """Writes a release into the platform's state, or takes it out again where the version is ""."""
+    """Write a release into the platform's state, or takes it out again where the version is ""."""
     (path,) = [
         found for found in state.rglob("*.json") if found.parent.name == "mlcluster-platform" and found.stem == "guest"
     ]

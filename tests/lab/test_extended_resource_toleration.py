@@ -25,7 +25,7 @@ NODE: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def tolerant(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
-    """A lab with a GPU node. A start with another setting starts its API server again, and nothing else."""
+    """Yield a lab with a GPU node. A start with another setting starts its API server again, and nothing else."""
     lab = make_lab("tolerant")
     lab.start(toolchain, Silent(), extended_resource_toleration=True)
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:

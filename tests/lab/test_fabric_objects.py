@@ -138,7 +138,7 @@ def crds() -> Iterator[Manifest]:
 
 @pytest.fixture(scope="module")
 def kube(lab: Lab) -> Iterator[Kube]:
-    """The shared control plane with a namespace and the kinds; both go in the end."""
+    """Yield the shared control plane with a namespace and the kinds; both go in the end."""
     with Kube.from_kubeconfig(lab.kubeconfig) as client:
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         made = list(crds())
@@ -161,13 +161,13 @@ def kube(lab: Lab) -> Iterator[Kube]:
 
 
 def moved(manifest: Manifest) -> Manifest:
-    """The object in the namespace of this test: others make their own."""
+    """Return the object in the namespace of this test: others make their own."""
     metadata = {**manifest["metadata"], **({"namespace": SPACE} if "namespace" in manifest["metadata"] else {})}
     return {**manifest, "metadata": metadata}
 
 
 def ours(name: str) -> list[Manifest]:
-    """Objects of the plan that the spec's components bring, without the cloud's and Kueue's."""
+    """Return objects of the plan that the spec's components bring, without the cloud's and Kueue's."""
     plan = plan_of(name)
     return [
         entry.manifest

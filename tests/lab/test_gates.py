@@ -104,7 +104,7 @@ class Trial:
 
 @pytest.fixture
 def trial(lab: Lab, tmp_path: Path) -> Iterator[Trial]:
-    """A namespace, a release, an object that needs the release, and one that does not."""
+    """Yield a namespace, a release, an object that needs the release, and one that does not."""
     hook = Webhook()
     one = Thing("Gadget/one", gadget("one", SPACE, labels=OURS), (RELEASE,))
     metadata = {"name": "free", "namespace": SPACE, "labels": OURS}
@@ -122,7 +122,7 @@ def trial(lab: Lab, tmp_path: Path) -> Iterator[Trial]:
 def engine(
     trial: Trial, lab: Lab, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Engine]:
-    """The real engine with the built-in provider and the real Helm; its resources are destroyed at the end."""
+    """Yield the real engine with the built-in provider and the real Helm; its resources are destroyed at the end."""
     monkeypatch.setenv("MLCLUSTER_HELM", str(toolchain.path("helm")))
     uid = trial.kube.cluster_uid()
     program = programs.load("platform").program
@@ -219,7 +219,7 @@ def take_down(trial: Trial, engine: Engine) -> list[str]:
 
 @pytest.fixture
 def team(trial: Trial) -> Iterator[str]:
-    """A team's namespace."""
+    """Yield a team's namespace."""
     labels = {**OURS, "mlcluster.dev/team": "gadgeteers"}
     trial.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gadgeteers", "labels": labels}})
     yield "gadgeteers"
@@ -251,7 +251,7 @@ def test_a_finalizer_is_removed_with_its_controller(
 
 
 def _deployment() -> dict[str, Any]:
-    """The release's controller as Helm would make it; no node runs its pods."""
+    """Return the release's controller as Helm would make it; no node runs its pods."""
     notes = {"meta.helm.sh/release-name": "gadgets", "meta.helm.sh/release-namespace": SPACE}
     made = controller("Deployment", "gadgets", SPACE, pod_spec(), 1)
     return {**made, "metadata": {**made["metadata"], "annotations": notes}}

@@ -87,7 +87,7 @@ def _accepted(data: Data) -> tuple[ClusterSpec, Plan] | None:
 
 @pytest.fixture(scope="module")
 def kube(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Kube]:
-    """A control plane with Kueue, configured as `up` does it, and nothing else."""
+    """Yield a control plane with Kueue, configured as `up` does it, and nothing else."""
     lab = make_lab("guarantees")
     lab.start(toolchain, Silent())
     spec = checked(cluster(SYSTEM, teams=[{"name": "a", "borrow": "all"}]))
@@ -107,7 +107,7 @@ def test_every_guarantee_is_admitted_and_bound(
 
 @pytest.fixture(scope="module")
 def specs() -> list[Case]:
-    """The first valid specs."""
+    """Return the first valid specs."""
     found = valid_specs(1)
     return [next(found) for _ in range(FEW)]
 
@@ -179,7 +179,7 @@ def _make(kube: Kube, plan: Plan, stand_ins: list[Manifest], nodes: list[Manifes
 
 
 def _is_active(kube: Kube, namespace: str) -> bool:
-    """Whether Kueue knows the team's queue: jobs made before would get none."""
+    """Return whether Kueue knows the team's queue: jobs made before would get none."""
     queue = kube.get_object(KUEUE, "LocalQueue", "default", namespace)
     return condition(queue, "Active").get("status") == "True"
 

@@ -107,7 +107,7 @@ def helm(lab: Lab, toolchain: Toolchain, tmp_path: Path) -> Iterator[Helm]:
 
 
 def plan_of(helm: Helm) -> Plan:
-    """A plan with the release, for the official provider."""
+    """Return a plan with the release, for the official provider."""
     release = PlanRelease(
         f"Release/{RELEASE}", RELEASE, str(helm.chart), "1.0.0", "", SPACE, {}, (), "helm", "components"
     )

@@ -32,7 +32,7 @@ BIGGER = {
 
 @pytest.fixture(scope="module")
 def team(job_kinds: Cluster) -> Iterator[Tenant]:
-    """A team whose guarantee the job set `full` uses up; waiting work of each kind is behind it."""
+    """Yield a team whose guarantee the job set `full` uses up; waiting work of each kind is behind it."""
     made = job_kinds.team
     full, waiting = job_set("full"), [make(f"{name}-waits") for name, (make, _, _) in KINDS.items()]
     made.submit(full)

@@ -121,11 +121,11 @@ class Cluster:
         self.spec.write_text(json.dumps({**SPEC, "components": components}))
 
     def pids(self) -> dict[str, int]:
-        """Components that run."""
+        """Return components that run."""
         return {found.name: found.pid for found in self.lab.status().processes if found.pid}
 
     def running(self, job: str) -> list[str]:
-        """Nodes of the running pods of a job: all pods are called after it."""
+        """Return nodes of the running pods of a job: all pods are called after it."""
         found = [entry for entry in self.team.pods() if entry["metadata"]["name"].startswith(f"{job}-")]
         return [entry["spec"]["nodeName"] for entry in found if (entry.get("status") or {}).get("phase") == "Running"]
 

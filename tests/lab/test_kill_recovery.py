@@ -113,7 +113,7 @@ def _is_going(kube: Kube) -> bool:
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Iterator[Killed]:
-    """A running cluster; deleted at the end in any state."""
+    """Yield a running cluster; deleted at the end in any state."""
     made = Killed(tmp_path)
     try:
         made.run("up", "--yes")
@@ -160,7 +160,7 @@ def test_a_database_that_ends_while_kueue_is_removed_is_named_and_started_by_the
 
 @pytest.fixture
 def fresh(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
-    """A running lab without controllers; deleted after the test."""
+    """Yield a running lab without controllers; deleted after the test."""
     lab = make_lab("half-started", tied=False)
     lab.start(toolchain, Silent())
     yield lab

@@ -40,7 +40,7 @@ esac
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A directory with PATH, caches and state of a user who has nothing but Go."""
+    """Return a directory with PATH, caches and state of a user who has nothing but Go."""
     tools = tmp_path / "path"
     tools.mkdir()
     for name in ("sh", "sleep", "chmod", "du", "setpriv"):

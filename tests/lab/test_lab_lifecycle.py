@@ -49,7 +49,7 @@ Lab("other", root).start(toolchain, Silent(), started_by="a test")
 
 
 def more_if(value: str, condition: bool) -> pytest.ParameterSet:
-    """A case of `make soak` where the condition holds, else of every run."""
+    """Return a case of `make soak` where the condition holds, else of every run."""
     return pytest.param(value, marks=[pytest.mark.soak] if condition else [])
 
 
@@ -84,7 +84,7 @@ def kube(lab: Lab) -> Iterator[Kube]:
 
 @pytest.fixture(scope="module")
 def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
-    """A running lab that tests of this module break and repair, with one object in it."""
+    """Yield a running lab that tests of this module break and repair, with one object in it."""
     lab = make_lab("own")
     lab.start(toolchain, Silent())
     with kube(lab) as client:
@@ -95,7 +95,7 @@ def own(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
 
 @pytest.fixture
 def fresh(make_lab: Callable[..., Lab], request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """A lab that is not started; deleted after the test."""
+    """Yield a lab that is not started; deleted after the test."""
     lab = make_lab("fresh", tied=False)
     yield lab
     lab.reset(Silent())

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def guarded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
-    """A lab with Kueue that was started with an open umask and a secret in the environment."""
+    """Yield a lab with Kueue that was started with an open umask and a secret in the environment."""
     lab = make_lab("guarded")
     os.environ["SECRET_OF_THE_CALLER"] = "open sesame"
     before = os.umask(0)
@@ -52,7 +52,7 @@ def files_of(lab: Lab) -> list[Path]:
 
 
 def secrets_of(lab: Lab) -> set[str]:
-    """Lines of private keys, plain and as kubeconfigs hold them, and tokens."""
+    """Return lines of private keys, plain and as kubeconfigs hold them, and tokens."""
     keys = [path for path in files_of(lab) if path.suffix == ".key"]
     lines = {line for path in keys for line in path.read_text().splitlines() if "-----" not in line and len(line) > 30}
     whole = {base64.b64encode(path.read_bytes()).decode()[:60] for path in keys}

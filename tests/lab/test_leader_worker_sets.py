@@ -43,7 +43,7 @@ def worker_set(name: str, *, replicas: int = 1, leader: Any = None, worker: Any 
 
 @pytest.fixture(scope="module")
 def team(job_kinds: Cluster) -> Iterator[Tenant]:
-    """A team of a cluster whose Kueue knows the kind; the CRD comes from the chart."""
+    """Yield a team of a cluster whose Kueue knows the kind; the CRD comes from the chart."""
     kube = job_kinds.kube
     (text,) = [
         text for name, text in files(archive_of("lws", "0.10.0")) if name.endswith(f"_{CRD.partition('.')[0]}.yaml")
@@ -63,7 +63,7 @@ def team(job_kinds: Cluster) -> Iterator[Tenant]:
 
 
 def _is_counted(cluster: Cluster, limits: Iterator[str]) -> bool:
-    """Whether the quota counts sets: its controller looks when a limit changes, else every five minutes."""
+    """Return whether the quota counts sets: its controller looks when a limit changes, else every five minutes."""
     key = "count/leaderworkersets.leaderworkerset.x-k8s.io"
     quota = cluster.kube.get_object("v1", "ResourceQuota", "team", TEAM) or {}
     if key in (quota["status"].get("used") or {}) and quota["spec"]["hard"][key] == "500":
@@ -73,7 +73,7 @@ def _is_counted(cluster: Cluster, limits: Iterator[str]) -> bool:
 
 
 def _is_served(cluster: Cluster) -> bool:
-    """Whether Kueue's webhook marks a set: it waits for the CRD before it serves the kind."""
+    """Return whether Kueue's webhook marks a set: it waits for the CRD before it serves the kind."""
     try:
         made = cluster.kube.create(worker_set("probe"), dry_run=True)
     except ApiError:
@@ -140,7 +140,7 @@ def test_no_pod_joins_a_group_by_a_label(team: Tenant) -> None:
 
 @pytest.fixture(scope="module")
 def running(team: Tenant) -> Iterator[dict[str, Any]]:
-    """A set of one group, which uses up the guarantee."""
+    """Yield a set of one group, which uses up the guarantee."""
     yield from submitted(team, worker_set("llm"))
 
 

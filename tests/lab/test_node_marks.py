@@ -34,7 +34,7 @@ class Interrupted(Kube):
 
 @pytest.fixture
 def kube(lab: Lab) -> Iterator[Kube]:
-    """A cluster with one foreign node, which is not simulated."""
+    """Yield a cluster with one foreign node, which is not simulated."""
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:
         kube.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": {"role": "gpu"}}})
         wait_for("the node controller's own taints", lambda: keys(kube))

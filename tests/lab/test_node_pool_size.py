@@ -35,7 +35,7 @@ NAME, API = "sized", "karpenter.sh/v1"
 
 
 def node_pool(least: int, most: int) -> Manifest:
-    """The NodePool of the plan for a pool of this size."""
+    """Return the NodePool of the plan for a pool of this size."""
     pool = {"name": NAME, "instanceType": "g6.12xlarge", "minSize": least, "maxSize": most}
     plan = planned({**SYSTEM, "minSize": 2, "maxSize": 2}, pool, target=EKS)
     return manifests(plan, "NodePool")[NAME]
@@ -47,7 +47,7 @@ def thing(least: int, most: int) -> Thing:
 
 @pytest.fixture
 def kube(lab: Lab) -> Iterator[Kube]:
-    """The shared control plane with Karpenter's NodePools."""
+    """Yield the shared control plane with Karpenter's NodePools."""
     found = [yaml.safe_load(path.read_text("utf-8")) for path in sorted(CRDS.glob("*nodepools*.yaml"))]
     with Kube.from_kubeconfig(lab.kubeconfig) as client:
         for manifest in found:

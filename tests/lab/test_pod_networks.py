@@ -73,7 +73,7 @@ KINDS = (
 
 @pytest.fixture(scope="module")
 def kube(lab: Lab) -> Iterator[Kube]:
-    """The shared control plane with the policy, a namespace of a team, and the kinds; all go in the end."""
+    """Yield the shared control plane with the policy, a namespace of a team, and the kinds; all go in the end."""
     components: Manifest = {"jobSet": {}, "mpiOperator": {}, "kubeRay": {}}
     plan = planned(SYSTEM, TRAIN, target=EXISTING, components=components, teams=[{"name": "research"}])
     with Kube.from_kubeconfig(lab.kubeconfig) as client:

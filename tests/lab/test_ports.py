@@ -68,7 +68,7 @@ ASKED = (
 
 @pytest.fixture(scope="module")
 def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
-    """A lab with every controller that it can run."""
+    """Yield a lab with every controller that it can run."""
     lab = make_lab("crowded")
     lab.start(toolchain, Silent())
     for name, program in ensure_optional(JOB_CONTROLLERS, Silent()).items():
@@ -79,7 +79,7 @@ def crowded(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]
 
 
 def listeners(lab: Lab) -> dict[str, list[tuple[str, int]]]:
-    """Address and port of each listening socket of the lab's processes and their children, by component."""
+    """Return address and port of each listening socket of the lab's processes and their children, by component."""
     found: dict[str, list[tuple[str, int]]] = {}
     for component in lab.status().processes:
         root = psutil.Process(component.pid)
@@ -232,7 +232,7 @@ def test_headers_of_the_front_proxy_need_its_certificate(lab: Lab) -> None:
 
 @pytest.fixture
 def old(make_lab: Callable[..., Lab], toolchain: Toolchain) -> Iterator[Lab]:
-    """A running lab with one object."""
+    """Yield a running lab with one object."""
     lab = make_lab("old")
     lab.start(toolchain, Silent())
     with Kube.from_kubeconfig(lab.kubeconfig) as kube:

@@ -70,12 +70,12 @@ def rules_cluster(state: Path) -> Iterator[Kube]:
 
 @pytest.fixture(scope="module")
 def kube(rules: Kube) -> Kube:
-    """The cluster of SPEC."""
+    """Return the cluster of SPEC."""
     return rules
 
 
 def placed(name: str, team: str, pods: int, **annotations: str) -> dict[str, Any]:
-    """A job of whole GPU nodes that asks for a place in the network."""
+    """Return a job of whole GPU nodes that asks for a place in the network."""
     made = job(name, team, pod_spec(gpus=8), pods=pods)
     made["spec"]["template"]["metadata"] = {
         "annotations": {f"kueue.x-k8s.io/podset-{key.replace('_', '-')}": value for key, value in annotations.items()}
@@ -84,7 +84,7 @@ def placed(name: str, team: str, pods: int, **annotations: str) -> dict[str, Any
 
 
 def racks(kube: Kube, team: Tenant, name: str) -> set[str]:
-    """The racks of a job's pods."""
+    """Return the racks of a job's pods."""
     nodes = {entry["spec"]["nodeName"] for entry in team.pods_of(name)}
     found = [kube.get_object("v1", "Node", node) or {} for node in nodes]
     return {node["metadata"]["labels"][RACK] for node in found}

@@ -39,19 +39,19 @@ COMPONENTS: Data = {
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    """Every controller of a module, on a pool with taints."""
+    """Return every controller of a module, on a pool with taints."""
     return planned(SYSTEM, target=EXISTING, components=COMPONENTS)
 
 
 @pytest.fixture(scope="module")
 def programs(toolchain: Toolchain) -> dict[str, Program]:
-    """The optional programs, with their charts or manifests."""
+    """Return the optional programs, with their charts or manifests."""
     names = ["jobset", "kubeflow-trainer", "mpi-operator"]
     return {**ensure_optional(names, Silent()), "kueue": Program(toolchain.path("kueue"), toolchain.chart)}
 
 
 def rendered(plan: Plan, toolchain: Toolchain, programs: dict[str, Program], name: str) -> list[Manifest]:
-    """The objects of a release, with the plan's values."""
+    """Return the objects of a release, with the plan's values."""
     release = next(entry for entry in plan.releases if entry.name == name)
     with_ = Programs(toolchain.path("helm"), toolchain.path("kubectl"))
     return rendering.helm(with_, release.name, Path(programs[name].manifests), release.namespace, release.values)

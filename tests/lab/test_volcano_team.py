@@ -17,7 +17,7 @@ QUEUE = {"scheduling.volcano.sh/queue-name": "chemistry"}
 
 @pytest.fixture(scope="module")
 def kube(rules: Kube) -> Kube:
-    """The cluster of test_queue_rules.py."""
+    """Return the cluster of test_queue_rules.py."""
     wait_for("the policies hold", lambda: _is_refused(rules))  # the API server learns of them a little later
     return rules
 
@@ -31,7 +31,7 @@ def _is_refused(kube: Kube) -> bool:
 
 
 def volcanos(name: str, gpus: int, **more: Any) -> dict[str, Any]:
-    """A pod as Volcano wants it."""
+    """Return a pod as Volcano wants it."""
     spec = pod_spec(gpus=gpus, schedulerName="volcano", **more)
     return pod(name, "chemistry", spec, annotations=dict(QUEUE))
 

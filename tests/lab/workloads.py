@@ -24,7 +24,7 @@ def environment(state: Path) -> dict[str, str]:
 
 
 def container(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: str) -> dict[str, Any]:
-    """A container that asks for `gpus` GPUs and the rest as given."""
+    """Return a container that asks for `gpus` GPUs and the rest as given."""
     requests = {"cpu": cpu, "memory": memory, **more}
     limits = {**({GPU: str(gpus)} if gpus else {}), **more}
     return {
@@ -47,7 +47,7 @@ def pod_spec(*, gpus: int = 0, tolerate: bool | None = None, **more: Any) -> dic
 
 
 def pod(name: str, namespace: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """A bare pod."""
+    """Return a bare pod."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -66,7 +66,7 @@ def job(
     labels: dict[str, str] | None = None,
     suspend: bool | None = None,
 ) -> dict[str, Any]:
-    """A Job of `pods` parallel pods; without labels, as most people submit it."""
+    """Return a Job of `pods` parallel pods; without labels, as most people submit it."""
     marked = {**(labels or {}), **({"kueue.x-k8s.io/priority-class": tier} if tier else {})}
     return {
         "apiVersion": "batch/v1",
@@ -82,7 +82,7 @@ def job(
 
 
 def controller(kind: str, name: str, namespace: str, spec: dict[str, Any], replicas: int) -> dict[str, Any]:
-    """A Deployment or a StatefulSet."""
+    """Return a Deployment or a StatefulSet."""
     selector = {"app": name}
     body = {
         "replicas": replicas,
@@ -158,12 +158,12 @@ class Tenant:
         self.namespace = namespace
 
     def submit(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Creates an object as a member with the role `edit`."""
+        """Create an object as a member with the role `edit`."""
         return create_as(self.kube, manifest, f"member-of-{self.namespace}", (self.group, "system:authenticated"))
 
     @property
     def group(self) -> str:
-        """The group with the role `edit` in examples/lab.yaml."""
+        """Return the group with the role `edit` in examples/lab.yaml."""
         return f"ml-{self.namespace}"
 
     def job(self, name: str) -> dict[str, Any] | None:
@@ -173,13 +173,13 @@ class Tenant:
         return self.kube.get_object("v1", "Pod", name, self.namespace)
 
     def pods(self, **labels: str) -> list[dict[str, Any]]:
-        """Pods with these labels that are not on their way out."""
+        """Return pods with these labels that are not on their way out."""
         selector = ",".join(f"{key.replace('__', '/').replace('_', '-')}={value}" for key, value in labels.items())
         found = self.kube.list("v1", "Pod", self.namespace, selector)
         return [entry for entry in found if not entry["metadata"].get("deletionTimestamp")]
 
     def pods_of(self, job_name: str) -> list[dict[str, Any]]:
-        """Pods of a Job."""
+        """Return pods of a Job."""
         found = self.kube.list("v1", "Pod", self.namespace, f"batch.kubernetes.io/job-name={job_name}")
         return [entry for entry in found if not entry["metadata"].get("deletionTimestamp")]
 
@@ -188,7 +188,7 @@ class Tenant:
         return len([entry for entry in self.pods_of(job_name) if (entry.get("status") or {}).get("phase") == "Running"])
 
     def workload(self, owner: str) -> dict[str, Any] | None:
-        """The workload of a Job or pod."""
+        """Return the workload of a Job or pod."""
         for entry in self.kube.list(KUEUE, "Workload", self.namespace):
             owners = entry["metadata"].get("ownerReferences") or []
             if any(reference["name"] == owner for reference in owners):
@@ -196,7 +196,7 @@ class Tenant:
         return None
 
     def admitted(self, owner: str) -> bool:
-        """Whether Kueue has admitted it."""
+        """Return whether Kueue has admitted it."""
         return condition(self.workload(owner), "Admitted").get("status") == "True"
 
     def waits_because(self, owner: str) -> str:

@@ -40,7 +40,7 @@ class Pair:
 
 
 def pair(seed: int) -> Pair:
-    """The pair of a seed. Six seeds in a row have every victim once for each command."""
+    """Return the pair of a seed. Six seeds in a row have every victim once for each command."""
     chance = random.Random(seed)  # noqa: S311 - moments, no secrets
     turn = list(VICTIMS)
     random.Random(seed // len(turn)).shuffle(turn)  # noqa: S311 - likewise

@@ -48,11 +48,11 @@ class Place:
 
     @property
     def lab(self) -> Path:
-        """Directory of the lab."""
+        """Return directory of the lab."""
         return self.state / "labs" / LAB
 
     def prepare(self) -> None:
-        """Makes the directory and writes the spec."""
+        """Make the directory and writes the spec."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.spec.write_text(SPEC, "utf-8")
 
@@ -64,7 +64,7 @@ class Place:
         return {**kept, "MLCLUSTER_STATE_DIR": str(self.state), "PYTHONPATH": str(ROOT)}
 
     def processes(self) -> list[psutil.Process]:
-        """Every process that names this place in its arguments or its environment."""
+        """Return every process that names this place in its arguments or its environment."""
         return [process for process in psutil.process_iter() if process.pid != os.getpid() and self._is_here(process)]
 
     def _is_here(self, process: psutil.Process) -> bool:
@@ -89,7 +89,7 @@ class Command:
 
     @classmethod
     def start(cls, place: Place, *arguments: str) -> "Command":
-        """Starts `mlcluster` with these arguments."""
+        """Start `mlcluster` with these arguments."""
         process = subprocess.Popen(
             [sys.executable, "-m", "mlcluster", *arguments],
             cwd=ROOT,
@@ -119,16 +119,16 @@ class Command:
 
     @property
     def text(self) -> str:
-        """All that it printed."""
+        """Return all that it printed."""
         return "\n".join(f"{at:7.2f}  {line}" for at, line in list(self.lines))
 
     @property
     def step(self) -> str:
-        """The last line that it printed."""
+        """Return the last line that it printed."""
         return next((line.strip() for _, line in reversed(list(self.lines)) if line.strip()), "start")
 
     def victims(self, victim: str) -> list[psutil.Process]:
-        """The processes to kill now; [] while one of them does not run."""
+        """Return the processes to kill now; [] while one of them does not run."""
         if victim not in {"python", "engine", "both"}:
             return self._server(victim)
         with suppress(psutil.Error):
@@ -149,13 +149,13 @@ class Command:
         return []
 
     def looks(self, pause: float = _LOOK_SECONDS) -> Iterator[float]:
-        """The seconds since its start, again and again until it has ended or hangs."""
+        """Yield the seconds since its start, again and again until it has ended or hangs."""
         while self.process.poll() is None and self.seconds < DEADLINE_SECONDS:
             yield self.seconds
             time.sleep(pause)
 
     def end(self) -> int | None:
-        """The exit code; None for a command that does not end in time, which is killed then."""
+        """Return the exit code; None for a command that does not end in time, which is killed then."""
         try:
             code = self.process.wait(max(1.0, DEADLINE_SECONDS - self.seconds))
         except subprocess.TimeoutExpired:

@@ -43,14 +43,14 @@ class Result:
 
 
 def append(path: Path, result: Result) -> None:
-    """Writes one line."""
+    """Write one line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(result)) + "\n")
 
 
 def read(path: Path) -> list[Result]:
-    """All results, of each case the last one, by seed and command."""
+    """Return all results, of each case the last one, by seed and command."""
     if not path.is_file():
         return []
     found = [Result(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
@@ -59,7 +59,7 @@ def read(path: Path) -> list[Result]:
 
 
 def table(results: Iterable[Result]) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     rows = list(results)
     head = f"| {' | '.join(_COLUMNS)} |"
     lines = [_totals(rows), "", head, "|" + "---|" * len(_COLUMNS), *(_row(result) for result in rows)]

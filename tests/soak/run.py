@@ -37,7 +37,7 @@ class Soak:
         self._is_clean = False
 
     def run(self, wanted: Pair) -> bool:
-        """One pair; whether both cases passed."""
+        """Return one pair; whether both cases passed."""
         self._prepare(own_lab=wanted.own_lab)
         with _measuring[wanted.own_lab]:
             self._measure(own_lab=wanted.own_lab)
@@ -125,7 +125,7 @@ class Soak:
         return found + self._processes(lab if own_lab else None)
 
     def _processes(self, lab: Lab | None) -> list[str]:
-        """Processes that do not end: an orphan of a killed command may need a moment."""
+        """Return processes that do not end: an orphan of a killed command may need a moment."""
         expected = set() if lab is None else {one.pid for one in lab.status().processes}
         until = time.monotonic() + _ENDING_SECONDS
         while found := [process for process in self._place.processes() if process.pid not in expected]:
@@ -135,7 +135,7 @@ class Soak:
         return []
 
     def _keep(self, case: Case, first: Command, again: Command) -> None:
-        """Puts the outputs and the logs of the lab of a miss beside the results."""
+        """Put the outputs and the logs of the lab of a miss beside the results."""
         kept = self._results.with_name("misses") / f"{case.seed}-{case.command}"
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(parents=True)

@@ -21,13 +21,13 @@ class Measured:
     windows: dict[str, Window]
 
     def moment(self, victim: str, fraction: float) -> float:
-        """Seconds after the start."""
+        """Return seconds after the start."""
         first, last = self.windows[victim]
         return first + fraction * (last - first)
 
 
 def measure(command: Command) -> Measured:
-    """Watches a command to its end.
+    """Watch a command to its end.
 
     Raises:
         RuntimeError: it fails.

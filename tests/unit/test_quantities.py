@@ -17,7 +17,7 @@ STEPS = {"": 1000, **dict.fromkeys("kMGTP", 1000), **dict.fromkeys(("Mi", "Gi", 
 
 @st.composite
 def resources_and_amounts(draw: st.DrawFn) -> tuple[str, int]:
-    """A resource and an amount that the API server can hold: 64 bits of bytes, of thousandths, of pieces."""
+    """Return a resource and an amount that the API server can hold: 64 bits of bytes, of thousandths, of pieces."""
     resource = draw(st.sampled_from(RESOURCES))
     most = INT64 // 2**20 if unit(resource) == "MiB" else INT64
     round_numbers = st.builds(

@@ -32,7 +32,7 @@ USES: dict[str, Callable[[], object]] = {
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state and the cache of a user, both in one directory."""
+    """Return the state and the cache of a user, both in one directory."""
     found = tmp_path / "shared"
     found.mkdir()
     monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(found / "state"))

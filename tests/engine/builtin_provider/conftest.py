@@ -17,7 +17,7 @@ _NUMBERS = count(1)
 
 @pytest.fixture(scope="session")
 def provider_lab(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Lab]:
-    """One bare control plane for all of these tests."""
+    """Yield one bare control plane for all of these tests."""
     lab = Lab("provider", tmp_path_factory.mktemp("labs") / "provider", tied=True)
     lab.start(toolchain, Silent())
     yield lab
@@ -32,13 +32,13 @@ def kube(provider_lab: Lab) -> Iterator[Kube]:
 
 @pytest.fixture
 def name() -> str:
-    """A name that no other test uses: for a namespace, a cluster label, cluster-wide objects."""
+    """Return a name that no other test uses: for a namespace, a cluster label, cluster-wide objects."""
     return f"trial-{next(_NUMBERS)}"
 
 
 @pytest.fixture
 def make_stack(provider_lab: Lab, toolchain: Toolchain, tmp_path: Path, name: str) -> Callable[..., ProviderStack]:
-    """Makes stacks on the lab, which is thrown away with all that they leave."""
+    """Return a function that makes stacks on the lab, which is thrown away with all that they leave."""
     numbers = count()
 
     def make(environment: dict[str, str] | None = None) -> ProviderStack:

@@ -20,7 +20,7 @@ PASSWORD = "correct horse battery"
 
 
 def several(name: str, *, text: str = "1", priority: int = 10, app: str = "a", cpu: str = "1000m") -> Program:
-    """A namespace and some objects that change in different ways."""
+    """Return a namespace and some objects that change in different ways."""
 
     def program(options: ResourceOptions) -> None:
         space = Namespace("space", metadata={"name": name, "labels": names.owned(name)}, opts=options)
@@ -99,14 +99,14 @@ def test_drift_is_found_and_corrected_and_foreign_fields_stay(stack: ProviderSta
 
 
 def _open_policy(name: str) -> Object:
-    """Lets every pod of the namespace reach every other."""
+    """Let every pod of the namespace reach every other."""
     metadata = {"name": "open", "namespace": name, "labels": names.owned(name)}
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
 
 
 def _pause(name: str) -> Object:
-    """A Deployment with empty maps, of which the server fills one in."""
+    """Return a Deployment with empty maps, of which the server fills one in."""
     container = {"name": "c", "image": "none", "resources": {"requests": {}}, "securityContext": {}}
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {"securityContext": {}, "containers": [container]}}
     metadata = {"name": "pause", "namespace": name, "labels": names.owned(name)}

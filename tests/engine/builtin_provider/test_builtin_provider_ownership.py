@@ -91,7 +91,7 @@ def test_a_foreign_object_with_the_name_of_a_managed_one_survives(stack: Provide
 
 @pytest.fixture
 def chart(tmp_path: Path) -> Path:
-    """A chart of one ConfigMap."""
+    """Return a chart of one ConfigMap."""
     folder = tmp_path / "chart"
     (folder / "templates").mkdir(parents=True)
     (folder / "Chart.yaml").write_text("apiVersion: v2\nname: small\nversion: 1.2.3\nappVersion: '4'\n")

@@ -37,7 +37,7 @@ spec:
 
 @pytest.fixture
 def chart(tmp_path: Path) -> Path:
-    """A chart that is called kueue, of an old version."""
+    """Return a chart that is called kueue, of an old version."""
     folder = tmp_path / "kueue"
     (folder / "templates").mkdir(parents=True)
     (folder / "Chart.yaml").write_text("apiVersion: v2\nname: kueue\nversion: 0.15.4\nappVersion: 0.15.4\n")
@@ -46,7 +46,7 @@ def chart(tmp_path: Path) -> Path:
 
 
 def plan_for(namespace: str, cluster: str) -> Plan:
-    """A plan whose Kueue has that namespace, in a version that is blocked from 0.15."""
+    """Return a plan whose Kueue has that namespace, in a version that is blocked from 0.15."""
     plan = planned(target=EXISTING)
     (kueue,) = (release for release in plan.releases if release.name == "kueue")
     release = replace(kueue, namespace=namespace, version="0.20.5")

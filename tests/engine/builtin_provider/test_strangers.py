@@ -81,7 +81,7 @@ class Started:
 
 @pytest.fixture
 def room() -> Iterator[Path]:
-    """A directory with a short path, as a Unix socket needs it; pytest's own may be too long."""
+    """Yield a directory with a short path, as a Unix socket needs it; pytest's own may be too long."""
     with tempfile.TemporaryDirectory(prefix="room-") as made:
         yield Path(made)
 
@@ -97,7 +97,7 @@ def provider(room: Path) -> Iterator[Started]:
 
 
 def answers(port: int) -> bool:
-    """Whether this user is served at the port."""
+    """Return whether this user is served at the port."""
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         info = provider_pb2_grpc.ResourceProviderStub(channel).GetPluginInfo(empty_pb2.Empty(), timeout=30)
     return bool(info.version)
@@ -227,7 +227,7 @@ def attacked_up(stack: ProviderStack, name: str, attack: Callable[[], Any]) -> A
 
 @pytest.fixture
 def stack(provider_lab: Lab, toolchain: Toolchain, tmp_path: Path) -> ProviderStack:
-    """A stack whose engine is started as mlcluster starts it."""
+    """Return a stack whose engine is started as mlcluster starts it."""
     pulumi_program = toolchain.path("pulumi")
     command = EngineCommand(pulumi_program, lambda: None)
     return ProviderStack(tmp_path / "stack", provider_lab.kubeconfig, pulumi_program, command=command)

@@ -17,7 +17,7 @@ from tests.fakes.in_memory_provider import World, serve
 
 @pytest.fixture
 def cloud() -> Cloud:
-    """The account."""
+    """Return the account."""
     return Cloud()
 
 
@@ -44,7 +44,7 @@ def kubernetes_port() -> Iterator[int]:
 
 @pytest.fixture
 def cloud_engine_of(pulumi: Path, aws_port: int, eks_port: int, kubernetes_port: int, tmp_path: Path) -> EngineOf:
-    """Makes an engine for a plan; all of them share one stack in the test's directory."""
+    """Return a function that makes an engine for a plan; all of them share one stack in the test's directory."""
     attach = {"aws": aws_port, "eks": eks_port, "kubernetes": kubernetes_port}
     return _engines(tmp_path / "atlas", attach, pulumi)
 
@@ -53,7 +53,7 @@ def cloud_engine_of(pulumi: Path, aws_port: int, eks_port: int, kubernetes_port:
 def running(
     pulumi: Path, eks_port: int, kubernetes_port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    """A cluster that is up, for all tests of a module that only look."""
+    """Yield a cluster that is up, for all tests of a module that only look."""
     cloud = Cloud()
     with serve_aws(cloud) as port:
         attach = {"aws": port, "eks": eks_port, "kubernetes": kubernetes_port}

@@ -17,7 +17,7 @@ GET_TOKEN = ["--region", "us-west-2", "eks", "get-token", "--cluster-name", "atl
 
 
 def _provider(running: Running) -> dict[str, Any]:
-    """The Kubernetes provider in the state."""
+    """Return the Kubernetes provider in the state."""
     resources = running.engine_of(cloud_plan())._console.deployment()["resources"]
     (found,) = [item for item in resources if item["type"] == "pulumi:providers:kubernetes"]
     return dict(found)

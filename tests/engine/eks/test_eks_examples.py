@@ -22,7 +22,7 @@ EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("eks-*.yaml"))
 
 
 def _unprotected(plan: Plan) -> Plan:
-    """The plan with a control plane that may be deleted."""
+    """Return the plan with a control plane that may be deleted."""
     changed = [
         replace(one, inputs={**one.inputs, "deletionProtection": False}) if "deletionProtection" in one.inputs else one
         for one in plan.resources
@@ -31,14 +31,14 @@ def _unprotected(plan: Plan) -> Plan:
 
 
 def _labelled(path: Path) -> Plan:
-    """The plan with one more label on the first pool."""
+    """Return the plan with one more label on the first pool."""
     data: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
     data["nodePools"][0].setdefault("labels", {})["changed"] = "yes"
     return build(parse(json.dumps(data).encode(), path.name).spec)
 
 
 def _arguments(path: Path, cloud: Cloud) -> dict[str, Any]:
-    """The arguments of the program, in an account and a region that are the example's."""
+    """Return the arguments of the program, in an account and a region that are the example's."""
     target = load(path).spec.target
     assert isinstance(target, EksTarget)
     cloud.account, cloud.region = target.account_id or cloud.account, target.region

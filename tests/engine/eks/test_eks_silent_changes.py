@@ -95,7 +95,7 @@ TAINT = {"key": "dedicated", "value": "system", "effect": "NoSchedule"}
 
 
 def emptied(*, full: bool) -> Plan:
-    """A cluster with fields of which all or none have a value; `full` first, then not."""
+    """Return a cluster with fields of which all or none have a value; `full` first, then not."""
     volume = {"rootVolume": {"iops": 6000, "throughputMib": 500}} if full else {}
     return workspace_of(
         {**SYSTEM, "minSize": 2, **({"taints": [TAINT]} if full else {}), **volume},

@@ -24,7 +24,7 @@ READ_ONLY = {"localqueues", "workloads", "resourcequotas"}
 
 
 def _expected(role: str, verb: str, resource: str) -> bool:
-    """The built-in roles admin, edit and view, with Kueue's viewer roles aggregated into them (chart 0.18.3)."""
+    """Return the built-in roles admin, edit and view, with Kueue's viewer roles aggregated into them (chart 0.18.3)."""
     if resource in READ_ONLY:
         return verb in READ
     if resource == "rolebindings":

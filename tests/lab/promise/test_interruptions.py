@@ -72,7 +72,7 @@ class Crowd:
         )  # fmt: skip
 
     def start_up(self) -> HalfDone:
-        """An `up` that was stopped in the middle."""
+        """Return an `up` that was stopped in the middle."""
         with self.log.open("wb") as log:
             process = subprocess.Popen(
                 self.command("up", "--yes"), stdout=log, stderr=log, env=self.environment, stdin=subprocess.DEVNULL
@@ -86,7 +86,7 @@ class Crowd:
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
-    """The cluster, first without teams."""
+    """Yield the cluster, first without teams."""
     found = Crowd(tmp_path_factory.mktemp("crowd"))
     done = found.run("up", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -98,7 +98,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
 
 @pytest.fixture
 def growing(crowd: Crowd) -> Crowd:
-    """The cluster, with more teams in the spec than there are."""
+    """Return the cluster, with more teams in the spec than there are."""
     crowd.teams += MORE_TEAMS
     crowd.write()
     return crowd

@@ -34,7 +34,7 @@ class Member:
 
 @pytest.fixture
 def member(cluster: Cluster) -> Member:
-    """A member of the team products."""
+    """Return a member of the team products."""
     kubectl = find_tool("kubectl")
     assert kubectl is not None
     return Member(kubectl, cluster.kubeconfig, "products")

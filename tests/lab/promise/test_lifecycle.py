@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture
 def original(cluster: Cluster) -> Iterator[str]:
-    """The spec's text; put back, and applied, when the test has changed it."""
+    """Yield the spec's text; put back, and applied, when the test has changed it."""
     text = cluster.spec.read_text("utf-8")
     yield text
     if cluster.spec.read_text("utf-8") != text:

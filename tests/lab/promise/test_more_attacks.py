@@ -19,7 +19,7 @@ TEMPLATED = ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet")
 
 
 def _owner(kind: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """A Deployment, StatefulSet, ReplicaSet or DaemonSet whose template has this metadata."""
+    """Return a Deployment, StatefulSet, ReplicaSet or DaemonSet whose template has this metadata."""
     made = controller(kind, "tried", "products", spec, replicas=1)
     if kind == "DaemonSet":
         del made["spec"]["replicas"]
@@ -28,7 +28,7 @@ def _owner(kind: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
 
 
 def _scheduled(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """A CronJob."""
+    """Return a CronJob."""
     inside = job("x", "products", spec)["spec"]
     inside["template"]["metadata"] = metadata
     return {

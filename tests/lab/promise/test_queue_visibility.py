@@ -33,7 +33,7 @@ def assert_forbidden(cluster: Cluster, path: str, user: str, groups: list[str]) 
 
 @pytest.fixture
 def foreign_queue(cluster: Cluster) -> Iterator[str]:
-    """A ClusterQueue of another cohort."""
+    """Yield a ClusterQueue of another cohort."""
     cluster.kube.create({"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": "elsewhere"}, "spec": {}})
     yield "elsewhere"
     cluster.kube.delete(KUEUE, "ClusterQueue", "elsewhere")
@@ -42,7 +42,7 @@ def foreign_queue(cluster: Cluster) -> Iterator[str]:
 
 @pytest.fixture
 def waiting(products: Tenant) -> Tenant:
-    """Two jobs of team products, in the order of the queue, behind one that uses all the team may use."""
+    """Return two jobs of team products, in the order of the queue, behind one that uses all the team may use."""
     products.submit(job("full", "products", pod_spec(gpus=8), pods=5, tier="production-critical"))
     wait_for("it runs", lambda: products.running("full") == 5)
     products.submit(job("first", "products", pod_spec(gpus=1), tier="production-critical"))

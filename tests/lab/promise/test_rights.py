@@ -25,7 +25,7 @@ def refused(cluster: Cluster, who: User, method: str, path: str, body: dict[str,
 
 
 def binding(role: str, *subjects: tuple[str, str]) -> dict[str, Any]:
-    """A RoleBinding of team research to a ClusterRole."""
+    """Return a RoleBinding of team research to a ClusterRole."""
     listed = [
         {"kind": kind, "name": name, **({"namespace": "research"} if kind == "ServiceAccount" else {"apiGroup": RBAC})}
         for kind, name in subjects

@@ -16,7 +16,7 @@ DEDICATED = {"key": "dedicated", "operator": "Equal", "value": "training", "effe
 
 @pytest.fixture
 def free(cluster: Cluster) -> Tenant:
-    """A namespace of no team: the scheduler alone decides there."""
+    """Return a namespace of no team: the scheduler alone decides there."""
     return Tenant(cluster.kube, "default")
 
 

@@ -13,13 +13,13 @@ pytestmark = pytest.mark.lab
 
 
 def service(name: str, namespace: str = "research", **spec: Any) -> dict[str, Any]:
-    """A Service with one port."""
+    """Return a Service with one port."""
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}], **spec}}
 
 
 def ingress(name: str) -> dict[str, Any]:
-    """An Ingress for every host."""
+    """Return an Ingress for every host."""
     backend = {"service": {"name": "web", "port": {"number": 80}}}
     metadata = {"name": name, "namespace": "research"}
     spec = {"defaultBackend": backend}

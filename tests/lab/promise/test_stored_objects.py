@@ -19,13 +19,13 @@ KINDS = (("v1", "ConfigMap"), ("v1", "Secret"), ("v1", "PersistentVolumeClaim"),
 
 
 def stored(api_version: str, kind: str, name: str, **body: Any) -> dict[str, Any]:
-    """An object of team students that this module deletes again."""
+    """Return an object of team students that this module deletes again."""
     metadata = {"name": name, "namespace": "students", "labels": {MARK: "yes"}}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
 
 
 def claim(name: str, size: str) -> dict[str, Any]:
-    """A PersistentVolumeClaim."""
+    """Return a PersistentVolumeClaim."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
     return stored("v1", "PersistentVolumeClaim", name, spec=spec)
 

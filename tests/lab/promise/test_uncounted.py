@@ -15,7 +15,7 @@ JOB_CONTROLLER = "system:serviceaccount:kube-system:job-controller"
 
 
 def team_of(cluster: Cluster, name: str) -> dict[str, Any]:
-    """A team in the status document."""
+    """Return a team in the status document."""
     found = json.loads(cluster.run("status", str(cluster.spec), "-o", "json").stdout)
     return next(team for team in found["teams"] if team["name"] == name)
 

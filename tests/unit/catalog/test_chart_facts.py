@@ -66,7 +66,7 @@ def test_pods_of_every_plan_have_a_shape_of_the_table(chart: str) -> None:
 
 
 def accounts(chart: str) -> set[str]:
-    """The service accounts that workloads of a chart run as, hooks left out, which the chart itself makes."""
+    """Return the service accounts that workloads of a chart run as, hooks left out, which the chart itself makes."""
     made = set(TABLE[chart]["serviceAccounts"])
     shapes = [shape for shapes in TABLE[chart]["workloads"].values() for shape in shapes if "hooks" not in shape]
     return made & {f"{shape['namespace']}/{shape['serviceAccount']}" for shape in shapes if "serviceAccount" in shape}

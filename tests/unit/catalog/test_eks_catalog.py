@@ -33,12 +33,12 @@ WANTED = {
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version in order, e.g. v1.2.3-eksbuild.4 -> (1, 2, 3, 4)."""
+    """Return the numbers of a version in order, e.g. v1.2.3-eksbuild.4 -> (1, 2, 3, 4)."""
     return tuple(int(part) for part in re.findall(r"[0-9]+", version))
 
 
 def version(minor: str) -> eks.EksVersion:
-    """The pins of a minor version that the catalogue has."""
+    """Return the pins of a minor version that the catalogue has."""
     found = eks.eks_version(minor)
     assert found is not None
     return found

@@ -22,7 +22,7 @@ UNKNOWN = {"hpc6id.32xlarge"} | {
 
 @cache
 def reference() -> dict[str, dict[str, Any]]:
-    """The reference catalogue of accelerator types, by name."""
+    """Return the reference catalogue of accelerator types, by name."""
     entries = yaml.safe_load((REFERENCE / "gpu-catalogue.yaml").read_text("utf-8"))["instance_types"]
     return {entry["instance_type"]: entry for entry in entries}
 

@@ -28,7 +28,7 @@ OFFICIAL = {**EXISTING, "kubernetesProvider": "official"}
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A directory that is all of PATH, and no credentials."""
+    """Return a directory that is all of PATH, and no credentials."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi"))
@@ -40,7 +40,7 @@ def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a spec for a target."""
+    """Return a function that writes a spec for a target."""
 
     def write(target: Data, **rest: object) -> Path:
         path = tmp_path / "cluster.yaml"

@@ -35,7 +35,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Callable[[Data], Path]:
-    """Writes a spec for a target."""
+    """Return a function that writes a spec for a target."""
 
     def write(target: Data) -> Path:
         path = tmp_path / "cluster.yaml"

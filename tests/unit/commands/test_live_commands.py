@@ -98,13 +98,13 @@ def everything(plan: Plan) -> list[str]:
 
 @pytest.fixture
 def plan() -> Plan:
-    """One simulated node, one team."""
+    """Return one simulated node, one team."""
     return planned(ONE_NODE, teams=TEAMS)
 
 
 @pytest.fixture
 def server() -> FakeApiServer:
-    """A cluster that is ready."""
+    """Return a cluster that is ready."""
     made = server_with_kueue()
     put_node(made, "system-0", pool="system")
     put_queue(made, "research", admittedWorkloads=2, pendingWorkloads=3)

@@ -13,7 +13,7 @@ _NAMED = re.compile(r"`mlcluster ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)")
 
 
 def _verbs() -> dict[str, set[str]]:
-    """Each verb with the verbs below it."""
+    """Return each verb with the verbs below it."""
     root = typer.main.get_command(app)
     return {name: set(getattr(command, "commands", ())) for name, command in getattr(root, "commands", {}).items()}
 

@@ -33,7 +33,7 @@ def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Any:
-    """Writes a spec of these pools and parts."""
+    """Return a function that writes a spec of these pools and parts."""
 
     def written(*pools: Data, **rest: Any) -> Path:
         path = tmp_path / "cluster.yaml"

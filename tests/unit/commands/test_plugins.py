@@ -44,7 +44,7 @@ OFFICIAL = {**EXISTING, "kubernetesProvider": "official"}
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The user's Pulumi home."""
+    """Return the user's Pulumi home."""
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("PULUMI_DEBUG_PROVIDERS", raising=False)
     return tmp_path / "home"
@@ -52,7 +52,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Callable[[Data], Path]:
-    """Writes a spec for a target."""
+    """Return a function that writes a spec for a target."""
 
     def write(target: Data) -> Path:
         path = tmp_path / "cluster.yaml"
@@ -63,7 +63,7 @@ def spec(tmp_path: Path) -> Callable[[Data], Path]:
 
 
 def _engine(directory: Path, words: str, code: int) -> Callable[[Progress], Path]:
-    """A program that prints these words and ends with this code."""
+    """Return a program that prints these words and ends with this code."""
     program = directory / "pulumi"
     (directory / "words").write_text(words, encoding="utf-8")
     program.write_text(f'#!/bin/sh\ncat "{directory}/words" >&2\nexit {code}\n', encoding="utf-8")
@@ -72,7 +72,7 @@ def _engine(directory: Path, words: str, code: int) -> Callable[[Progress], Path
 
 
 def _installing(directory: Path) -> Callable[[Progress], Path]:
-    """A program that installs an empty plugin of the name and version that it is asked for."""
+    """Return a program that installs an empty plugin of the name and version that it is asked for."""
     program = directory / "pulumi"
     program.write_text(
         '#!/bin/sh\nfolder="$PULUMI_HOME/plugins/resource-$5-$6"\nmkdir -p "$folder"\n'

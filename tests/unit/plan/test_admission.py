@@ -62,7 +62,7 @@ EXPECTED: dict[str, tuple[str, set[str], set[str]]] = {
 
 @pytest.fixture(scope="module")
 def policies() -> dict[str, Manifest]:
-    """The policies of a cluster with whole GPUs and MIG."""
+    """Return the policies of a cluster with whole GPUs and MIG."""
     return manifests(planned(SYSTEM, TRAIN, SHARED), "ValidatingAdmissionPolicy")
 
 

@@ -219,7 +219,7 @@ def test_a_pod_of_a_team_cannot_fill_the_memory_of_prometheus_with_one_scrape() 
 
 
 def team_monitor() -> Manifest:
-    """The spec of the PodMonitor for pods of teams."""
+    """Return the spec of the PodMonitor for pods of teams."""
     (monitor,) = manifests(plan_of(("monitoring",)), "PodMonitor").values()
     spec: Manifest = monitor["spec"]
     return spec

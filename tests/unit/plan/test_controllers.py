@@ -15,7 +15,7 @@ TAINTED: Data = {**SHAPE, "name": "kept", "taints": [{"key": "dedicated", "value
 
 
 def pod(cpu: int = 1000, memory: int = 1024, **more: object) -> PlanPod:
-    """A controller of one CPU and 1 GiB."""
+    """Return a controller of one CPU and 1 GiB."""
     made = PlanPod(
         owner="Release/made",
         kind="Deployment",

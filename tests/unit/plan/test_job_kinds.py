@@ -14,12 +14,12 @@ NEW = {"mlcluster-held-work", "mlcluster-as-submitted", "mlcluster-stays-togethe
 
 @pytest.fixture(scope="module")
 def policies() -> dict[str, Manifest]:
-    """The policies of a cluster with every kind of job."""
+    """Return the policies of a cluster with every kind of job."""
     return manifests(planned(SYSTEM, TRAIN, target=EXISTING, components=ALL), "ValidatingAdmissionPolicy")
 
 
 def matched(policy: Manifest) -> set[str]:
-    """The resources that a policy matches."""
+    """Return the resources that a policy matches."""
     return {resource for rule in policy["spec"]["matchConstraints"]["resourceRules"] for resource in rule["resources"]}
 
 

@@ -24,7 +24,7 @@ def configuration(plan: Plan) -> dict[str, Any]:
 
 
 def configuration_of(plan: Plan) -> dict[str, Any]:
-    """The same, of a plan with more releases."""
+    """Return the same, of a plan with more releases."""
     release = next(release for release in plan.releases if release.name == "kueue")
     found: dict[str, Any] = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
     return found

@@ -25,7 +25,7 @@ def whole(target: Data) -> Plan:
 
 
 def paths(found: Any, at: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf of a configuration; a list is a leaf."""
+    """Yield every leaf of a configuration; a list is a leaf."""
     if not isinstance(found, dict):
         yield at, found
         return

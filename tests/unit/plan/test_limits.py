@@ -13,7 +13,7 @@ RESEARCH: Data = {"name": "research", "guarantee": {"train": {"nodes": 2}}}
 
 
 def hard(**limits: object) -> dict[str, str]:
-    """The hard limits of a team with these limits in the spec."""
+    """Return the hard limits of a team with these limits in the spec."""
     (team,) = planned(teams=[{**RESEARCH, "limits": limits}]).teams
     return dict(team.limits)
 

@@ -17,7 +17,7 @@ RESEARCH: Data = {"name": "research", "guarantee": {"train": {"nodes": 2}}}
 
 
 def hard_limits(team: Data, *pools: Data) -> dict[str, str]:
-    """The ResourceQuota of one team."""
+    """Return the ResourceQuota of one team."""
     plan = planned(*(pools or (SYSTEM, TRAIN)), teams=[team])
     found: dict[str, str] = manifests(plan, "ResourceQuota")[f"{team['name']}/team"]["spec"]["hard"]
     return found

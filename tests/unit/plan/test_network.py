@@ -18,7 +18,7 @@ WORDS = ["internet", "cluster", "none"]
 
 
 def reaches(policy: dict[str, Any], address: str, port: int = 443, protocol: str = "TCP") -> bool:
-    """Whether a pod may send to an address outside the cluster."""
+    """Return whether a pod may send to an address outside the cluster."""
     return any(_to(rule, address) and _port(rule, port, protocol) for rule in policy["egress"])
 
 

@@ -13,7 +13,7 @@ LONGEST_MESSAGE = 5 * 1024
 
 
 def variables(*pools: Data) -> dict[str, str]:
-    """The variables of the policy for a plan with these pools."""
+    """Return the variables of the policy for a plan with these pools."""
     spec = manifests(planned(*pools), "ValidatingAdmissionPolicy")[POLICY]["spec"]
     return {entry["name"]: entry["expression"] for entry in spec["variables"]}
 

@@ -10,12 +10,12 @@ COHORTS = [{"name": "east"}, {"name": "west", "share": "none"}]
 
 
 def team(name: str, **rest: object) -> Data:
-    """A team with an editor."""
+    """Return a team with an editor."""
     return {"name": name, "members": {"edit": {"groups": [f"ml-{name}"]}}, **rest}
 
 
 def readable(plan_of: list[Data], name: str, resource: str, **rest: object) -> list[str]:
-    """The names of the objects of a kind that members of the team read."""
+    """Return the names of the objects of a kind that members of the team read."""
     role = manifests(planned(teams=plan_of, **rest), "ClusterRole")[f"mlcluster:{name}:queue-reader"]
     (rule,) = (rule for rule in role["rules"] if rule["resources"] == [resource])
     found: list[str] = rule["resourceNames"]

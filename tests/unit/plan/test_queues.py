@@ -28,7 +28,7 @@ def group_of(manifest: Manifest) -> Any:
 
 
 def resource(manifest: Manifest, flavor: str, name: str) -> Any:
-    """One entry of a queue's quota."""
+    """Return one entry of a queue's quota."""
     entry = next(entry for entry in group_of(manifest)["flavors"] if entry["name"] == flavor)
     return next(found for found in entry["resources"] if found["name"] == name)
 

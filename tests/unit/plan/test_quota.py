@@ -16,7 +16,7 @@ pytestmark = pytest.mark.unit
 
 
 def share(pool: Data, guarantee: Data | None = None, **team: Any) -> FlavorQuota:
-    """The quota of the one team of a one-pool cluster."""
+    """Return the quota of the one team of a one-pool cluster."""
     given_share = {} if guarantee is None else {"guarantee": {pool["name"]: guarantee}}
     return planned(pool, teams=[{"name": "research", **given_share, **team}]).teams[0].quotas[0]
 

@@ -39,7 +39,7 @@ def parsed(path: Path) -> Any:
 
 
 def policy_texts() -> str:
-    """Every file of the policies, without comments."""
+    """Return every file of the policies, without comments."""
     texts = "\n".join(path.read_text() for path in (TEMPLATES / "policies").rglob("*.yaml"))
     return re.sub(r"(?m)^\s*#.*$", "", texts)
 
@@ -53,7 +53,7 @@ def plans() -> list[Plan]:
 
 
 def objects(plans: list[Plan], kind: str) -> list[Manifest]:
-    """The manifests of a kind in any of the plans."""
+    """Return the manifests of a kind in any of the plans."""
     return [entry.manifest for plan in plans for entry in plan.objects if entry.manifest["kind"] == kind]
 
 
@@ -145,7 +145,7 @@ def test_every_job_kind_is_matched_and_validated() -> None:
 
 
 def cel_in(text: str) -> Iterator[str]:
-    """Text that looks like CEL of a policy or PromQL of a rule."""
+    """Yield text that looks like CEL of a policy or PromQL of a rule."""
     yield from re.findall(r"oldObject\.|namespaceObject\.|request\.userInfo|object\.spec\.|group_left", text)
 
 

@@ -21,7 +21,7 @@ def lines_of(plan: Plan, **options: int) -> list[str]:
 
 
 def row(plan: Plan, first: str) -> list[str]:
-    """The cells of the first line that begins with a word."""
+    """Return the cells of the first line that begins with a word."""
     line = next(line for line in lines_of(plan) if line.split()[:1] == [first])
     return re.split(r"\s{2,}", line.strip())
 

@@ -37,7 +37,7 @@ EVENTS: list[Event] = [
 
 
 def lines_of(text: str) -> list[dict[str, Any]]:
-    """Every line as JSON; fails on one that is not."""
+    """Return every line as JSON; fails on one that is not."""
     return [json.loads(line) for line in text.splitlines()]
 
 

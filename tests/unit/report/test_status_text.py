@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unit
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """A status document of a cluster that is ready."""
+    """Return a status document of a cluster that is ready."""
     team = {
         "name": "research", "namespace": "research", "there": 8, "planned": 8, "ready": True, "detail": "",
         "admitted": 2, "pending": 1, "drifted": [],

@@ -23,7 +23,7 @@ NFD = Workload("DaemonSet", "nfd", "nfd-worker", ("registry.k8s.io/nfd/node-feat
 
 
 def plan_of(base: Plan, *names: str, values: Mapping[str, Any] | None = None, present: tuple[str, ...] = ()) -> Plan:
-    """A plan of exactly these components, by Helm or there already."""
+    """Return a plan of exactly these components, by Helm or there already."""
     components, releases = [], []
     for name in (*names, *present):
         how: Realisation = "present" if name in present else "helm"

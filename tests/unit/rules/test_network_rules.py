@@ -22,7 +22,7 @@ BIG: Data = {"name": "big", "instanceType": "m7i.2xlarge", "maxSize": 1000}
 
 
 def given(*pools: Data, **target: Any) -> tuple[Plan, ClusterSpec]:
-    """A spec of eks that nothing has checked, and its plan."""
+    """Return a spec of eks that nothing has checked, and its plan."""
     spec = eks_spec(*(pools or (SYSTEM,)), **target)
     return build(spec), spec
 
@@ -107,7 +107,7 @@ def test_a_range_that_cannot_be_cut_is_left_to_the_checks() -> None:
 
 
 def without_charts(plan: Plan, spec: ClusterSpec) -> tuple[Plan, ClusterSpec]:
-    """The same without components, whose images come from outside."""
+    """Return the same without components, whose images come from outside."""
     return replace(plan, releases=()), spec
 
 

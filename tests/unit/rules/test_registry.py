@@ -14,7 +14,7 @@ ID = re.compile(r"\b[A-Z]{3}[0-9]{3}\b")
 
 
 def used_ids(project_root: Path) -> set[str]:
-    """Every ID in the packages that make findings."""
+    """Return every ID in the packages that make findings."""
     quoted = re.compile(r'"([A-Z]{3}[0-9]{3})"')
     files = [
         path

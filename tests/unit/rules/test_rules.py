@@ -21,7 +21,7 @@ GUEST: Data = {"name": "guests", "borrow": "all"}
 
 
 def spec_of(*pools: Data, **rest: Any) -> ClusterSpec:
-    """A spec past the shape, not past the checks: rules have to hold for targets and sizes to come."""
+    """Return a spec past the shape, not past the checks: rules have to hold for targets and sizes to come."""
     return ClusterSpec.model_validate(cluster(*pools, **rest))
 
 
@@ -134,7 +134,7 @@ class TestCST001:
 
 
 def _without_prices(region: str) -> Plan:
-    """A plan whose resources beside the nodes cost more than its budget, and whose pools have no price."""
+    """Return a plan whose resources beside the nodes cost more than its budget, and whose pools have no price."""
     plan = build(spec_of(SYSTEM, target={**EKS, "region": region}, budget={"maxHourlyUsd": 0.1}))
     return replace(plan, pools=tuple(replace(pool, price=None) for pool in plan.pools))
 

@@ -17,7 +17,7 @@ LEADS = st.sampled_from(["", "v"])
 
 @st.composite
 def versions(draw: st.DrawFn) -> str:
-    """Spellings of a version."""
+    """Return spellings of a version."""
     return draw(LEADS) + ".".join(map(str, draw(TRIPLES))) + draw(TAILS)
 
 

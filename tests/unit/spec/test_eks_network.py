@@ -17,7 +17,7 @@ KEY = "arn:aws:kms:us-east-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890
 
 
 def found(**target: Any) -> list[tuple[str, str, str]]:
-    """Place (dots), message and hint of every problem."""
+    """Return place (dots), message and hint of every problem."""
     problems = eks_network_problems(eks_spec(**target))
     return [(".".join(map(str, one.loc)), one.message, one.hint) for one in problems]
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 
 def big_spec(pools: int, teams: int) -> str:
-    """A spec of many lines: every team has a guarantee of four pools."""
+    """Return a spec of many lines: every team has a guarantee of four pools."""
     lines = ["apiVersion: mlcluster/v1alpha1", "kind: Cluster", "metadata: {name: big}", "target: {kind: local}"]
     lines.append("nodePools:")
     for pool in range(pools):

@@ -21,7 +21,7 @@ Place = tuple[str | int, ...]
 
 
 def problems_of(data: Data | bytes) -> list[tuple[str, str]]:
-    """Path and message of every problem; empty for a valid spec."""
+    """Return path and message of every problem; empty for a valid spec."""
     content = (
         data if isinstance(data, bytes) else json.dumps(data, indent=1, ensure_ascii=False).encode("utf-8", "replace")
     )

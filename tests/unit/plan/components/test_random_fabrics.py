@@ -97,7 +97,7 @@ def fabrics(draw: st.DrawFn) -> Data:
 
 
 def chosen(manifest: Manifest, every: tuple[Pool, ...]) -> set[str]:
-    """The pools whose nodes a daemon set's affinity takes."""
+    """Return the pools whose nodes a daemon set's affinity takes."""
     spec = manifest["spec"]["template"]["spec"]
     terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     return {

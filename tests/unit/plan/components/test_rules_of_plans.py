@@ -50,7 +50,7 @@ def context_of(spec: ClusterSpec, plan: Plan) -> ComponentContext:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in a manifest or in values."""
+    """Yield every text in a manifest or in values."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

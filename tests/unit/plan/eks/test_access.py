@@ -20,18 +20,18 @@ MEMBER = "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/ml"
 
 
 def team(name: str, **roles: list[str]) -> dict[str, Any]:
-    """A team with IAM roles."""
+    """Return a team with IAM roles."""
     return {"name": name, "members": {role: {"awsRoles": principals} for role, principals in roles.items()}}
 
 
 def entries(*teams: dict[str, Any], **access: Any) -> dict[str, Any]:
-    """Entries by principal."""
+    """Return entries by principal."""
     found = access_entries(eks_context(rest={"teams": list(teams)}, access=access))
     return {entry["principalArn"]: entry for entry in found.values()}
 
 
 def policy_of(entry: dict[str, Any]) -> str:
-    """The name of its only policy, cluster-wide."""
+    """Return the name of its only policy, cluster-wide."""
     (policy,) = entry["accessPolicies"].values()
     assert policy["accessScope"] == {"type": "cluster"}
     name: str = policy["policyArn"].removeprefix("arn:aws:eks::aws:cluster-access-policy/")

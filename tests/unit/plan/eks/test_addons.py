@@ -27,13 +27,13 @@ ALWAYS = {"vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns", "aws-ebs
 
 
 def addons(*pools: Data, **rest: Any) -> dict[str, PlanResource]:
-    """The add-ons by name, without their roles."""
+    """Return the add-ons by name, without their roles."""
     made = by_id(addon_resources(eks_context(*pools, **rest), NODE_GROUPS))
     return {name.partition("/")[2]: entry for name, entry in made.items() if name.startswith("Addon/")}
 
 
 def settings(entry: PlanResource) -> Any:
-    """The configuration, {} for the add-on's own."""
+    """Return the configuration, {} for the add-on's own."""
     return printable(entry.inputs.get("configurationValues", {})).get("$json", {})
 
 

@@ -18,7 +18,7 @@ OWN_KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-123456
 
 
 def cluster_inputs(**target: Any) -> dict[str, Any]:
-    """Inputs of the cluster."""
+    """Return inputs of the cluster."""
     context = eks_context(**target)
     return by_id(control_plane_resources(context))[cluster_id(context)].inputs
 

@@ -17,7 +17,7 @@ LONGEST_IAM_ROLE = 64
 
 
 def trust_of(role: Any) -> dict[str, Any]:
-    """The one statement of its trust policy."""
+    """Return the one statement of its trust policy."""
     (statement,) = printable(role.inputs["assumeRolePolicy"])["$json"]["Statement"]
     found: dict[str, Any] = statement
     return found

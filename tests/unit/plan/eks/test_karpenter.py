@@ -70,7 +70,7 @@ def lookup(ref: Ref) -> str:
 
 
 def made(*pools: Data, **target: Any) -> dict[str, Manifest]:
-    """The objects by id, with every reference known."""
+    """Return the objects by id, with every reference known."""
     here = eks_context(*(pools or EVERY), autoscaler="karpenter", **target)
     return {entry.id: resolved(entry.manifest, lookup) for entry in karpenter_objects(here)}
 

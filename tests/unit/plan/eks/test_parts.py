@@ -68,7 +68,7 @@ def made_of(spec: ClusterSpec) -> Example:
 
 @pytest.fixture(params=EXAMPLES)
 def example(request: pytest.FixtureRequest) -> Example:
-    """Each example of the target."""
+    """Return each example of the target."""
     return loaded(request.param)
 
 
@@ -144,7 +144,7 @@ def test_names_are_short_enough_and_begin_with_the_clusters(example: Example) ->
 
 
 def too_long(plan: Plan) -> Iterator[str]:
-    """Every name over the limit of its type; a name that is none at all counts too."""
+    """Yield every name over the limit of its type; a name that is none at all counts too."""
     for entry in plan.resources:
         name, longest = entry.inputs.get("name", ""), LONGEST.get(entry.type)
         if longest is not None and not 0 < len(str(printable(name))) <= longest:
@@ -159,7 +159,7 @@ class TestLongNames:
     """Never cut, never left to AWS: a name that becomes too long is a problem of the spec."""
 
     def data(self, autoscaler: str, cluster_name: int, pool_name: int) -> Data:
-        """A spec whose names have so many characters."""
+        """Return a spec whose names have so many characters."""
         efa = {} if autoscaler == "karpenter" else {"network": {"efa": True}}
         fewest = TRAIN["maxSize"] if autoscaler == "none" else 0
         pools: list[Data] = [{**SYSTEM, "minSize": 4}, {**TRAIN, "name": "t" * pool_name, "minSize": fewest, **efa}]
@@ -201,7 +201,7 @@ class TestKept:
 
 
 def standing_on(known: Mapping[str, PlanResource], roots: set[str]) -> set[str]:
-    """The roots and everything that they refer to, directly or not."""
+    """Return the roots and everything that they refer to, directly or not."""
     found: set[str] = set()
     waiting = list(roots)
     while waiting:
@@ -220,7 +220,7 @@ def test_no_reference_is_left_in_a_text(example: Example) -> None:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every plain text inside inputs."""
+    """Yield every plain text inside inputs."""
     match value:
         case str():
             yield value

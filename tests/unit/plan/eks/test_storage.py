@@ -43,7 +43,7 @@ def objects(*volumes: Any, **rest: Any) -> dict[str, PlanObject]:
 
 
 def argument_class(token: str) -> Any:
-    """The SDK's class of a type's arguments; imported here because the SDK is slow."""
+    """Return the SDK's class of a type's arguments; imported here because the SDK is slow."""
     module, _, name = token.partition(":")[2].partition(":")
     package, _, file = module.partition("/")
     snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in file)

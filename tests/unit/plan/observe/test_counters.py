@@ -13,7 +13,7 @@ pytestmark = pytest.mark.unit
 
 
 def lines() -> list[list[str]]:
-    """The file as the exporter reads it: comma separated, comments left out."""
+    """Return the file as the exporter reads it: comma separated, comments left out."""
     text = [line for line in dcgm_counters_csv().splitlines() if not line.startswith("#")]
     return [[part.strip() for part in row] for row in csv.reader(text)]
 
