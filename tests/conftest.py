@@ -84,7 +84,7 @@ def _private(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_directories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _private: Path) -> None:
-    """No test writes into the user's state or cache: unit tests get places of their own."""
+    """Give unit and golden tests state, cache and home directories of their own."""
     if request.node.get_closest_marker("unit") or request.node.get_closest_marker("golden"):
         private = _private / str(next(_NUMBERS))
         private.mkdir()

@@ -211,7 +211,7 @@ def _pieces(team: str, pool: Pool, amount: Amount) -> Iterator[Work]:
 
 
 def _slices(team: str, pool: Pool, amount: Amount) -> Iterator[Work]:
-    """Of shared GPUs a pod requests one slice: the device plugin refuses more of a time slice."""
+    """Return one slice per pod for shared GPUs: the device plugin rejects more of a time slice."""
     device = pool.accelerator
     assert device is not None
     piece = fraction(pool.node_share, 1, device.slices)

@@ -60,7 +60,7 @@ def world() -> World:
 
 @pytest.fixture
 def port(world: World) -> Iterator[int]:
-    """Where the provider of `world` listens."""
+    """Yield the port of the provider of `world`."""
     with serve(world) as port:
         yield port
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def promtool() -> Path:
-    """From the cache, or built now."""
+    """Return the program from the cache, or build it."""
     return ensure_optional(["promtool"], for_terminal())["promtool"].path
 
 

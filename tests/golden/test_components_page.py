@@ -62,7 +62,7 @@ def test_the_spec_of_a_row_has_the_field_of_the_row(topic: Topic) -> None:
 
 
 def stands_in(asked: Any, spec: Any) -> bool:
-    """Whether every key and item of `asked` is somewhere at its place in the spec; null asks only for the key."""
+    """Return whether the spec has every key and item of `asked` at its place; null requires only the key."""
     if isinstance(asked, Mapping):
         return isinstance(spec, Mapping) and all(key in spec and stands_in(asked[key], spec[key]) for key in asked)
     if isinstance(asked, list):

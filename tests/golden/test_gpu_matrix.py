@@ -93,7 +93,7 @@ def shown(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def owners(checked: ClusterSpec, plan: Plan) -> dict[str, str]:
-    """Owner -> duties, in one line each."""
+    """Return owner -> duties, in one line each."""
     chosen = {component.name: component.spec_path for component in plan.components}
     table = ownership(ComponentContext(checked, plan.pools, chosen))["gpu"]
     found: dict[str, list[str]] = {}

@@ -26,7 +26,7 @@ class Cluster:
 
     @property
     def state(self) -> Path:
-        """Where mlcluster keeps the state of this cluster."""
+        """Return the state directory of this cluster."""
         return self.spec.parent
 
     def run(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:

@@ -143,7 +143,7 @@ def test_the_error_of_plan_names_the_archives_to_pull(project_root: Path, tmp_pa
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the name of the base class
-        """No lines on standard error."""
+        """Print nothing on standard error."""
 
 
 @pytest.fixture

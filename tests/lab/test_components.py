@@ -67,7 +67,7 @@ def orbit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Orbit]:
 
 
 def owner_of(pod: dict[str, Any]) -> str:
-    """namespace/name of the daemon set or replica set of a pod."""
+    """Return namespace/name of the daemon set or replica set of a pod."""
     (owner,) = pod["metadata"]["ownerReferences"]
     return f"{pod['metadata']['namespace']}/{owner['name']}"
 

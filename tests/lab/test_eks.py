@@ -64,7 +64,7 @@ class Account:
         return {**environment(self.root / "state"), **own}
 
     def take_over(self, cluster: str) -> None:
-        """Kueue's namespace becomes the cluster's: the lab made it, and the plan would make it."""
+        """Label the namespace of Kueue for the cluster: the lab created it, and the plan would create it."""
         with Kube.from_kubeconfig(self.lab.kubeconfig) as kube:
             labels = {"metadata": {"labels": names.owned(cluster)}}
             kube.patch("v1", "Namespace", "kueue-system", labels, field_manager="test")

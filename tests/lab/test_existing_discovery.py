@@ -58,7 +58,7 @@ class Host:
         return self.folder / "guest.yaml"
 
     def write(self, components: str, kubeconfig: Path | None = None, more: str = "") -> None:
-        """The spec with these components."""
+        """Write the spec with these components."""
         filled = SPEC.format(kubeconfig=kubeconfig or self.lab.kubeconfig, components=components, more=more)
         self.spec.write_text(filled, "utf-8")
 

@@ -63,7 +63,7 @@ def crd(group: str, kind: str, version: str, spec: Manifest, *, scope: str = "Cl
 
 
 def rule_definition() -> Manifest:
-    """NodeReadinessRule, v0.5.0: fields, words, and the rules on the taint."""
+    """Return the CRD of NodeReadinessRule v0.5.0: fields, enums, and the rules on the taint."""
     text: Manifest = {"type": "string"}
     status: Manifest = {"type": "string", "enum": ["True", "False", "Unknown"]}
     condition: Manifest = {
@@ -99,7 +99,7 @@ def rule_definition() -> Manifest:
 
 
 def pool_definition() -> Manifest:
-    """nv-ipam's IPPool (Mellanox/nvidia-k8s-ipam, deploy/crds)."""
+    """Return the CRD of IPPool of nv-ipam (Mellanox/nvidia-k8s-ipam, deploy/crds)."""
     text: Manifest = {"type": "string"}
     excluded: Manifest = {
         "type": "object",

@@ -157,7 +157,7 @@ def _stand_ins(plan: Plan) -> list[Manifest]:
 
 
 def _expected_pods(plan: Plan) -> int:
-    """How many pods the components have in all."""
+    """Return the number of pods of all components."""
     single = sum(pod.replicas for pod in plan.pods if pod.kind not in {"DaemonSet", "Job"})
     daemons = (
         pool.max_size for pod in plan.pods if pod.kind == "DaemonSet" for pool in plan.pools if lands_on(pod, pool)

@@ -79,7 +79,7 @@ class Helm:
         return process.returncode, said
 
     def kill_while_it_waits(self, replicas: int) -> None:
-        """SIGKILL of an installation or upgrade once its objects are written."""
+        """Kill an installation or upgrade after it has written its objects."""
         with self.upgrade("--wait", "--set", f"replicas={replicas}") as process:
             wait_for("the Deployment", lambda: self.replicas() == replicas or process.poll() is not None)
             process.kill()

@@ -81,7 +81,7 @@ def ray_cluster(name: str) -> dict[str, Any]:
 
 
 def ray_job(name: str) -> dict[str, Any]:
-    """Its cluster and the pod that submits to it."""
+    """Return a RayJob with its cluster and the pod that submits to it."""
     spec = {"entrypoint": "python train.py", "rayClusterSpec": ray_cluster(name)["spec"]}
     return thing("ray.io/v1", "RayJob", name, {**spec, "shutdownAfterJobFinishes": True})
 
@@ -117,7 +117,7 @@ class Cluster:
         return run(self.state, *arguments, refused=refused)
 
     def write(self, **components: Any) -> None:
-        """Another spec with these components."""
+        """Write another spec with these components."""
         self.spec.write_text(json.dumps({**SPEC, "components": components}))
 
     def pids(self) -> dict[str, int]:
@@ -159,7 +159,7 @@ def job_kinds_cluster(state: Path) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def cluster(job_kinds: Cluster) -> Cluster:
-    """With room for one job of each kind; the last test takes it down."""
+    """Return a cluster with room for one job of each kind; the last test deletes it."""
     return job_kinds
 
 

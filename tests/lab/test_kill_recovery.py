@@ -248,12 +248,12 @@ def _rewrite(lab: Lab, key: str, change: Callable[[dict[str, Any]], object]) -> 
 
 
 def _as_stored(value: dict[str, Any]) -> str:
-    """As the API server writes JSON."""
+    """Return JSON as the API server stores it."""
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
 def _without_establishment(crd: dict[str, Any]) -> None:
-    """As between the two writes: the names are accepted, and the second controller has not looked yet."""
+    """Return the CRD between the two writes: its names are accepted, and it is not established yet."""
     (established,) = [entry for entry in crd["status"]["conditions"] if entry["type"] == "Established"]
     established.update(status="False", reason="Installing", message="the initial names have been accepted")
 

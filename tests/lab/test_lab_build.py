@@ -77,7 +77,7 @@ def pids(here: Path) -> list[int]:
 
 
 def of_the_build(here: Path) -> list[str]:
-    """Command lines of processes that name the directory or were started in it."""
+    """Return command lines of processes that name the directory or were started in it."""
     found = []
     for one in psutil.process_iter(["pid", "cmdline", "cwd", "status"]):
         words = " ".join(one.info["cmdline"] or [])

@@ -71,7 +71,7 @@ def kill(lab: Lab, *components: str) -> None:
 
 
 def wait_for_start(component: str, lab: Lab) -> None:
-    """Until the record names the component."""
+    """Wait until the record names the component."""
     name, path = f'"name": "{component}"', lab.layout.record
     wait_for(component, lambda: path.exists() and name in path.read_text(), pause=0.01)
 

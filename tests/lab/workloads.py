@@ -184,7 +184,7 @@ class Tenant:
         return [entry for entry in found if not entry["metadata"].get("deletionTimestamp")]
 
     def running(self, job_name: str) -> int:
-        """How many pods of a Job run."""
+        """Return the number of running pods of a Job."""
         return len([entry for entry in self.pods_of(job_name) if (entry.get("status") or {}).get("phase") == "Running"])
 
     def workload(self, owner: str) -> dict[str, Any] | None:

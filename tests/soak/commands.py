@@ -57,7 +57,7 @@ class Place:
         self.spec.write_text(SPEC, "utf-8")
 
     def environment(self) -> dict[str, str]:
-        """This checkout's mlcluster on this state, as a person at a desk has it."""
+        """Return the environment of mlcluster of this checkout with this state, as for a user at a terminal."""
         kept = {
             key: value for key, value in os.environ.items() if key not in {"CI", "KUBECONFIG", "MLCLUSTER_BACKEND_URL"}
         }
@@ -114,7 +114,7 @@ class Command:
 
     @property
     def seconds(self) -> float:
-        """Since its start."""
+        """Return the seconds since its start."""
         return time.monotonic() - self.began
 
     @property

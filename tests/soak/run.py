@@ -55,7 +55,7 @@ class Soak:
         return True
 
     def _prepare(self, *, own_lab: bool) -> None:
-        """Nothing, or a lab in which there is nothing."""
+        """Start from nothing or from an empty lab."""
         if not self._is_clean or self._place.lab.exists() is not own_lab:
             self.clean()
         if own_lab:

@@ -70,7 +70,7 @@ def trouble(command: str) -> str:
 
 
 def every_command(root: Path) -> list[tuple[str, str]]:
-    """Where each is named, and the command."""
+    """Return each place and its command."""
     modules = [path for path in sorted((root / "mlcluster").rglob("*.py")) if "toolchain/build" not in str(path)]
     pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
     found = [

@@ -37,7 +37,7 @@ def eks_port() -> Iterator[int]:
 
 @pytest.fixture(scope="session")
 def kubernetes_port() -> Iterator[int]:
-    """Where the provider listens that the component of eks registers and never uses."""
+    """Yield the port of the provider that the eks component registers and never uses."""
     with serve(World()) as port:
         yield port
 

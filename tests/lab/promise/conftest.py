@@ -12,13 +12,13 @@ __all__ = ["Cluster"]
 
 @pytest.fixture(scope="session")
 def cluster(example: Cluster) -> Cluster:
-    """examples/lab.yaml on a lab of its own."""
+    """Return the cluster of examples/lab.yaml on a lab of its own."""
     return example
 
 
 @pytest.fixture
 def research(cluster: Cluster) -> Iterator[Tenant]:
-    """Team research: 32 GPUs guaranteed, may borrow everything."""
+    """Yield team research: 32 GPUs guaranteed, may borrow everything."""
     team = cluster.team("research")
     yield team
     team.clean()
@@ -26,7 +26,7 @@ def research(cluster: Cluster) -> Iterator[Tenant]:
 
 @pytest.fixture
 def products(cluster: Cluster) -> Iterator[Tenant]:
-    """Team products: 24 GPUs guaranteed, may borrow 16, lends 16."""
+    """Yield team products: 24 GPUs guaranteed, may borrow 16, lends 16."""
     team = cluster.team("products")
     yield team
     team.clean()
@@ -34,7 +34,7 @@ def products(cluster: Cluster) -> Iterator[Tenant]:
 
 @pytest.fixture
 def students(cluster: Cluster) -> Iterator[Tenant]:
-    """Team students: CPU only, may borrow MIG slices."""
+    """Yield team students: CPU only, may borrow MIG slices."""
     team = cluster.team("students")
     yield team
     team.clean()

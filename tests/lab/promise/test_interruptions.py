@@ -57,7 +57,7 @@ class Crowd:
         self.write()
 
     def write(self) -> None:
-        """The spec with that many teams."""
+        """Write the spec with that many teams."""
         listed = [f"  - {{name: t{n}, borrow: all}}" for n in range(self.teams)] or ["  []"]
         self.spec.write_text(HEAD + "\n".join(listed) + "\n", "utf-8")
 

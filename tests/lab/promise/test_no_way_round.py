@@ -27,7 +27,7 @@ EVERYTHING = {"operator": "Exists"}
 
 @pytest.fixture
 def full(products: Tenant) -> Tenant:
-    """Team products with its whole quota in use: a workload that runs now has bypassed the queue."""
+    """Return team products with its whole quota in use: a workload that runs now has bypassed the queue."""
     products.submit(job("full", "products", pod_spec(gpus=8), pods=5, tier="production-critical"))
     wait_for("five nodes run", lambda: products.running("full") == 5)
     return products

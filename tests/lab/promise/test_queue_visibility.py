@@ -23,7 +23,7 @@ MEMBERS = [("ann", ["ml-leads"]), ("ben", ["ml-research"])]
 
 
 def read(cluster: Cluster, path: str, user: str, groups: list[str]) -> dict[str, Any]:
-    """GET as a member."""
+    """Send a GET request as a member."""
     return request_as(cluster.kube, (user, groups), "GET", path)
 
 

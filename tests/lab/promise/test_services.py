@@ -106,7 +106,7 @@ def test_services_with_and_without_an_address_are_created(research: Tenant) -> N
 
 @pytest.fixture
 def opened(cluster: Cluster) -> Iterator[None]:
-    """Team students may have one load balancer and one Ingress."""
+    """Let team students have one load balancer and one Ingress."""
     text = cluster.spec.read_text("utf-8")
     network = "network: {egress: none}"
     assert text.count(network) == 1

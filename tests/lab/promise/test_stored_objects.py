@@ -32,7 +32,7 @@ def claim(name: str, size: str) -> dict[str, Any]:
 
 @pytest.fixture
 def storing(students: Tenant) -> Iterator[Tenant]:
-    """Team students; objects that the test stores are deleted."""
+    """Yield team students; objects that the test stores are deleted."""
     yield students
     for api_version, kind in KINDS:
         for entry in students.kube.list(api_version, kind, "students", MARK):
@@ -97,7 +97,7 @@ def test_every_kind_that_members_create_is_bounded(cluster: Cluster) -> None:
 
 
 def _native_kinds(cluster: Cluster) -> list[tuple[str, str]]:
-    """(group, resource) of everything in namespaces that is kept in etcd."""
+    """Return (group, resource) of every namespaced kind in etcd."""
     paths = {"": "/api/v1"}
     for group in cluster.kube.request("GET", "/apis")["groups"]:
         if "." not in group["name"] or group["name"].endswith(".k8s.io"):

@@ -24,7 +24,7 @@ EKS = {"kind": "eks", "region": "us-west-2"}
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No credentials, plugins or programs."""
+    """Remove credentials, plugins and programs."""
     no_network(monkeypatch)
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))

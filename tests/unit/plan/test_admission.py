@@ -80,7 +80,7 @@ def one_line(cel: str) -> str:
 
 
 def unbalanced(cel: str) -> str:
-    """Why an expression cannot be whole; "" when it may be. Knows strings in single quotes."""
+    """Return why an expression is incomplete, else "". It handles strings in single quotes."""
     bare = re.sub(r"'[^'\n]*'", "''", cel)
     if bare.count("'") % 2:
         return "a string is not closed"

@@ -17,7 +17,7 @@ PRESENT: Data = {"kueue": {"install": False}}
 
 
 def configuration(plan: Plan) -> dict[str, Any]:
-    """Kueue's own configuration, out of the release's values."""
+    """Return the configuration of Kueue from the values of its release."""
     (release,) = plan.releases
     found: dict[str, Any] = json.loads(release.values["managerConfig"]["controllerManagerConfigYaml"])
     return found

@@ -28,7 +28,7 @@ def pod(*tolerations: Toleration, selector: dict[str, str] | None = None, **fiel
 
 @pytest.fixture(scope="module")
 def system() -> Pool:
-    """CPU nodes without taints."""
+    """Return a pool of CPU nodes without taints."""
     return replace(planned(SYSTEM, TRAIN, target=LOCAL).pools[0], taints=(), overhead={})
 
 

@@ -13,7 +13,7 @@ ZONES: Data = {"kind": "local", "zones": ["a", "b", "c"]}
 
 
 def nodes(*pools: Data, target: Data = ZONES) -> dict[str, Any]:
-    """Node objects by name."""
+    """Return Node objects by name."""
     return {entry.inputs["metadata"]["name"]: entry.inputs for entry in planned(*pools, target=target).resources}
 
 

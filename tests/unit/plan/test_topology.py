@@ -14,7 +14,7 @@ EKS: Data = {"kind": "eks", "region": "us-west-2"}
 
 
 def levels(*pools: Data, **rest: Any) -> dict[str, list[str]]:
-    """Topology -> its labels."""
+    """Return topology -> its labels."""
     found = manifests(planned_unchecked(*pools, **rest), "Topology")
     return {name: [level["nodeLabel"] for level in entry["spec"]["levels"]] for name, entry in found.items()}
 

@@ -28,7 +28,7 @@ def given(*pools: Data, **target: Any) -> tuple[Plan, ClusterSpec]:
 
 
 def places(found: Iterator[Finding]) -> list[tuple[str, str]]:
-    """ID and place."""
+    """Return ID and place of each finding."""
     return [(one.id, ".".join(map(str, one.place))) for one in found]
 
 

@@ -19,7 +19,7 @@ LAB = (Path(__file__).parent.parent.parent.parent / "examples" / "lab.yaml").rea
 
 
 def yaml_of(data: Any) -> bytes:
-    """JSON is YAML; lines stay short, so that places mean something."""
+    """Return data as JSON, which is YAML, with short lines for exact positions."""
     return json.dumps(data, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 

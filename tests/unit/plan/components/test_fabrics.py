@@ -47,7 +47,7 @@ def configs(plan: Plan, name: str) -> Manifest:
 
 
 def landing(plan: Plan) -> dict[str, set[str]]:
-    """Daemon set -> the pools that its pods land on, where each pod lands on one."""
+    """Return daemon set -> the pools on which its pods run; each pod runs on one pool."""
     found: dict[str, set[str]] = {}
     for pod in plan.pods:
         if pod.kind == "DaemonSet" and pod.owner.startswith("DaemonSet/"):

@@ -52,7 +52,7 @@ def selected_by(affinity: Manifest) -> list[dict[str, str]]:
 
 
 def landing(plan: Plan, owner: str) -> dict[str, list[str]]:
-    """Daemon set -> the pools whose nodes its pods land on."""
+    """Return daemon set -> the pools on which its pods run."""
     found: dict[str, list[str]] = {}
     for pod in plan.pods:
         if pod.owner == owner and pod.kind == "DaemonSet":

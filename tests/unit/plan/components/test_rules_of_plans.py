@@ -158,7 +158,7 @@ def test_every_resource_that_a_pod_can_request_is_counted(path: Path) -> None:
 
 
 def needed(plan: Plan) -> dict[str, set[str]]:
-    """Id -> everything that must exist before it, however far."""
+    """Return id -> its direct and indirect needs."""
     entries = {entry.id: entry for part in (plan.releases, plan.objects) for entry in part}
     found: dict[str, set[str]] = {}
 

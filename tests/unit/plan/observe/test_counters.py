@@ -19,7 +19,7 @@ def lines() -> list[list[str]]:
 
 
 def known() -> dict[str, tuple[str, bool]]:
-    """Field -> (kind, whether it is on) in the exporter's own files."""
+    """Return field -> (kind, whether it is enabled) in the files of the exporter."""
     found: dict[str, tuple[str, bool]] = {}
     for path in sorted((REFERENCE / "charts" / "dcgm-exporter").glob("*.csv")):
         for line in path.read_text().splitlines():

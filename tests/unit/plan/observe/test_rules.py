@@ -104,7 +104,7 @@ def test_counters_are_counted_whichever_pod_has_the_gpu() -> None:
 
 
 def facts(name: str) -> dict[str, list[str]]:
-    """Pool or team -> expressions of the records of that name."""
+    """Return pool or team -> expressions of the records of that name."""
     made: dict[str, list[str]] = {}
     for record in records():
         if record["record"] == name:
