@@ -28,7 +28,7 @@ def pool(name: str, accelerator: Accelerator | None = None, usd: float | None = 
         capacity_type="onDemand",
         placement_group="",
         price=None if usd is None else Price(usd, "us-east-1", "2026-08-01", exact=True),
-        spec_path="nodePools[0]",
+        spec_path=("nodePools", 0),
     )
 
 
@@ -46,7 +46,7 @@ def gpus(
 
 def team(name: str) -> TeamPlan:
     """Return a team whose namespace is called differently."""
-    return TeamPlan(name, f"team-{name}", "atlas", (), (), "teams[0]")
+    return TeamPlan(name, f"team-{name}", "atlas", (), (), ("teams", 0))
 
 
 MIXED = {"nvidia.com/gpu": 2, "nvidia.com/mig-3g.40gb": 6, "nvidia.com/mig-1g.10gb": 24}

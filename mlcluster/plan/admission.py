@@ -49,7 +49,7 @@ def policy_objects(
 
 def _policy_and_binding(cluster: str, template: Manifest, values: Values) -> tuple[PlanObject, PlanObject]:
     policy = fill({key: value for key, value in template.items() if key not in CONDITIONS}, values)
-    made = from_manifest(cluster, policy, spec_path="teams")
+    made = from_manifest(cluster, policy, spec_path=("teams",))
     named = replace(values, texts={"name": policy["metadata"]["name"]})
     binding = filled(f"{SHARED}/binding.yaml", named)
-    return made, from_manifest(cluster, binding, needs=(made.id,), spec_path="teams")
+    return made, from_manifest(cluster, binding, needs=(made.id,), spec_path=("teams",))

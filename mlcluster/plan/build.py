@@ -26,6 +26,7 @@ from mlcluster.plan.quota import cohort_plans, for_teams, team_plans
 from mlcluster.plan.simulated_nodes import simulated_nodes
 from mlcluster.plan.tiers import resolve_tiers, tier_objects
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.targets import ExistingTarget, LocalTarget
 
@@ -105,7 +106,7 @@ def _team_objects(
 
 def _pools_and_pods(
     spec: ClusterSpec, rendered: "Rendered"
-) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, str]]:
+) -> tuple[tuple[Pool, ...], tuple[PlanPod, ...], dict[str, Loc]]:
     """Pools less daemon sets and controllers, every pod of components, and the components with what brought them.
 
     Which daemon set lands on which pool follows from the pools' labels and taints, so components are asked twice.

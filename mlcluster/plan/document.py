@@ -14,6 +14,7 @@ from mlcluster.plan.secrecy import shown_values
 from mlcluster.plan.taints import toleration_manifest
 from mlcluster.plan.value_paths import dotted
 from mlcluster.plan.values import printable
+from mlcluster.spec.document import Loc
 
 API_VERSION = "mlcluster/v1alpha1"
 _OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "webhook_probes"), PlanResource: ("inputs",)}
@@ -43,13 +44,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Toleration):
         return toleration_manifest(value)
     if is_dataclass(value) and not isinstance(value, type):
-        opaque = _OPAQUE.get(type(value), ())
         entry = {
-            to_camel(field.name): printable(getattr(value, field.name))
-            if field.name in opaque
-            else _plain(getattr(value, field.name))
-            for field in fields(value)
-            if field.name not in _LEFT_OUT
+            to_camel(field.name): _field(value, field.name) for field in fields(value) if field.name not in _LEFT_OUT
         }
         if isinstance(value, PlanRelease):
             entry["values"] = printable(shown_values(value))
@@ -68,3 +64,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return value
+
+
+def _field(value: Any, name: str) -> Any:
+    """Return a field of an item of the plan as the document has it."""
+    found = getattr(value, name)
+    if name == "spec_path":
+        return spec_path_text(found)
+    return printable(found) if name in _OPAQUE.get(type(value), ()) else _plain(found)
+
+
+def spec_path_text(spec_path: Loc) -> str:
+    """Return a path in the spec as people write it: teams[0].guarantee."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in spec_path)
+    return "".join(parts).removeprefix(".")

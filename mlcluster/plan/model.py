@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from mlcluster.findings import Finding
 from mlcluster.plan.immutable import immutable_fields
+from mlcluster.spec.document import Loc
 from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
 Amounts = Mapping[str, int]
@@ -123,7 +124,7 @@ class Pool:
     capacity_type: str
     placement_group: str
     price: Price | None
-    spec_path: str
+    spec_path: Loc
     also: tuple[str, ...] = ()
     reservation_id: str = ""
     starts_at: str = ""
@@ -186,7 +187,7 @@ class TeamPlan:
     cohort: str
     quotas: tuple[FlavorQuota, ...]
     tiers: tuple[str, ...]
-    spec_path: str
+    spec_path: Loc
     limits: Mapping[str, str] = field(default_factory=dict)
     grace_period_seconds: int = GRACE_PERIOD_SECONDS
 
@@ -197,7 +198,7 @@ class CohortPlan:
 
     name: str
     remainder: Mapping[str, Amounts]
-    spec_path: str
+    spec_path: Loc
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ class Tier:
     value: int
     preempts_pods: bool
     description: str
-    spec_path: str
+    spec_path: Loc
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,7 @@ class ComponentPlan:
     name: str
     version: str
     realisation: Realisation
-    spec_path: str
+    spec_path: Loc
     releases: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
 
@@ -243,7 +244,7 @@ class PlanResource:
     type: str
     inputs: Manifest
     needs: tuple[str, ...]
-    spec_path: str
+    spec_path: Loc
     ignore: tuple[str, ...] = ()
     retained: bool = False
 
@@ -268,7 +269,7 @@ class PlanRelease:
     values: Manifest
     needs: tuple[str, ...]
     realisation: Realisation
-    spec_path: str
+    spec_path: Loc
     crds: tuple[str, ...] = ()
     webhook_probes: tuple[Manifest, ...] = ()
     overrides: tuple[ValuePath, ...] = ()
@@ -286,7 +287,7 @@ class PlanObject:
     id: str
     manifest: Manifest
     needs: tuple[str, ...]
-    spec_path: str
+    spec_path: Loc
     crds: tuple[str, ...] = ()
 
 
@@ -324,7 +325,7 @@ class PlanPod:
     priority_class: str
     evidence: Literal["rendered", "declared"]
     source: str
-    spec_path: str
+    spec_path: Loc
     name: str = ""
     replicas: int = 1
     apart: bool = False

@@ -25,7 +25,7 @@ def namespace_objects(
     label = {names.TEAM: team.name}
 
     def inside(api_version: str, kind: str, name: str, body: Manifest, part: str = "") -> PlanObject:
-        place = f"{team.spec_path}.{part}" if part else team.spec_path
+        place = (*team.spec_path, part) if part else team.spec_path
         return make(cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place)
 
     return [

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Literal
 
 from mlcluster.plan.model import Manifest
+from mlcluster.spec.document import Loc
 
 NODES_OWN = (
     "169.254.0.0/16",  # link-local: instance metadata of AWS, Azure, Google, OCI
@@ -42,7 +43,7 @@ class Caller:
     pods: Mapping[str, str]
     to: Manifest
     ports: tuple[int | str, ...]
-    spec_path: str
+    spec_path: Loc
 
 
 def network_policy(egress: Egress) -> Manifest:

@@ -2,6 +2,7 @@
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.spec.document import Loc
 
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
 RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -31,7 +32,7 @@ def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
     needs: tuple[str, ...] = (),
-    spec_path: str,
+    spec_path: Loc,
 ) -> PlanObject:
     """Return an object with the managed labels; an object in a managed namespace needs that namespace first.
 
@@ -50,7 +51,7 @@ def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object
     return PlanObject(object_id(kind, name, namespace), manifest, before, spec_path)
 
 
-def from_manifest(cluster: str, manifest: Manifest, *, needs: tuple[str, ...] = (), spec_path: str) -> PlanObject:
+def from_manifest(cluster: str, manifest: Manifest, *, needs: tuple[str, ...] = (), spec_path: Loc) -> PlanObject:
     """Return a cluster-scoped object of the plan from its manifest, with the ownership labels.
 
     Args:

@@ -49,7 +49,7 @@ def _pool(resolved: ResolvedPool) -> Pool:
         capacity_type=pool.capacity.type,
         placement_group=pool.network.placement_group,
         price=_price(resolved),
-        spec_path=f"nodePools[{resolved.index}]",
+        spec_path=("nodePools", resolved.index),
         also=tuple(pool.capacity.also),
         reservation_id=pool.capacity.reservation_id or "",
         starts_at=pool.capacity.starts_at or "",

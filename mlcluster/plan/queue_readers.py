@@ -33,7 +33,7 @@ def queue_readers(
     role = {"rules": _rules(team, [other.name for other in queued if other.cohort == team.cohort])}
     binding = {"roleRef": cluster_role_ref(name), "subjects": members}
     label = {names.TEAM: team.name}
-    made = make(cluster, RBAC_API, "ClusterRole", name, role, labels=label, spec_path=f"{team.spec_path}.members")
+    made = make(cluster, RBAC_API, "ClusterRole", name, role, labels=label, spec_path=(*team.spec_path, "members"))
     bound = make(
         cluster,
         RBAC_API,
@@ -42,7 +42,7 @@ def queue_readers(
         binding,
         labels=label,
         needs=(made.id,),
-        spec_path=f"{team.spec_path}.members",
+        spec_path=(*team.spec_path, "members"),
     )
     return [made, bound]
 

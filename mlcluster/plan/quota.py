@@ -46,7 +46,7 @@ def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ..
             cohort=team.cohort or spec.cohort_names[0],
             quotas=tuple(quota for pool in order if (quota := _quota(team, pool)) is not None),
             tiers=tuple(team.tiers) if team.tiers is not None else every_tier,
-            spec_path=f"teams[{index}]",
+            spec_path=("teams", index),
             grace_period_seconds=team.limits.grace_period_seconds,
         )
         for index, team in enumerate(spec.teams)
@@ -62,7 +62,7 @@ def cohort_plans(spec: ClusterSpec, pools: tuple[Pool, ...], teams: tuple[TeamPl
         CohortPlan(
             name=name,
             remainder=remainder if shares.get(name, "remainder") == "remainder" else {},
-            spec_path=f"cohorts[{index}]" if spec.cohorts else "metadata.name",
+            spec_path=("cohorts", index) if spec.cohorts else ("metadata", "name"),
         )
         for index, name in enumerate(spec.cohort_names)
     )

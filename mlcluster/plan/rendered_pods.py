@@ -7,6 +7,7 @@ from mlcluster.plan.chart_facts import Workload, matches
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease, Pool
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.run_time_pods import made_at_run_time
+from mlcluster.spec.document import Loc
 
 Rendered = Mapping[str, tuple[PlanPod, ...]]
 """Id of a release -> the pods of its rendered chart."""
@@ -87,7 +88,7 @@ def _selector(workload: Workload) -> dict[str, str]:
 
 
 def _pod(
-    workload: Workload, selector: Mapping[str, str], *, owner: str = "", source: str = "", spec_path: str = ""
+    workload: Workload, selector: Mapping[str, str], *, owner: str = "", source: str = "", spec_path: Loc = ()
 ) -> PlanPod:
     return PlanPod(
         owner=owner,

@@ -8,7 +8,7 @@ from mlcluster.spec.cluster import ClusterSpec
 def resolve_tiers(spec: ClusterSpec) -> tuple[Tier, ...]:
     """Every tier, highest first."""
     tiers = [
-        Tier(tier.name, tier.value, tier.preempts_pods, tier.description, f"priorityTiers[{index}]")
+        Tier(tier.name, tier.value, tier.preempts_pods, tier.description, ("priorityTiers", index))
         for index, tier in enumerate(spec.priority_tiers)
     ]
     return tuple(sorted(tiers, key=lambda tier: -tier.value))

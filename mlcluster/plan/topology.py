@@ -16,7 +16,6 @@ from mlcluster.findings import Finding, finding
 from mlcluster.plan import names
 from mlcluster.plan.model import PlanObject, Pool
 from mlcluster.plan.objects import KUEUE_API, make, object_id
-from mlcluster.plan.places import place
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import HOSTNAME, NodePool
@@ -78,7 +77,7 @@ def topology_objects(
         if pool.name in levels:
             name = topology_name(levels[pool.name])
             body = {"spec": {"levels": [{"nodeLabel": key} for key in levels[pool.name]]}}
-            path = f"{pool.spec_path}.topology"
+            path = (*pool.spec_path, "topology")
             made.setdefault(name, make(cluster, KUEUE_API, "Topology", name, body, needs=(kueue,), spec_path=path))
     return made
 
@@ -92,11 +91,11 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
     """Yield findings on pools whose topology admits nothing: Kueue counts existing nodes with every label only."""
     pools = tuple(pools)
     for pool in pools:
-        where = (*place(pool.spec_path), "topology")
+        where = (*pool.spec_path, "topology")
         if levels and pool.name not in levels:
             yield finding(
                 "KUE004",
-                place(pool.spec_path),
+                pool.spec_path,
                 f"{pool.name} may have no nodes, so it has no topology, while other pools have one: for teams with "
                 "quota of both, Kueue admits to the other pools only jobs that request a topology",
                 f"Set minSize of {pool.name}, or annotate these jobs kueue.x-k8s.io/podset-unconstrained-topology.",
@@ -114,7 +113,7 @@ def topology_findings(spec: ClusterSpec, pools: Iterable[Pool], levels: Mapping[
         elif _starts_for_pods(spec, pool) and (needed := _guaranteed_nodes(spec, pool)) > (free := _free(spec, pool)):
             yield finding(
                 "KUE006",
-                (*place(pool.spec_path), "minSize"),
+                (*pool.spec_path, "minSize"),
                 f"{needed} nodes of {pool.name} are guaranteed, but only {free} always exist and are free. If one pool "
                 "has topology, Kueue admits workloads only to existing nodes, and the autoscaler starts a node only "
                 "for admitted workloads. The pods of `warm` occupy their nodes",

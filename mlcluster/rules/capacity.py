@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
-from mlcluster.plan.places import place
 from mlcluster.quantities import parse
 
 MOST_FLAVORS = 64
@@ -32,7 +31,7 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
         if len(team.quotas) > MOST_FLAVORS:
             yield finding(
                 "CAP001",
-                place(team.spec_path),
+                team.spec_path,
                 f"team {team.name} has a share in {len(team.quotas)} pools; "
                 f"Kueue accepts {MOST_FLAVORS} flavors in a group",
                 "Give the team fewer pools.",
@@ -45,7 +44,7 @@ def kueue_limits(plan: Plan) -> Iterator[Finding]:
             if count > most:
                 yield finding(
                     "CAP002",
-                    place(pool.spec_path),
+                    pool.spec_path,
                     f"the nodes of pool {pool.name} have {count} {kind}; a Kueue flavor accepts {most}",
                     f"Use fewer {kind}.",
                 )
@@ -60,7 +59,7 @@ def resources_of_one_queue(plan: Plan) -> Iterator[Finding]:
         if len(covered) > MOST_RESOURCES:
             yield finding(
                 "CAP003",
-                place(spec_path),
+                spec_path,
                 f"{owner} has quota of {len(covered)} resources; Kueue accepts {MOST_RESOURCES} in a group",
                 "List fewer RDMA resources under nodePools[].network.rdma.",
             )
@@ -72,7 +71,7 @@ def queues_without_quota(plan: Plan) -> Iterator[Finding]:
         if not team.quotas:
             yield finding(
                 "QTA001",
-                place(team.spec_path),
+                team.spec_path,
                 f"team {team.name} has no guarantee and cannot borrow, so its workloads will never be admitted",
                 "Add a guarantee, or `borrow: all`.",
             )
@@ -88,7 +87,7 @@ def shares_rounded_to_nothing(plan: Plan) -> Iterator[Finding]:
             if lost and any(quota.nominal.values()):
                 yield finding(
                     "QTA002",
-                    (*place(team.spec_path), "guarantee", quota.pool),
+                    (*team.spec_path, "guarantee", quota.pool),
                     f"team {team.name}'s share of {quota.pool} rounds down to no {', '.join(lost)}",
                     "Guarantee more, or whole nodes: pods that request it stay pending.",
                 )

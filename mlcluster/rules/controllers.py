@@ -13,7 +13,6 @@ from dataclasses import replace
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.controllers import is_controller, takes
 from mlcluster.plan.model import Amounts, Plan, PlanPod, Pool
-from mlcluster.plan.places import place
 from mlcluster.quantities import add, canonical
 from mlcluster.spec.suggestions import listed
 
@@ -108,7 +107,7 @@ def _finding(  # noqa: PLR0913, PLR0917 -- the finding, its condition, and the f
     names = listed(list(dict.fromkeys(pod.name or pod.owner.partition("/")[2] for pod in waiting)))
     return finding(
         identifier,
-        place(homes[0].spec_path),
+        homes[0].spec_path,
         f"{when}, controllers can fill the nodes so that some stay Pending. Together they request {_amounts(total)}; "
         f"the nodes that accept them have {nodes}. Pending: {names}",
         _HINTS[identifier].format(pool=homes[0].name),

@@ -8,7 +8,6 @@ from mlcluster.catalog.prices import LOWEST_BOUGHT, LOWEST_REGION, PRICE_REGION
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, Pool
-from mlcluster.plan.places import place
 
 _WHERE = ("budget", "maxHourlyUsd")
 _UNBOUNDED = math.inf
@@ -120,7 +119,7 @@ def unknown_prices(plan: Plan) -> Iterator[Finding]:
         if pool.price is None and plan.cluster.target != "existing":
             yield finding(
                 "CST003",
-                place(pool.spec_path),
+                pool.spec_path,
                 f"the price of {pool.instance_type or 'this node shape'} is unknown, so totals exclude the pool",
                 "Set `nodeShape.hourlyUsd`.",
             )

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, Pool
-from mlcluster.plan.places import place
 from mlcluster.plan.queues import queued_teams
 from mlcluster.plan.quota import amounts_of, for_teams
 from mlcluster.plan.topology import pool_levels
@@ -74,7 +73,7 @@ def topology_beside_pools_without(plan: Plan, spec: ClusterSpec) -> Iterator[Fin
         if placed and others:
             yield finding(
                 "KUE007",
-                (*place(team.spec_path), "guarantee", placed[0]),
+                (*team.spec_path, "guarantee", placed[0]),
                 f"{placed[0]} has topology and {others[0]} has none: team {team.name} has quota of both, so Kueue "
                 f"admits to {placed[0]} only those of its jobs that request a topology",
                 f"Set minSize of {others[0]}, remove it from the team's guarantee and borrow, or remove topology.",
@@ -88,7 +87,7 @@ def pools_full_of_controllers(plan: Plan) -> Iterator[Finding]:
         if missing:
             yield finding(
                 "QTA007",
-                place(pool.spec_path),
+                pool.spec_path,
                 f"controllers may use all {listed(missing)} of {pool.name}, so teams have no quota in it",
                 f"Set `systemOnly: true` for {pool.name}, or use larger nodes.",
             )

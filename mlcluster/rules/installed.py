@@ -7,7 +7,6 @@ from typing import Literal
 from mlcluster.catalog.signatures import Signature
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import ComponentPlan, Plan
-from mlcluster.plan.places import place
 from mlcluster.rules.cluster_facts import Seen
 from mlcluster.rules.existing_installations import ExistingInstallations, ManagedState
 from mlcluster.rules.recognition import Installation
@@ -109,7 +108,7 @@ class _Deciding:
         hint = (
             "Remove `install: false`. To keep it under another tool, run `mlcluster down` first and install it there."
         )
-        self._findings.append(finding("EXI004", place(self._wanted[one.name].spec_path), message, hint))
+        self._findings.append(finding("EXI004", self._wanted[one.name].spec_path, message, hint))
         return "missing", "managed by this stack, but `install: false` in the spec"
 
     def _adopt(self, one: Installation) -> tuple[Decision, str]:
@@ -120,7 +119,7 @@ class _Deciding:
             return "adopt", f"part of {one.part_of}"
         entry = self._signatures[one.name]
         wanted = entry.adopts if one.version_kind == "chart" else entry.adopts_image
-        where = place(self._wanted[one.name].spec_path)
+        where = self._wanted[one.name].spec_path
         if entry.adopts and not one.version:
             message = f"the version of {entry.title} is unknown; {entry.adopts} is required"
             self._findings.append(finding("EXI005", where, message, "Compare the versions yourself."))
@@ -135,13 +134,13 @@ class _Deciding:
         title, by = self._signatures[one.name].title, self._facts.by(one)
         version = f" {one.version}" if one.version else ""
         message = f"{title}{version} is already installed: {one.where}, created by {by}"
-        self._findings.append(finding("EXI001", place(component.spec_path), message, self._facts.resolution(one)))
+        self._findings.append(finding("EXI001", component.spec_path, message, self._facts.resolution(one)))
         return "refuse", "the spec installs it too"
 
     def _collide(self, one: Installation, duty: str) -> tuple[Decision, str]:
         name, switch = self._facts.duties[duty]
         by = f"{one.where}, created by {self._facts.by(one)}"
-        where = place(self._wanted[name].spec_path)
+        where = self._wanted[name].spec_path
         message = f"{self._signatures[one.name].title} is already installed ({by}); {name} would be a second {duty}"
         hint = f"Set {switch.spec}, or ask its owner to uninstall it." if switch.spec else self._facts.resolution(one)
         self._findings.append(finding("EXI002", where, message, hint))
@@ -158,7 +157,7 @@ class _Deciding:
         delete = f"kubectl delete crd {one.where.rpartition(' ')[2]}"
         message = f"{one.where} is left from an earlier {entry.title} ({self._facts.by(one)}); Helm cannot adopt it"
         hint = f"Run `{delete}`, which deletes its objects too; or give it to the release (docs/existing-discovery.md)."
-        self._findings.append(finding("EXI006", place(component.spec_path), message, hint))
+        self._findings.append(finding("EXI006", component.spec_path, message, hint))
         return "refuse", "the chart cannot be installed"
 
     def _absent(self, component: ComponentPlan) -> Row:
@@ -166,7 +165,7 @@ class _Deciding:
         title = entry.title if entry else component.name
         if component.realisation != "present":
             return Row(component.name, title, "", "", "", "install", f"{component.version} will be installed")
-        where = place(component.spec_path)
+        where = component.spec_path
         if self._seen.blind:
             message = f"{title} was not found, but these could not be read: {listed(self._seen.blind)}"
             self._findings.append(
@@ -185,7 +184,7 @@ class _Deciding:
                 told = listed(f"{one.where} of {self._facts.by(one)}" for one in makers)
                 message = f"{self._signatures[name].title} is installed {len(makers)} times: {told}"
                 hint = "Uninstall all but one: adoption needs exactly one."
-                yield finding("EXI002", place(self._wanted[name].spec_path), message, hint)
+                yield finding("EXI002", self._wanted[name].spec_path, message, hint)
 
     def _namespaces(self) -> Iterator[Finding]:
         """EXI007: a planned namespace already exists. `down` would delete it, with all objects in it."""
@@ -197,7 +196,7 @@ class _Deciding:
                 continue
             message = f"the namespace {one.name} already exists, created by {one.maker.text}"
             hint = "Delete it, or use another name; to let `down` delete it, label it (docs/existing-discovery.md)."
-            yield finding("EXI007", place(entry.spec_path), message, hint)
+            yield finding("EXI007", entry.spec_path, message, hint)
 
     def _blind(self) -> Iterator[Finding]:
         if self._seen.blind and any(one.realisation == "helm" for one in self._wanted.values()):

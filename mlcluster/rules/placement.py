@@ -6,7 +6,6 @@ from mlcluster.catalog.gpus import ACCELERATOR_TAINT
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, PlanPod, Pool
 from mlcluster.plan.overhead import refusal
-from mlcluster.plan.places import place
 from mlcluster.plan.quota import for_teams
 from mlcluster.plan.taints import HARD_EFFECTS
 from mlcluster.quantities import canonical, subtract
@@ -20,7 +19,7 @@ def component_pods_schedule(plan: Plan) -> Iterator[Finding]:
         if len(reasons) == len(plan.pools):
             yield finding(
                 "SCH001",
-                place(pod.spec_path),
+                pod.spec_path,
                 f"the {pod.kind} {_named(pod)} fits no pool: {'; '.join(reasons)} ({pod.evidence}: {pod.source})",
                 f"{_room_for(reasons)}. If other nodes of the cluster accept it, allow this finding with that reason.",
             )
@@ -39,7 +38,7 @@ def daemon_sets_fit(plan: Plan) -> Iterator[Finding]:
         also = " and reserved resources" if any(pool.reserved.get(name) for name in short) else ""
         yield finding(
             "SCH001",
-            place(pool.spec_path),
+            pool.spec_path,
             f"daemon sets of components{also} request more than a node of {pool.name} has: {terms}; "
             "some of their pods stay Pending on each of its nodes",
             "Use larger nodes" + (", or reserve less." if also else "."),
@@ -64,7 +63,7 @@ def first_nodes(plan: Plan) -> Iterator[Finding]:
         names = listed(dict.fromkeys(owner.partition("/")[2] for owner in waiting))
         yield finding(
             "SCH001",
-            place(pool.spec_path),
+            pool.spec_path,
             f"no pool that accepts {names} has an initial node, and only they can start one",
             f"Set `minSize: {min(2, pool.max_size)}` for {pool.name}.",
         )
@@ -94,7 +93,7 @@ def untainted_accelerators(plan: Plan) -> Iterator[Finding]:
             continue
         yield finding(
             "GPU001",
-            place(pool.spec_path),
+            pool.spec_path,
             f"the nodes of {pool.name} have {pool.accelerator.gpus} GPUs and no {ACCELERATOR_TAINT} taint: "
             "CPU pods will fill them",
             f"Keep `gpu.taint`, or on an existing cluster taint the nodes with {ACCELERATOR_TAINT} and list the taint.",

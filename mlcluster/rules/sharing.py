@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from mlcluster.catalog.gpus import GPU_RESOURCE
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan
-from mlcluster.plan.places import place
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.gpu_duties import IMAGE, owners
 
@@ -21,7 +20,7 @@ def production_on_time_slices(plan: Plan) -> Iterator[Finding]:
         if first in team.tiers and pools and {sharing[pool] for pool in pools} == {"timeSlicing"}:
             yield finding(
                 "GPU003",
-                place(team.spec_path),
+                team.spec_path,
                 f"team {team.name} may submit {first}, and has GPUs only as time slices of {', '.join(sorted(pools))}: "
                 "another pod on the same GPU can crash its workloads",
                 f"Guarantee it whole GPUs or MIG instances, or list its tiers without {first}.",
@@ -34,7 +33,7 @@ def experimental_sharing(plan: Plan) -> Iterator[Finding]:
         if pool.accelerator is not None and pool.accelerator.sharing == "mps":
             yield finding(
                 "GPU004",
-                (*place(pool.spec_path), "gpu", "mps"),
+                (*pool.spec_path, "gpu", "mps"),
                 f"MPS on {pool.name} is experimental in NVIDIA's device plugin: "
                 "a fault of one pod ends all pods on the GPU",
                 "Use `gpu.mig` if the GPU supports MIG.",
@@ -50,7 +49,7 @@ def metrics_of_gpus(plan: Plan) -> Iterator[Finding]:
     if "kube-prometheus-stack" in names and has_gpus and not exporters and not present:
         yield finding(
             "GPU007",
-            place(names["kube-prometheus-stack"]),
+            names["kube-prometheus-stack"],
             "no component exports GPU metrics: GPU alerts and chargeback by use have no data",
             "Add `components.dcgmExporter`, with `install: false` if the cluster has one.",
         )
@@ -65,7 +64,7 @@ def early_mig_nodes(plan: Plan) -> Iterator[Finding]:
         if device is not None and device.resource != GPU_RESOURCE and pool.min_size < pool.max_size:
             yield finding(
                 "GPU008",
-                (*place(pool.spec_path), "gpu", "mig"),
+                (*pool.spec_path, "gpu", "mig"),
                 f"a new node of {pool.name} is ready before it advertises {', '.join(device.shares)}, and the "
                 "Cluster Autoscaler does not wait for them: it may start one node too many",
                 f"Set `components.gpuOperator: {{migStrategy: single}}`, or `minSize: {pool.max_size}`.",
@@ -99,7 +98,7 @@ def guarantees_on_time_slices(plan: Plan) -> Iterator[Finding]:
             if quota.pool in sliced and any(quota.nominal.values()):
                 yield finding(
                     "QTA003",
-                    (*place(team.spec_path), "guarantee", quota.pool),
+                    (*team.spec_path, "guarantee", quota.pool),
                     f"team {team.name} has a guarantee of time slices of {quota.pool}: they share the memory of "
                     "one GPU, and one pod can use all of it",
                     "Use MIG if the GPU supports it.",

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from mlcluster.catalog.components import ComponentPin, chart_name, pins
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Plan, PlanRelease
-from mlcluster.plan.places import place
 from mlcluster.rules.versions import holds, minors_between, step
+from mlcluster.spec.document import Loc
 
 Verdict = Literal["safe", "manual", "blocked"]
 Only = Literal["", "minor", "major", "skip", "back"]
@@ -122,7 +122,7 @@ class Upgrade:
     running: str
     wanted: str
     assessment: Assessment
-    spec_path: str
+    spec_path: Loc
 
 
 def upgrades(plan: Plan, deployed: Iterable[Deployed]) -> tuple[Upgrade, ...]:
@@ -160,7 +160,7 @@ def upgrade_findings(found_upgrades: Iterable[Upgrade]) -> Iterator[Finding]:
         message = f"{one.title} {one.running} -> {one.wanted} {verdict}: {'; '.join(assessment.why)}"
         steps = "; ".join(f"{number}. {text}" for number, text in enumerate(assessment.steps, 1))
         yield finding(
-            identifier, place(one.spec_path), message, steps or "Read the release notes of the versions between them."
+            identifier, one.spec_path, message, steps or "Read the release notes of the versions between them."
         )
 
 
@@ -179,9 +179,7 @@ def kubernetes_range(plan: Plan, server: str = "") -> Iterator[Finding]:
         why = why or _does_not_run(pin, release.version, version)
         if why:
             message = f"{pin.title} {release.version} does not support Kubernetes {version}: {why}"
-            yield finding(
-                "UPG003", place(release.spec_path), message, f"Use another version of {pin.name}, or of Kubernetes."
-            )
+            yield finding("UPG003", release.spec_path, message, f"Use another version of {pin.name}, or of Kubernetes.")
 
 
 def _out_of_range(pin: ComponentPin, version: str) -> str:
@@ -208,9 +206,7 @@ def other_versions(plan: Plan) -> Iterator[Finding]:
                 f"{pin.title} {release.version} differs from {pin.version} of the catalog: "
                 "its values and objects were not checked"
             )
-            yield finding(
-                "UPG004", (*place(release.spec_path), "version"), message, f"Remove `version` to use {pin.version}."
-            )
+            yield finding("UPG004", (*release.spec_path, "version"), message, f"Remove `version` to use {pin.version}.")
 
 
 def pin_of(release: PlanRelease) -> ComponentPin | None:

@@ -49,7 +49,7 @@ def facts_of(
 
 def made(token: str, name: str, **inputs: Any) -> PlanResource:
     """A resource of the plan: ("aws:ec2/eip:Eip", "nat-a", ...)."""
-    return PlanResource(f"{token.rpartition(':')[2]}/{name}", token, inputs, (), "target")
+    return PlanResource(f"{token.rpartition(':')[2]}/{name}", token, inputs, (), ("target",))
 
 
 def zone(name: str, **more: Any) -> Data:

@@ -68,11 +68,11 @@ def _network() -> list[PlanResource]:
                 "availabilityZone": f"{REGION}{zone}",
                 "tags": TAGS,
             },
-            spec_path="target.network",
+            spec_path=("target", "network"),
         )
         for index, zone in enumerate("ab")
     ]
-    return [resource("aws:ec2/vpc:Vpc", "atlas", vpc, spec_path="target.network"), *subnets]
+    return [resource("aws:ec2/vpc:Vpc", "atlas", vpc, spec_path=("target", "network")), *subnets]
 
 
 def _subnets() -> list[Ref]:
@@ -108,11 +108,11 @@ def _control_plane() -> list[PlanResource]:
     addon = {"clusterName": "atlas", "addonName": "vpc-cni", "addonVersion": "v1.20.0-eksbuild.1", "tags": TAGS}
     attached = {"role": Ref("Role/atlas-nodes", "name"), "policyArn": policy}
     return [
-        resource("aws:iam/role:Role", "atlas-nodes", role, spec_path="target"),
-        resource("aws:iam/role:Role", "atlas-cluster", cluster_role, spec_path="target"),
-        resource("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "nodes-worker", attached, spec_path="target"),
-        resource("eks:index:Cluster", "atlas", cluster, spec_path="target"),
-        resource("aws:eks/addon:Addon", "vpc-cni", addon, spec_path="target", needs=(CLUSTER,)),
+        resource("aws:iam/role:Role", "atlas-nodes", role, spec_path=("target",)),
+        resource("aws:iam/role:Role", "atlas-cluster", cluster_role, spec_path=("target",)),
+        resource("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "nodes-worker", attached, spec_path=("target",)),
+        resource("eks:index:Cluster", "atlas", cluster, spec_path=("target",)),
+        resource("aws:eks/addon:Addon", "vpc-cni", addon, spec_path=("target",), needs=(CLUSTER,)),
     ]
 
 
@@ -149,7 +149,7 @@ def _pool(name: str) -> list[PlanResource]:
         "autoscalingGroupName": Ref(group_of_nodes, "resources[0].autoscalingGroups[0].name"),
         "tag": {"key": "k8s.io/cluster-autoscaler/enabled", "value": "true", "propagateAtLaunch": False},
     }
-    path = "nodePools[0]"
+    path = ("nodePools", 0)
     return [
         resource("aws:ec2/launchTemplate:LaunchTemplate", name, template, spec_path=path, needs=(CLUSTER,)),
         resource(
@@ -166,7 +166,7 @@ def _pool(name: str) -> list[PlanResource]:
 
 def _volume() -> PlanResource:
     inputs = {"creationToken": "atlas-data", "encrypted": True, "tags": TAGS}
-    return resource("aws:efs/fileSystem:FileSystem", "data", inputs, spec_path="storage.volumes[0]", retained=True)
+    return resource("aws:efs/fileSystem:FileSystem", "data", inputs, spec_path=("storage", "volumes", 0), retained=True)
 
 
 def storage_class() -> PlanObject:
@@ -183,7 +183,7 @@ def storage_class() -> PlanObject:
             "name": Ref(CLUSTER, "eksCluster.name"),
         },
     }
-    return PlanObject("StorageClass/data", manifest, ("FileSystem/data", CLUSTER), "storage.volumes[0]")
+    return PlanObject("StorageClass/data", manifest, ("FileSystem/data", CLUSTER), ("storage", "volumes", 0))
 
 
 def cloud_engine(

@@ -54,5 +54,5 @@ class Scene:
 
 def _whole(plan: SmallPlan) -> Plan:
     facts = ClusterFacts("atlas", "existing", "", "1.36", "official", None)
-    objects = tuple(PlanObject(one.id, one.manifest, one.needs, "") for one in plan.objects)
+    objects = tuple(PlanObject(one.id, one.manifest, one.needs, ()) for one in plan.objects)
     return Plan(facts, (), (), (), (), (), (), (), objects, ())

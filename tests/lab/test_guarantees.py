@@ -148,7 +148,7 @@ def _stand_ins(plan: Plan) -> list[Manifest]:
             values={},
             needs=(),
             realisation="simulated",
-            spec_path="",
+            spec_path=(),
         )
         for owner in owners
     ]

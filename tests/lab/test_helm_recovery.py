@@ -109,7 +109,7 @@ def helm(lab: Lab, toolchain: Toolchain, tmp_path: Path) -> Iterator[Helm]:
 def plan_of(helm: Helm) -> Plan:
     """Return a plan with the release, for the official provider."""
     release = PlanRelease(
-        f"Release/{RELEASE}", RELEASE, str(helm.chart), "1.0.0", "", SPACE, {}, (), "helm", "components"
+        f"Release/{RELEASE}", RELEASE, str(helm.chart), "1.0.0", "", SPACE, {}, (), "helm", ("components",)
     )
     plan = planned(target={**EXISTING, "kubernetesProvider": "official"})
     return replace(plan, releases=(release,))

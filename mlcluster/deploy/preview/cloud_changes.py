@@ -21,7 +21,6 @@ from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.events import Change, Changes
 from mlcluster.findings import Finding, finding
-from mlcluster.plan.places import place
 from mlcluster.spec.eks import EksTarget
 
 KEY = "aws:kms/key:Key"
@@ -114,7 +113,7 @@ def _image_changes(workspace: Workspace, change: Change) -> Iterator[Finding]:
         f"not from the pinned {release}"
     )
     hint = "Run `mlcluster preview` afterwards: it shows the release that EKS chose."
-    yield finding("VER004", place(planned.spec_path), message, hint)
+    yield finding("VER004", planned.spec_path, message, hint)
 
 
 def _touches(change: Change, name: str) -> bool:

@@ -98,7 +98,7 @@ def _releases(context: ComponentContext, made: Contributions) -> tuple[tuple[Pla
             final = replace(release, needs=tuple(dict.fromkeys((*home, *before, *release.needs))))
             final = release_on(selector, final)
             if settings is not None and settings.values and release.chart == pin(name).chart:
-                path = f"components.{COMPONENTS[name].key}.values"
+                path = ("components", COMPONENTS[name].key, "values")
                 final, refused = with_overrides(final, settings.values, path, sets_on(selector, pin(name).sets))
                 findings += refused
             if registry and final.realisation in {"helm", "simulated"}:

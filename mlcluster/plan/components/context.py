@@ -8,6 +8,7 @@ from mlcluster.catalog.components import pin
 from mlcluster.plan.model import CohortPlan, Pool, TeamPlan
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components.base import ChartComponent
+from mlcluster.spec.document import Loc
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
 
@@ -27,7 +28,7 @@ class ComponentContext:
 
     spec: ClusterSpec
     pools: tuple[Pool, ...]
-    selected: Mapping[str, str]
+    selected: Mapping[str, Loc]
     teams: tuple[TeamPlan, ...] = ()
     cohorts: tuple[CohortPlan, ...] = ()
 
@@ -50,7 +51,7 @@ class ComponentContext:
         """Return whether the plan has a component, as an existing installation too."""
         return component in self.selected
 
-    def spec_path(self, component: str) -> str:
+    def spec_path(self, component: str) -> Loc:
         """Return the place in the spec that selects a component."""
         return self.selected[component]
 

@@ -19,6 +19,7 @@ from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.quantities import add, canonical, parse
 from mlcluster.spec.components.serving import GatewayService
+from mlcluster.spec.document import Loc
 
 NAME = "envoy-gateway"
 API = "gateway.networking.k8s.io/v1"
@@ -93,7 +94,7 @@ def _together(*containers: dict[str, str]) -> dict[str, str]:
     return {name: canonical(name, amount) for name, amount in total.items()}
 
 
-def proxy_pod(context: ComponentContext, namespace: str, gateway: str, spec_path: str) -> PlanPod:
+def proxy_pod(context: ComponentContext, namespace: str, gateway: str, spec_path: Loc) -> PlanPod:
     """Return the pod of the proxies that Envoy Gateway makes for a Gateway.
 
     They run in the namespace of Envoy Gateway (internal/infrastructure/kubernetes/proxy/resource_provider.go, v1.9.0).

@@ -28,7 +28,6 @@ from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import PlanObject, PlanRelease, Pool
 from mlcluster.plan.objects import make
 from mlcluster.plan.observe.counters import FILE_NAME, dcgm_counters_csv
-from mlcluster.plan.places import place
 from mlcluster.plan.taints import untolerated
 
 
@@ -93,7 +92,7 @@ def _homeless(context: ComponentContext) -> Iterator[Finding]:
         return
     yield finding(
         "GPU005",
-        place(context.spec_path(OPERATOR)),
+        context.spec_path(OPERATOR),
         "no pool without GPUs can run the GPU operator's controller or its uninstall job: "
         "if all GPU nodes are scaled down, `down` waits for that job until it times out",
         "Add a pool without GPUs, e.g. {name: system, instanceType: m7i.xlarge, minSize: 2, maxSize: 4}",
@@ -108,7 +107,7 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
             listed = ", ".join(f"{key}={value}" for key, value in wanted.items())
             yield finding(
                 "GPU009",
-                place(pool.spec_path),
+                pool.spec_path,
                 f"the nodes of {pool.name} must have the labels {listed}, and mlcluster may not set them",
                 "Set `applyToNodes: {labels: true}`",
             )
@@ -121,7 +120,7 @@ def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str
     if shared:
         yield finding(
             "GPU006",
-            place(context.spec_path(OPERATOR)),
+            context.spec_path(OPERATOR),
             f"mlcluster does not configure an existing GPU operator: for {', '.join(shared)} it needs "
             f"mig.strategy {settings(context).mig_strategy} and configurations with the names in the node labels "
             f"{', '.join(wanted) or 'of the pools'}",

@@ -18,11 +18,12 @@ from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.model import Pool
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc
 from mlcluster.spec.gpu_duties import operator_wanted
 from mlcluster.spec.secondary_networks import networks, readiness_wanted
 
-Selector = Callable[[ClusterSpec, tuple[Pool, ...]], str]
-"""Returns the place in the spec that selects a component, "" where nothing does."""
+Selector = Callable[[ClusterSpec, tuple[Pool, ...]], Loc]
+"""Returns the place in the spec that selects a component, () where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,11 @@ class Entry:
         """The key under `components` in the spec, e.g. gpuOperator."""
         return to_camel(self.field)
 
-    def selected_by(self, spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
-        """Return the place in the spec that selects the component, "" where nothing does."""
+    def selected_by(self, spec: ClusterSpec, pools: tuple[Pool, ...]) -> Loc:
+        """Return the place in the spec that selects the component, () where nothing does."""
         if self.field and getattr(spec.components, self.field) is not None:
-            return f"components.{self.key}"
-        return self.selector(spec, pools) if self.selector else ""
+            return ("components", self.key)
+        return self.selector(spec, pools) if self.selector else ()
 
     def required(self, spec: ClusterSpec) -> tuple[str, ...]:
         """Return the components that are installed with it."""
@@ -66,16 +67,16 @@ class Entry:
         return cast("Contribution", module.contribute(context))
 
 
-def _gpu_operator(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
+def _gpu_operator(spec: ClusterSpec, pools: tuple[Pool, ...]) -> Loc:
     """Return the first pool with GPUs: on `eks` they get the operator, unless the spec has the device plugin alone."""
-    return next((pool.spec_path for pool in pools if operator_wanted(spec) and pool.accelerator is not None), "")
+    return next((pool.spec_path for pool in pools if operator_wanted(spec) and pool.accelerator is not None), ())
 
 
-def _efa_device_plugin(spec: ClusterSpec, pools: tuple[Pool, ...]) -> str:
+def _efa_device_plugin(spec: ClusterSpec, pools: tuple[Pool, ...]) -> Loc:
     """Return the first pool with EFA on `eks`."""
     if spec.target.kind != "eks":
-        return ""
-    return next((f"{pool.spec_path}.network.efa" for pool in pools if EFA_RESOURCE in pool.allocatable), "")
+        return ()
+    return next(((*pool.spec_path, "network", "efa") for pool in pools if EFA_RESOURCE in pool.allocatable), ())
 
 
 def _secondary_network(kind: str) -> Selector:
@@ -85,29 +86,29 @@ def _secondary_network(kind: str) -> Selector:
         kind: the type of the addresses or of the network that needs the component.
     """
 
-    def selector(spec: ClusterSpec, _: tuple[Pool, ...]) -> str:
+    def selector(spec: ClusterSpec, _: tuple[Pool, ...]) -> Loc:
         return next(
             (
-                f"components.multus.networks[{index}]"
+                ("components", "multus", "networks", index)
                 for index, network in enumerate(networks(spec))
                 if kind in {network.type.removeprefix("ib-"), network.ipam.type if network.ipam else ""}
             ),
-            "",
+            (),
         )
 
     return selector
 
 
-def _node_readiness(spec: ClusterSpec, _: tuple[Pool, ...]) -> str:
+def _node_readiness(spec: ClusterSpec, _: tuple[Pool, ...]) -> Loc:
     """Return the secondary networks, if nodes wait for them."""
-    return "components.multus.networks" if readiness_wanted(spec) else ""
+    return ("components", "multus", "networks") if readiness_wanted(spec) else ()
 
 
 def _autoscaler(name: str) -> Selector:
     """Return the selector of an autoscaler of `eks`."""
 
-    def selector(spec: ClusterSpec, _: tuple[Pool, ...]) -> str:
-        return "target.autoscaler" if spec.target.kind == "eks" and spec.target.autoscaler == name else ""
+    def selector(spec: ClusterSpec, _: tuple[Pool, ...]) -> Loc:
+        return ("target", "autoscaler") if spec.target.kind == "eks" and spec.target.autoscaler == name else ()
 
     return selector
 
@@ -150,7 +151,7 @@ COMPONENTS: Mapping[str, Entry] = _entries()
 """Every component by its name in the catalogue, and in its order."""
 
 
-def selected(spec: ClusterSpec, pools: tuple[Pool, ...]) -> dict[str, str]:
+def selected(spec: ClusterSpec, pools: tuple[Pool, ...]) -> dict[str, Loc]:
     """Return every component of the plan, required ones too -> the place in the spec that selects it."""
     found = {name: path for name, entry in COMPONENTS.items() if (path := entry.selected_by(spec, pools))}
     waiting = list(found)

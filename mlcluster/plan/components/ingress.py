@@ -6,6 +6,7 @@ from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import make
 from mlcluster.spec.components.serving import ServingIngress, ServingTls
+from mlcluster.spec.document import Loc
 
 _FROM_ALL: Manifest = {"namespaces": {"from": "All"}}
 
@@ -14,8 +15,8 @@ def ingress_objects(
     context: ComponentContext, ingress: ServingIngress, name: str, namespace: str
 ) -> tuple[PlanObject, ...]:
     """Return the Gateway, and before it the Certificate where an issuer makes one."""
-    path = f"{context.spec_path('kserve')}.ingress"
-    certificate = _certificate(context, ingress, name, namespace, f"{path}.tls")
+    path = (*context.spec_path("kserve"), "ingress")
+    certificate = _certificate(context, ingress, name, namespace, (*path, "tls"))
     proxies, reference = gateway.own_proxies(context, namespace)
     body = {"spec": {"gatewayClassName": gateway.CLASS, "listeners": [_listener(ingress.tls, name)], **reference}}
     before = (*certificate, *proxies)
@@ -38,7 +39,7 @@ def _secret(tls: ServingTls, name: str) -> str:
 
 
 def _certificate(
-    context: ComponentContext, ingress: ServingIngress, name: str, namespace: str, path: str
+    context: ComponentContext, ingress: ServingIngress, name: str, namespace: str, path: Loc
 ) -> tuple[PlanObject, ...]:
     """Return the Certificate for every name under the domain, where an issuer of the cluster makes it."""
     if ingress.tls is None or ingress.tls.issuer is None:

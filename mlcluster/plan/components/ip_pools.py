@@ -32,7 +32,7 @@ def ip_pools(context: ComponentContext, namespace: str, needs: tuple[str, ...]) 
             **_exclusions(given),
             "nodeSelector": pool_node_selector(pools),
         }
-        path = f"components.multus.networks[{index}].ipam"
+        path = ("components", "multus", "networks", index, "ipam")
         yield make(
             context.cluster, API, KIND, network.name, {"spec": spec}, namespace=namespace, needs=needs, spec_path=path
         )

@@ -75,7 +75,7 @@ def _caller(context: ComponentContext) -> Caller:
         },
         to={"matchExpressions": [{"key": f"{GROUP}/inferenceservice", "operator": "Exists"}]},
         ports=(MODEL_PORT, AGENT_PORT),
-        spec_path=f"{context.spec_path(NAME)}.ingress",
+        spec_path=(*context.spec_path(NAME), "ingress"),
     )
 
 
@@ -141,7 +141,7 @@ def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator
     """Yield the gateway's proxies, and the controller with kube-rbac-proxy, which asks for as much again."""
     namespace = pin(NAME).namespace
     if ingress is not None:
-        yield gateway.proxy_pod(context, namespace, GATEWAY, f"{context.spec_path(NAME)}.ingress")
+        yield gateway.proxy_pod(context, namespace, GATEWAY, (*context.spec_path(NAME), "ingress"))
     if is_installed(context, NAME):
         # The chart has no value for a priority class.
         requests = {"cpu": "200m", "memory": "600Mi"}

@@ -20,7 +20,6 @@ from mlcluster.plan.observe.facts import node_label_keys
 from mlcluster.plan.observe.rules import API, rule_spec
 from mlcluster.plan.observe.scrape import STACK, kueue_monitor, monitor_labels, namespace, rule_labels
 from mlcluster.plan.observe.team_pods import team_monitor, team_scraper
-from mlcluster.plan.places import place
 from mlcluster.spec.components.observe import Monitoring
 
 RELEASE_ID = release_id(STACK)
@@ -149,7 +148,7 @@ def _unpriced(context: ComponentContext) -> list[Finding]:
     return [
         finding(
             "OBS001",
-            place(pool.spec_path),
+            pool.spec_path,
             f"GPU-hours of pool {pool.name} have no cost in USD: the price of its nodes is unknown",
             "Set `nodeShape.hourlyUsd`; without it nothing is charged for the pool",
         )
@@ -165,7 +164,7 @@ def _unlabelled(context: ComponentContext, *, managed: bool) -> list[Finding]:
     return [
         finding(
             "OBS002",
-            place(context.spec_path(STACK)),
+            context.spec_path(STACK),
             f"pools are matched by node labels that kube-state-metrics does not export by default: {keys}",
             f"Start it with --metric-labels-allowlist=nodes=[{keys}]",
         )

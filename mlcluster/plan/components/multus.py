@@ -26,7 +26,6 @@ from mlcluster.plan.components.multus_networks import attachments
 from mlcluster.plan.components.releases import release_id
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.objects import from_manifest
-from mlcluster.plan.places import place
 from mlcluster.plan.templates import filled
 from mlcluster.spec.secondary_networks import networks, operator_runs
 
@@ -93,7 +92,7 @@ def _without_networks(context: ComponentContext) -> list[Finding]:
     if networks(context.spec):
         return []
     message = "Multus runs on every node, and the spec has no network that a pod can join"
-    return [finding("NET007", place(context.spec_path(NAME)), message, "Add `networks`, or remove `multus`")]
+    return [finding("NET007", context.spec_path(NAME), message, "Add `networks`, or remove `multus`")]
 
 
 def _pod(context: ComponentContext) -> Manifest:

@@ -31,7 +31,7 @@ def attachments(context: ComponentContext, needs: tuple[str, ...]) -> Iterator[P
     """
     managed = {team.name for team in context.spec.teams}
     for index, network in enumerate(networks(context.spec)):
-        path = f"components.multus.networks[{index}]"
+        path = ("components", "multus", "networks", index)
         annotations = {RESOURCE_ANNOTATION: network.resource} if network.resource else {}
         body: Manifest = {"spec": {"config": json.dumps(configuration(network))}}
         for namespace in namespaces_of(context.spec, network):

@@ -29,7 +29,6 @@ from mlcluster.plan.components.daemon_sets import (
 )
 from mlcluster.plan.components.network_check import network_check
 from mlcluster.plan.model import Manifest, PlanObject, Pool
-from mlcluster.plan.places import place
 from mlcluster.spec.components.health import APPLICATION_XIDS, EVENT_XIDS, NodeProblemDetector
 from mlcluster.spec.components.network import SecondaryNetwork
 from mlcluster.spec.secondary_networks import networks, pools_of, pools_with_network_taint
@@ -219,9 +218,7 @@ def _findings(context: ComponentContext) -> list[Finding]:
     findings = []
     if _any_gpu(context.pools) and not context.has("node-readiness-controller"):
         message = f"nodes with the condition {GPU_CONDITION} still receive pods, because no controller taints them"
-        findings.append(
-            finding("HEA001", place(context.spec_path(NAME)), message, "Set `components: {nodeReadiness: {}}`")
-        )
+        findings.append(finding("HEA001", context.spec_path(NAME), message, "Set `components: {nodeReadiness: {}}`"))
     careless = sorted(APPLICATION_XIDS & set(settings.gpu_xids)) if settings is not None else []
     if careless:
         codes = ", ".join(str(code) for code in careless)

@@ -7,13 +7,13 @@ from typing import Any
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.components.system_nodes import NODE_SELECTORS
 from mlcluster.plan.model import Manifest, PlanRelease, ValuePath
-from mlcluster.plan.places import place
 from mlcluster.plan.secrecy import secret_overrides
 from mlcluster.plan.value_paths import dotted, leaf_values, with_value
+from mlcluster.spec.document import Loc
 
 
 def with_overrides(
-    release: PlanRelease, given: Mapping[str, Any], spec_path: str, managed: Collection[str] = ()
+    release: PlanRelease, given: Mapping[str, Any], spec_path: Loc, managed: Collection[str] = ()
 ) -> tuple[PlanRelease, list[Finding]]:
     """Return the release with the values of the spec, and CMP001 for each of them that mlcluster sets.
 
@@ -32,7 +32,7 @@ def with_overrides(
             values = with_value(values, path, value)
             taken.append(path)
         else:
-            where = (*place(spec_path), *path)
+            where = (*spec_path, *path)
             what = "it" if owner == dotted(path) else owner
             message = f"{dotted(path)} of the chart {release.name} follows from the spec: mlcluster sets {what}"
             findings.append(
@@ -42,13 +42,13 @@ def with_overrides(
     return made, [*findings, *_secrets(made, spec_path)]
 
 
-def _secrets(release: PlanRelease, spec_path: str) -> Iterator[Finding]:
+def _secrets(release: PlanRelease, spec_path: Loc) -> Iterator[Finding]:
     for path in secret_overrides(release):
         message = f"{dotted(path)} of the chart {release.name} is a secret, which every reader of the spec can see"
         hint = (
             "Create a Secret in the cluster and name it here: most charts accept existingSecret or a reference to a key"
         )
-        yield finding("CMP002", (*place(spec_path), *path), message, hint)
+        yield finding("CMP002", (*spec_path, *path), message, hint)
 
 
 def _owned(values: Manifest, path: ValuePath) -> str | None:

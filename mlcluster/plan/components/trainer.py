@@ -51,7 +51,7 @@ def _runtimes(context: ComponentContext) -> list[PlanObject]:
             runtime_body(runtime.framework, runtime.image),
             labels={f"{GROUP}/framework": runtime.framework},
             needs=(release_id(NAME),),
-            spec_path=f"{path}.runtimes.{name}" if settings and name in settings.runtimes else path,
+            spec_path=(*path, "runtimes", name) if settings and name in settings.runtimes else path,
         )
         for name, runtime in runtimes(settings.runtimes if settings else {}).items()
     ]

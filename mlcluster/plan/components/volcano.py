@@ -17,7 +17,6 @@ from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import Workload
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
 from mlcluster.plan.objects import make
-from mlcluster.plan.places import place
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.tiers import resolve_tiers
 from mlcluster.quantities import add, canonical, ordered, subtract
@@ -125,7 +124,7 @@ def _borrower(team: TeamPlan) -> list[Finding]:
         "coordinate, so pods of one of them may stay pending"
     )
     hint = "Guarantee the team what it needs, and remove `borrow`"
-    return [finding("KUE003", (*place(team.spec_path), "borrow"), message, hint)]
+    return [finding("KUE003", (*team.spec_path, "borrow"), message, hint)]
 
 
 def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Finding]:
@@ -141,7 +140,7 @@ def _without_preemption(context: ComponentContext, team: TeamPlan) -> list[Findi
         f"{', '.join(never)}: they neither preempt lower tiers nor take the guarantee of the team back"
     )
     hint = "Set `preemptsPods: true` for the tiers of this team, and give them to no team of Kueue"
-    return [finding("KUE005", (*place(team.spec_path), "tiers"), message, hint)]
+    return [finding("KUE005", (*team.spec_path, "tiers"), message, hint)]
 
 
 COMPONENT = ChartComponent(

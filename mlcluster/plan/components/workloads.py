@@ -11,6 +11,7 @@ from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import PlanPod, Pool, Toleration
 from mlcluster.plan.taints import daemon_set_tolerations
 from mlcluster.quantities import parse
+from mlcluster.spec.document import Loc
 
 CLUSTER_CRITICAL, NODE_CRITICAL = "system-cluster-critical", "system-node-critical"
 
@@ -43,7 +44,7 @@ def workload_pod(  # noqa: PLR0913 -- where the pod runs, which a row does not s
     *,
     owner: str = "",
     namespace: str = "",
-    spec_path: str = "",
+    spec_path: Loc = (),
     tolerations: Iterable[Toleration] | None = None,
     node_selector: Mapping[str, str] | None = None,
 ) -> PlanPod:

@@ -10,6 +10,7 @@ from typing import Literal
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Manifest, PlanObject
 from mlcluster.plan.objects import RBAC_API, RBAC_GROUP, READ, cluster_role_ref, make
+from mlcluster.spec.document import Loc
 from mlcluster.spec.teams import Team
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
@@ -30,7 +31,7 @@ _ALSO_VIEWED = {
 }
 """What the view policy leaves out, by API group: what belongs to no namespace, and custom resources."""
 
-_SPEC_PATH = "target.access.viewers"
+_SPEC_PATH: Loc = ("target", "access", "viewers")
 
 
 def team_group(team: str, role: str) -> str:

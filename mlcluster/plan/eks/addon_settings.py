@@ -138,6 +138,6 @@ def _pod(context: EksContext, shape: _Shape) -> PlanPod:
         priority_class="system-node-critical" if on_every_node else "system-cluster-critical",
         evidence="declared",
         source=shape.source,
-        spec_path="target.kubernetesVersion",
+        spec_path=("target", "kubernetesVersion"),
         replicas=shape.replicas,
     )

@@ -12,14 +12,15 @@ from mlcluster.plan.eks.network import ways_out
 from mlcluster.plan.eks.storage.addons import storage_addons
 from mlcluster.plan.model import Manifest, PlanResource
 from mlcluster.plan.values import JsonText
+from mlcluster.spec.document import Loc
 
 __all__ = ["addon_pods", "addon_resources", "needed_addons", "node_prerequisites"]
 
 ADDON = "aws:eks/addon:Addon"
 BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
 CORE = (*BEFORE_NODES, "coredns")
-SPEC_PATH = "target.kubernetesVersion"
-_STORAGE_PATH = "storage"
+SPEC_PATH: Loc = ("target", "kubernetesVersion")
+_STORAGE_PATH: Loc = ("storage",)
 
 _SERVICE_ACCOUNTS = {
     "vpc-cni": "aws-node",
@@ -107,5 +108,5 @@ def _version(context: EksContext, name: str) -> str:
     return pins.addons[name]
 
 
-def _spec_path(name: str) -> str:
+def _spec_path(name: str) -> Loc:
     return SPEC_PATH if name in CORE else _STORAGE_PATH

@@ -11,10 +11,11 @@ from mlcluster.plan.eks.scaling_tags import discovery_tags
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.taints import health_taints, startup_taints, toleration_manifests
 from mlcluster.quantities import parse
+from mlcluster.spec.document import Loc
 
 RELEASE_ID = "Release/cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
-SPEC_PATH = "target.autoscaler"
+SPEC_PATH: Loc = ("target", "autoscaler")
 REQUESTS = {"cpu": "100m", "memory": "600Mi"}
 """The chart asks for nothing; it holds every instance type of the region in memory."""
 

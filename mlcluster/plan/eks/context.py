@@ -6,6 +6,7 @@ from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanResource, Pool
 from mlcluster.plan.values import references
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc
 from mlcluster.spec.eks import EksTarget
 from mlcluster.spec.pools import NodePool
 from mlcluster.spec.vpc_layout import cluster_zones
@@ -69,7 +70,7 @@ def resource(  # noqa: PLR0913 -- the parts of a cloud resource
     name: str,
     inputs: Manifest,
     *,
-    spec_path: str,
+    spec_path: Loc,
     needs: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
     retained: bool = False,

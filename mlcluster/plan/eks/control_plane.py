@@ -51,7 +51,7 @@ def control_plane_resources(context: EksContext) -> list[PlanResource]:
         CLUSTER,
         context.name,
         _inputs(context),
-        spec_path="target",
+        spec_path=("target",),
         needs=tuple(made.id for made in before if made.type != ALIAS),
     )
     return [*before, cluster]
@@ -98,7 +98,7 @@ def _key(context: EksContext) -> list[PlanResource]:
     """Our own key, unless the spec names one. `down` keeps it: backups of secrets cannot be read without it."""
     if context.target.secrets_key:
         return []
-    name, spec_path = f"{context.name}-secrets", "target.secretsKey"
+    name, spec_path = f"{context.name}-secrets", ("target", "secretsKey")
     inputs = {
         "description": f"Kubernetes secrets of {context.name}",
         "enableKeyRotation": True,
@@ -121,4 +121,4 @@ def _log_group(context: EksContext) -> list[PlanResource]:
         "retentionInDays": context.target.log_retention_days,
         "tags": context.tags,
     }
-    return [resource(LOG_GROUP, f"{context.name}-control-plane", inputs, spec_path="target.logs")]
+    return [resource(LOG_GROUP, f"{context.name}-control-plane", inputs, spec_path=("target", "logs"))]

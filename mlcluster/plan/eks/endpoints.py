@@ -51,7 +51,7 @@ def _gateway(context: EksContext, route_tables: list[Ref]) -> PlanResource:
         "routeTableIds": route_tables,
         "tags": {**context.tags, "Name": f"{context.name}-s3"},
     }
-    return resource(ENDPOINT, "s3", inputs, spec_path=f"{SPEC_PATH}.endpoints")
+    return resource(ENDPOINT, "s3", inputs, spec_path=(*SPEC_PATH, "endpoints"))
 
 
 def _interface(context: EksContext, service: str) -> PlanResource:
@@ -64,7 +64,7 @@ def _interface(context: EksContext, service: str) -> PlanResource:
         "securityGroupIds": [Ref(_group_id(context), "id")],
         "tags": {**context.tags, "Name": f"{context.name}-{service}"},
     }
-    return resource(ENDPOINT, service, inputs, spec_path=f"{SPEC_PATH}.endpoints")
+    return resource(ENDPOINT, service, inputs, spec_path=(*SPEC_PATH, "endpoints"))
 
 
 def _security_group(context: EksContext) -> PlanResource:
@@ -83,7 +83,7 @@ def _security_group(context: EksContext) -> PlanResource:
         "ingress": [ingress],
         "tags": {**context.tags, "Name": name},
     }
-    return resource(SECURITY_GROUP, name, inputs, spec_path=f"{SPEC_PATH}.endpoints")
+    return resource(SECURITY_GROUP, name, inputs, spec_path=(*SPEC_PATH, "endpoints"))
 
 
 def _group_id(context: EksContext) -> str:

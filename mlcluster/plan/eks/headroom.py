@@ -43,7 +43,7 @@ def headroom_objects(context: EksContext) -> list[PlanObject]:
     pools = _pools(context)
     if not pools:
         return []
-    path = f"{pools[0].spec_path}.warm"
+    path = (*pools[0].spec_path, "warm")
     security = {"pod-security.kubernetes.io/enforce": "restricted"}
     priority: Manifest = {
         "value": PRIORITY,
@@ -71,7 +71,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             priority_class=PRIORITY_CLASS,
             evidence="rendered",
             source="the plan's own object",
-            spec_path=f"{pool.spec_path}.warm",
+            spec_path=(*pool.spec_path, "warm"),
             yields=True,
         )
         for pool in _pools(context)
@@ -125,7 +125,7 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
         # At the pool's maximum they wait, which is right, and would hold `up`.
         annotations={"pulumi.com/skipAwait": "true"},
         needs=(object_id("PriorityClass", PRIORITY_CLASS),),
-        spec_path=f"{pool.spec_path}.warm",
+        spec_path=(*pool.spec_path, "warm"),
     )
 
 

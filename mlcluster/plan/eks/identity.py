@@ -10,6 +10,7 @@ from typing import Any
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.model import PlanResource
 from mlcluster.plan.values import JsonText, Ref
+from mlcluster.spec.document import Loc
 
 ROLE = "aws:iam/role:Role"
 ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
@@ -43,8 +44,8 @@ def node_role_resources(context: EksContext) -> list[PlanResource]:
     """The role of the nodes with its two managed policies."""
     service = "ec2.amazonaws.com.cn" if context.partition == "aws-cn" else "ec2.amazonaws.com"
     return [
-        _role(context, NODES, _trusted(service, "sts:AssumeRole"), "Nodes of the cluster", "target"),
-        *_attachments(context, NODES, NODE_POLICIES, "target"),
+        _role(context, NODES, _trusted(service, "sts:AssumeRole"), "Nodes of the cluster", ("target",)),
+        *_attachments(context, NODES, NODE_POLICIES, ("target",)),
     ]
 
 
@@ -60,8 +61,8 @@ def control_plane_role_resources(context: EksContext) -> list[PlanResource]:
     refuses.
     """
     return [
-        _role(context, CONTROL_PLANE, _trusted("eks.amazonaws.com", "sts:AssumeRole"), "Control plane", "target"),
-        *_attachments(context, CONTROL_PLANE, ("AmazonEKSClusterPolicy",), "target"),
+        _role(context, CONTROL_PLANE, _trusted("eks.amazonaws.com", "sts:AssumeRole"), "Control plane", ("target",)),
+        *_attachments(context, CONTROL_PLANE, ("AmazonEKSClusterPolicy",), ("target",)),
     ]
 
 
@@ -72,7 +73,7 @@ def pod_role(  # noqa: PLR0913 -- the parts of a role
     service_account: tuple[str, str] | None,
     managed_policies: Sequence[str] = (),
     statements: Sequence[dict[str, Any]] = (),
-    spec_path: str,
+    spec_path: Loc,
 ) -> list[PlanResource]:
     """A role for pods: the role itself, its policies, and whose it is.
 
@@ -99,7 +100,7 @@ def _trusted(service: str, *actions: str) -> dict[str, Any]:
     return {"Effect": "Allow", "Principal": {"Service": service}, "Action": list(actions)}
 
 
-def _role(context: EksContext, name: str, trust: dict[str, Any], purpose: str, spec_path: str) -> PlanResource:
+def _role(context: EksContext, name: str, trust: dict[str, Any], purpose: str, spec_path: Loc) -> PlanResource:
     full = role_name(context, name)
     inputs = {
         "name": full,
@@ -110,7 +111,7 @@ def _role(context: EksContext, name: str, trust: dict[str, Any], purpose: str, s
     return resource(ROLE, full, inputs, spec_path=spec_path)
 
 
-def _attachments(context: EksContext, name: str, policies: Sequence[str], spec_path: str) -> list[PlanResource]:
+def _attachments(context: EksContext, name: str, policies: Sequence[str], spec_path: Loc) -> list[PlanResource]:
     full = role_name(context, name)
     role = Ref(resource_id(ROLE, full), "name")
     return [
@@ -124,7 +125,7 @@ def _attachments(context: EksContext, name: str, policies: Sequence[str], spec_p
     ]
 
 
-def _inline(context: EksContext, name: str, statements: Sequence[dict[str, Any]], spec_path: str) -> list[PlanResource]:
+def _inline(context: EksContext, name: str, statements: Sequence[dict[str, Any]], spec_path: Loc) -> list[PlanResource]:
     if not statements:
         return []
     full = role_name(context, name)
@@ -133,7 +134,7 @@ def _inline(context: EksContext, name: str, statements: Sequence[dict[str, Any]]
 
 
 def _association(
-    context: EksContext, name: str, account: tuple[str, str], role: Sequence[PlanResource], spec_path: str
+    context: EksContext, name: str, account: tuple[str, str], role: Sequence[PlanResource], spec_path: Loc
 ) -> PlanResource:
     """A pod that starts before its role may do anything fails once and backs off, so the policies come first."""
     namespace, service_account = account

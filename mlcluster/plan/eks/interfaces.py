@@ -74,7 +74,7 @@ def efa_security_group_resources(context: EksContext) -> list[PlanResource]:
     first = next((pool for pool in context.pools if context.spec_pool(pool).network.efa), None)
     if first is None:
         return []
-    name, path = f"{context.name}-efa", f"{first.spec_path}.network.efa"
+    name, path = f"{context.name}-efa", (*first.spec_path, "network", "efa")
     group = efa_security_group(context)
     itself: Manifest = {
         "securityGroupId": group,

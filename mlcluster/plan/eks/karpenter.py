@@ -16,10 +16,11 @@ from mlcluster.plan.eks.karpenter_pools import is_static, node_pool
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease, PlanResource
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.quantities import parse
+from mlcluster.spec.document import Loc
 
 CRD_RELEASE_ID = "Release/karpenter-crd"
 RELEASE_ID = "Release/karpenter"
-SPEC_PATH = "target.autoscaler"
+SPEC_PATH: Loc = ("target", "autoscaler")
 CRDS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 REQUESTS = {"cpu": "1", "memory": "1Gi"}
 """As Karpenter's own guide sets them; the chart asks for nothing."""

@@ -18,10 +18,11 @@ from mlcluster.plan.eks.interfaces import efa_security_group
 from mlcluster.plan.eks.subnets import node_subnets
 from mlcluster.plan.model import PlanResource
 from mlcluster.plan.values import Joined, JsonText, Ref
+from mlcluster.spec.document import Loc
 
 NODES = "karpenter-nodes"
 SERVICE_ACCOUNT = "karpenter"
-SPEC_PATH = "target.autoscaler"
+SPEC_PATH: Loc = ("target", "autoscaler")
 PROFILE = "aws:iam/instanceProfile:InstanceProfile"
 ACCESS_ENTRY = "aws:eks/accessEntry:AccessEntry"
 _LAUNCHED = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")

@@ -6,12 +6,13 @@ Source: Karpenter 1.14, CloudFormation reference, "Interruption Handling".
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.model import PlanResource
 from mlcluster.plan.values import JsonText, Ref
+from mlcluster.spec.document import Loc
 
 QUEUE = "aws:sqs/queue:Queue"
 QUEUE_POLICY = "aws:sqs/queuePolicy:QueuePolicy"
 RULE = "aws:cloudwatch/eventRule:EventRule"
 TARGET = "aws:cloudwatch/eventTarget:EventTarget"
-SPEC_PATH = "target.autoscaler"
+SPEC_PATH: Loc = ("target", "autoscaler")
 _KEPT_SECONDS = 300
 """A warning that is older than this is of no use: spot gives two minutes."""
 

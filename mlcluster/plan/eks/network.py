@@ -15,6 +15,7 @@ from mlcluster.plan.eks.subnets import (
 )
 from mlcluster.plan.model import Manifest, PlanResource
 from mlcluster.plan.values import Ref
+from mlcluster.spec.document import Loc
 
 __all__ = [
     "cluster_subnets",
@@ -86,7 +87,7 @@ def _private_routes(context: EksContext, zone: str) -> list[PlanResource]:
     gateways = _nat_zones(context)
     if gateways:
         nearest = zone if zone in gateways else gateways[0]
-        made.append(_route(name, {"natGatewayId": _id(NAT, nearest)}, spec_path=f"{SPEC_PATH}.nat"))
+        made.append(_route(name, {"natGatewayId": _id(NAT, nearest)}, spec_path=(*SPEC_PATH, "nat")))
     return made
 
 
@@ -98,7 +99,7 @@ def _nat_zones(context: EksContext) -> tuple[str, ...]:
 def _nat(context: EksContext, zone: str) -> list[PlanResource]:
     """A gateway and its address; both need the internet gateway, which they do not refer to."""
     needs = (resource_id(INTERNET_GATEWAY, context.name),)
-    tags, spec_path = _named(context, f"{context.name}-nat-{zone}"), f"{SPEC_PATH}.nat"
+    tags, spec_path = _named(context, f"{context.name}-nat-{zone}"), (*SPEC_PATH, "nat")
     address = resource(ADDRESS, f"nat-{zone}", {"domain": "vpc", "tags": tags}, spec_path=spec_path, needs=needs)
     inputs = {"allocationId": Ref(address.id, "id"), "subnetId": _id(SUBNET, f"public-{zone}"), "tags": tags}
     return [address, resource(NAT, zone, inputs, spec_path=spec_path, needs=needs)]
@@ -109,7 +110,7 @@ def _table(context: EksContext, name: str) -> PlanResource:
     return resource(ROUTE_TABLE, name, inputs, spec_path=SPEC_PATH)
 
 
-def _route(name: str, gateway: Manifest, *, spec_path: str = SPEC_PATH) -> PlanResource:
+def _route(name: str, gateway: Manifest, *, spec_path: Loc = SPEC_PATH) -> PlanResource:
     inputs = {"routeTableId": _id(ROUTE_TABLE, name), "destinationCidrBlock": EVERYWHERE, **gateway}
     return resource(ROUTE, name, inputs, spec_path=spec_path)
 

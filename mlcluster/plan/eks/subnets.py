@@ -6,12 +6,13 @@ from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.model import PlanResource
 from mlcluster.plan.values import Ref
+from mlcluster.spec.document import Loc
 from mlcluster.spec.vpc_layout import layout, prefix_blocks
 
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"
 RESERVATION = "aws:ec2/subnetCidrReservation:SubnetCidrReservation"
-SPEC_PATH = "target.network"
+SPEC_PATH: Loc = ("target", "network")
 ZONE_TAG = f"{names.DOMAIN}/zone"
 DISCOVERY_TAG = "karpenter.sh/discovery"
 PUBLIC_TAG, PRIVATE_TAG = "kubernetes.io/role/elb", "kubernetes.io/role/internal-elb"

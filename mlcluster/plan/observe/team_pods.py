@@ -11,6 +11,7 @@ from mlcluster.plan.model import Manifest
 from mlcluster.plan.network import Caller
 from mlcluster.plan.observe.scrape import namespace, prometheus_url
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc
 
 PORT = "metrics"
 SAMPLES = 20_000
@@ -31,7 +32,7 @@ A name with a colon is that of a recording rule. vLLM uses such names too: it ne
 _SERVICE = re.compile(r"[a-z0-9-]+\.(?P<namespace>[a-z0-9-]+)\.svc(\..*)?")
 
 
-def team_scraper(spec: ClusterSpec, spec_path: str) -> Caller:
+def team_scraper(spec: ClusterSpec, spec_path: Loc) -> Caller:
     """Return the connections of Prometheus to pods of teams.
 
     The labels are those that the Prometheus operator gives every Prometheus (pkg/prometheus/common.go).

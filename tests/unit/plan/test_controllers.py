@@ -26,7 +26,7 @@ def pod(cpu: int = 1000, memory: int = 1024, **more: object) -> PlanPod:
         priority_class="system-cluster-critical",
         evidence="declared",
         source="this test",
-        spec_path="components.made",
+        spec_path=("components", "made"),
     )
     return replace(made, **more)  # type: ignore[arg-type]  # fields of a PlanPod
 

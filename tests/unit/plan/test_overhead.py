@@ -21,7 +21,7 @@ def pod(*tolerations: Toleration, selector: dict[str, str] | None = None, **fiel
     made = PlanPod(
         owner="daemon", kind="DaemonSet", namespace="kube-system", node_selector=selector or {},
         tolerations=tolerations, requests={"cpu": 100, "memory": 200, "pods": 1}, priority_class="",
-        evidence="declared", source="here", spec_path="target",
+        evidence="declared", source="here", spec_path=("target",),
     )  # fmt: skip
     return replace(made, **fields)
 

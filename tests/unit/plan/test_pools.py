@@ -33,7 +33,7 @@ def test_facts_of_an_instance_type() -> None:
     }
     assert (pool.arch, pool.accelerator, pool.taints) == ("amd64", None, ())
     assert pool.labels == pool.selector == {POOL: "system"}
-    assert pool.spec_path == "nodePools[0]"
+    assert pool.spec_path == ("nodePools", 0)
 
 
 @pytest.mark.parametrize("target", ["local", "eks"])

@@ -127,13 +127,13 @@ def test_resources_without_a_guarantee_belong_to_the_cohort() -> None:
     assert cohort.name == "atlas"
     assert cohort.remainder["train"]["nvidia.com/gpu"] == 16
     assert cohort.remainder["system"]["cpu"] == 4 * 7910
-    assert cohort.spec_path == "metadata.name"
+    assert cohort.spec_path == ("metadata", "name")
 
 
 def test_a_cohort_may_keep_the_remainder_back() -> None:
     plan = planned(SYSTEM, cohorts=[{"name": "club", "share": "none"}], teams=[{"name": "research", "borrow": "all"}])
     assert [(cohort.name, cohort.remainder, cohort.spec_path) for cohort in plan.cohorts] == [
-        ("club", {}, "cohorts[0]")
+        ("club", {}, ("cohorts", 0))
     ]
     assert plan.teams[0].cohort == "club"
 

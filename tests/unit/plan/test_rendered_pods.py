@@ -40,7 +40,7 @@ def test_a_daemon_set_has_a_pod_for_each_pool_that_it_runs_on() -> None:
     (pod,) = rendered_pods(PLAN, RELEASE, [on_train], "an archive")
     assert (pod.node_selector, pod.evidence, pod.source) == (PLAN.pools[1].selector, "rendered", "an archive")
     everywhere = rendered_pods(PLAN, RELEASE, [WORKER], "an archive")
-    assert [pod.spec_path for pod in everywhere] == ["nodePools[0]", "nodePools[1]"]
+    assert [pod.spec_path for pod in everywhere] == [("nodePools", 0), ("nodePools", 1)]
     nowhere = replace(WORKER, node_selector={"example.com/row": "7"})
     assert rendered_pods(PLAN, RELEASE, [nowhere], "an archive") == ()
 
@@ -57,7 +57,7 @@ def test_required_node_affinity_is_evaluated(operator: str, values: tuple[str, .
 def test_an_autoscaler_of_the_plan_gives_the_replicas() -> None:
     spec = {"scaleTargetRef": {"kind": "Deployment", "name": "gpu-operator"}, "minReplicas": 2, "maxReplicas": 2}
     kind, home = "HorizontalPodAutoscaler", "gpu-operator"
-    scaler = make("atlas", "autoscaling/v2", kind, "one", {"spec": spec}, namespace=home, spec_path="")
+    scaler = make("atlas", "autoscaling/v2", kind, "one", {"spec": spec}, namespace=home, spec_path=())
     plan = replace(PLAN, objects=(*PLAN.objects, scaler))
     (pod,) = rendered_pods(plan, RELEASE, [CONTROLLER], "an archive")
     assert pod.replicas == 2

@@ -26,7 +26,7 @@ def test_as_many_as_the_pools_at_their_maximum() -> None:
     assert len(plan.resources) == 4 + 8 + 2
     assert [entry.id for entry in plan.resources][:5] == [*(f"Node/system-{i}" for i in range(4)), "Node/train-0"]
     assert {entry.type for entry in plan.resources} == {"kubernetes:core/v1:Node"}
-    assert plan.resources[4].spec_path == "nodePools[1]"
+    assert plan.resources[4].spec_path == ("nodePools", 1)
 
 
 def test_only_the_lab_simulates() -> None:

@@ -25,8 +25,8 @@ def test_default_tiers_highest_first() -> None:
 def test_configured_tiers_are_sorted_by_priority() -> None:
     tiers = planned(SYSTEM, priorityTiers=OWN).tiers
     assert [(tier.name, tier.spec_path) for tier in tiers] == [
-        ("high", "priorityTiers[1]"),
-        ("low", "priorityTiers[0]"),
+        ("high", ("priorityTiers", 1)),
+        ("low", ("priorityTiers", 0)),
     ]
 
 

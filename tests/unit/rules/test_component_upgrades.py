@@ -31,7 +31,7 @@ def release(component: str, **changed: Any) -> PlanRelease:
     found = pin(component)
     made = PlanRelease(
         f"Release/{component}", component, found.chart, found.version, found.repository, found.namespace, {}, (),
-        "helm", f"components.{component}",
+        "helm", ("components", component),
     )  # fmt: skip
     return replace(made, **changed)
 

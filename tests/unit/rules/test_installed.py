@@ -28,10 +28,10 @@ def plan_of(base: Plan, *names: str, values: Mapping[str, Any] | None = None, pr
     for name in (*names, *present):
         how: Realisation = "present" if name in present else "helm"
         found = pin(name)
-        components.append(ComponentPlan(name, found.version, how, f"components.{name}"))
+        components.append(ComponentPlan(name, found.version, how, ("components", name)))
         releases.append(
             PlanRelease(f"Release/{name}", name, found.chart, found.version, found.repository, found.namespace,
-                        dict(values or {}), (), how, f"components.{name}")
+                        dict(values or {}), (), how, ("components", name))
         )  # fmt: skip
     return replace(base, components=tuple(components), releases=tuple(releases), objects=())
 
@@ -123,7 +123,7 @@ class TestRefuse:
     def test_a_namespace_that_down_would_delete(self, base: Plan, maker: Maker, fine: bool) -> None:
         manifest = {"kind": "Namespace", "metadata": {"name": "monitoring"}}
         plan = replace(
-            plan_of(base), objects=(PlanObject("Namespace/monitoring", manifest, (), "components.monitoring"),)
+            plan_of(base), objects=(PlanObject("Namespace/monitoring", manifest, (), ("components", "monitoring")),)
         )
         seen = (Named("Namespace", "monitoring", maker), Named("Namespace", "web", UNKNOWN))
         assert ids(decide(plan, namespaces=seen)) == ([] if fine else ["EXI007"])
@@ -158,7 +158,7 @@ class TestLeave:
         plan = plan_of(base, "network-operator")
         assert decisions(decide(plan, workloads=(multus,)))["multus"] == "leave"
         manifest = {"kind": "NicClusterPolicy", "spec": {"secondaryNetwork": {"multus": {"image": "multus-cni"}}}}
-        with_policy = replace(plan, objects=(PlanObject("NicClusterPolicy/x", manifest, (), "components"),))
+        with_policy = replace(plan, objects=(PlanObject("NicClusterPolicy/x", manifest, (), ("components",)),))
         assert ids(decide(with_policy, workloads=(multus,))) == ["EXI002"]
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from mlcluster.findings import REGISTRY, Severity, finding
-from mlcluster.plan.places import place
 
 pytestmark = pytest.mark.unit
 
@@ -60,18 +59,3 @@ def test_an_unregistered_id_is_refused() -> None:
 
 def test_severities_are_ranked() -> None:
     assert [severity.rank for severity in (Severity.INFO, Severity.WARNING, Severity.ERROR)] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("teams[0].guarantee", ("teams", 0, "guarantee")),
-        ("nodePools[12]", ("nodePools", 12)),
-        ("components.kueue", ("components", "kueue")),
-        ("metadata.name", ("metadata", "name")),
-        ("teams", ("teams",)),
-        ("", ()),
-    ],
-)
-def test_places(text: str, parts: tuple[str | int, ...]) -> None:
-    assert place(text) == parts

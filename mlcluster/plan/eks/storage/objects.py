@@ -8,6 +8,7 @@ from mlcluster.plan.eks.storage.volumes import Volume, shared_volumes
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
 from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.values import Joined, Ref
+from mlcluster.spec.document import Loc
 from mlcluster.spec.storage import StorageClass
 
 EBS, EFS, FSX = "ebs.csi.aws.com", "efs.csi.aws.com", "fsx.csi.aws.com"
@@ -33,12 +34,12 @@ def storage_objects(context: EksContext, teams: tuple[TeamPlan, ...]) -> list[Pl
 def _classes(context: EksContext) -> Iterator[PlanObject]:
     written = context.spec.storage.classes
     if not written:
-        yield _class(context, StorageClass(name=DEFAULT_CLASS, default=True), "storage")
+        yield _class(context, StorageClass(name=DEFAULT_CLASS, default=True), ("storage",))
     for index, one in enumerate(written):
-        yield _class(context, one, f"storage.classes[{index}]")
+        yield _class(context, one, ("storage", "classes", index))
 
 
-def _class(context: EksContext, one: StorageClass, spec_path: str) -> PlanObject:
+def _class(context: EksContext, one: StorageClass, spec_path: Loc) -> PlanObject:
     parameters = {"type": "gp3", "encrypted": "true"}
     if one.iops is not None:
         parameters["iops"] = str(one.iops)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mlcluster.plan.eks.context import EksContext
+from mlcluster.spec.document import Loc
 from mlcluster.spec.storage import SharedVolume
 
 DEFAULT_CAPACITY_GIB = 1200
@@ -22,7 +23,7 @@ class Volume:
     configured: SharedVolume
     teams: tuple[str, ...]
     group: str
-    spec_path: str
+    spec_path: Loc
 
     @property
     def name(self) -> str:
@@ -53,7 +54,7 @@ def shared_volumes(context: EksContext) -> tuple[Volume, ...]:
             configured=volume,
             teams=tuple(team for team in every if volume.teams is None or team in volume.teams),
             group=f"{context.name}-volume-{volume.name}",
-            spec_path=f"storage.volumes[{index}]",
+            spec_path=("storage", "volumes", index),
         )
         for index, volume in enumerate(context.spec.storage.volumes)
     )

@@ -17,6 +17,7 @@ from mlcluster.plan.pools import plan_pools
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.components import Components
+from mlcluster.spec.document import Loc
 from tests.specs import EXISTING, SYSTEM, TRAIN, Data, cluster, planned_unchecked
 
 pytestmark = pytest.mark.unit
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.unit
 EKS: Data = {"kind": "eks", "region": "us-west-2"}
 
 
-def chosen(target: Data, *pools: Data, **components: Any) -> dict[str, str]:
+def chosen(target: Data, *pools: Data, **components: Any) -> dict[str, Loc]:
     spec = ClusterSpec.model_validate(cluster(*(pools or (SYSTEM, TRAIN)), target=target, components=components))
     return selected(spec, plan_pools(spec))
 
@@ -38,7 +39,7 @@ def release(values: dict[str, Any], realisation: Any = "helm", **rest: Any) -> P
         "repository": "https://charts.example.com",
         "namespace": "gpu-operator",
         "needs": (),
-        "spec_path": "components.gpuOperator",
+        "spec_path": ("components", "gpuOperator"),
         **rest,
     }
     return PlanRelease(values=values, realisation=realisation, **made)
@@ -78,13 +79,13 @@ def test_kueue_comes_after_everything_else() -> None:
 
 @pytest.mark.parametrize("target", [{"kind": "local"}, EXISTING], ids=["local", "existing"])
 def test_existing_clusters_get_only_kueue_by_default(target: Data) -> None:
-    assert chosen(target) == {"kueue": "components.kueue"}
+    assert chosen(target) == {"kueue": ("components", "kueue")}
 
 
 def test_required_components_are_added() -> None:
     found = chosen(EXISTING, trainer={})
-    assert found["jobset"] == found["kubeflow-trainer"] == "components.trainer"
-    assert chosen(EXISTING, trainer={}, jobSet={})["jobset"] == "components.jobSet"
+    assert found["jobset"] == found["kubeflow-trainer"] == ("components", "trainer")
+    assert chosen(EXISTING, trainer={}, jobSet={})["jobset"] == ("components", "jobSet")
 
 
 def test_the_order_has_no_cycle() -> None:
@@ -96,7 +97,7 @@ def test_the_order_has_no_cycle() -> None:
 
 
 def overridden(ours: dict[str, Any], given: dict[str, Any]) -> tuple[PlanRelease, list[Finding]]:
-    return with_overrides(release(ours), given, "components.gpuOperator.values")
+    return with_overrides(release(ours), given, ("components", "gpuOperator", "values"))
 
 
 def test_configured_values_are_merged_and_reported() -> None:
@@ -136,7 +137,7 @@ def test_managed_values_that_a_plan_leaves_unset_are_not_overridden() -> None:
     """Otherwise values could enable features that fields of the spec reject or that the plan does not count."""
     given = {"gds": {"enabled": True, "version": "2.20.5"}, "driver": {"upgradePolicy": {"drain": {"enable": True}}}}
     sets = ("gds", "driver.upgradePolicy", "controllerManager.replicas")
-    laid, findings = with_overrides(release({}), given, "components.gpuOperator.values", sets)
+    laid, findings = with_overrides(release({}), given, ("components", "gpuOperator", "values"), sets)
     assert [one.place[-2:] for one in findings] == [("gds", "enabled")]
     assert laid.overrides == (("driver", "upgradePolicy", "drain", "enable"), ("gds", "version"))
     replicas = {"kueue": {"values": {"controllerManager": {"replicas": 9}}}}
@@ -173,7 +174,9 @@ def test_a_chart_comes_from_the_mirror() -> None:
 
 def test_an_image_that_the_spec_names_in_values_stays() -> None:
     given = {"driver": {"repository": "mine.example.com/nvidia"}, "gfd": {"image": "k8s-device-plugin"}}
-    with_ours, findings = with_overrides(release({"driver": {"enabled": True}}), given, "components.gpuOperator.values")
+    with_ours, findings = with_overrides(
+        release({"driver": {"enabled": True}}), given, ("components", "gpuOperator", "values")
+    )
     there = mirrored_release(with_ours, "m.example.com").values
     assert findings == []
     assert there["driver"]["repository"] == "mine.example.com/nvidia"
@@ -182,7 +185,7 @@ def test_an_image_that_the_spec_names_in_values_stays() -> None:
 
 
 def test_values_above_an_image_are_the_specs() -> None:
-    there = mirrored_release(with_overrides(release({}), {"driver": "off"}, "x")[0], "m.example.com").values
+    there = mirrored_release(with_overrides(release({}), {"driver": "off"}, ())[0], "m.example.com").values
     assert there["driver"] == "off"
 
 
@@ -229,7 +232,7 @@ def test_image_tags_follow_the_version_of_the_spec() -> None:
 def test_containers_of_objects_come_from_the_mirror() -> None:
     pod = {"containers": [{"name": "a", "image": "ghcr.io/x/a:1"}], "initContainers": [{"name": "b", "image": "b:1"}]}
     manifest = {"kind": "DaemonSet", "spec": {"template": {"spec": pod}}, "data": {"image": "ghcr.io/not/one"}}
-    there = mirrored_object(PlanObject("DaemonSet/a", manifest, (), ""), "m.example.com").manifest
+    there = mirrored_object(PlanObject("DaemonSet/a", manifest, (), ()), "m.example.com").manifest
     spec = there["spec"]["template"]["spec"]
     assert [spec["containers"][0]["image"], spec["initContainers"][0]["image"]] == [
         "m.example.com/x/a:1",
@@ -252,7 +255,7 @@ def pod(**rest: Any) -> PlanPod:
         "priority_class": "system-node-critical",
         "evidence": "declared",
         "source": "somewhere",
-        "spec_path": "components.gpuOperator",
+        "spec_path": ("components", "gpuOperator"),
         "name": "exporter",
         **rest,
     }
@@ -289,8 +292,8 @@ def test_a_crd_is_planned_for_each_kind_of_a_simulated_release() -> None:
     rule = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": {"namespace": "m"}}
     policy = {"apiVersion": "mellanox.com/v1alpha1", "kind": "NicClusterPolicy", "metadata": {}}
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "m"}}
-    objects = [PlanObject(str(n), manifest, needs, "x") for n, manifest in enumerate((rule, policy, role))]
-    objects.append(PlanObject("other", {"apiVersion": "a.example.com/v1", "kind": "B", "metadata": {}}, (), "x"))
+    objects = [PlanObject(str(n), manifest, needs, ()) for n, manifest in enumerate((rule, policy, role))]
+    objects.append(PlanObject("other", {"apiVersion": "a.example.com/v1", "kind": "B", "metadata": {}}, (), ()))
     made = simulated_crds("atlas", objects, [release({}, "simulated")])
     assert [entry.id.partition("/")[2] for entry in made] == [
         "prometheusrules.monitoring.coreos.com",
@@ -305,7 +308,7 @@ def test_crds_of_kubernetes_api_groups_have_the_approval_annotation() -> None:
 
     def approval(api: str) -> str | None:
         manifest = {"apiVersion": api, "kind": "Thing", "metadata": {"name": "a"}}
-        entry = PlanObject("Thing/a", manifest, ("Release/gpu-operator",), "")
+        entry = PlanObject("Thing/a", manifest, ("Release/gpu-operator",), ())
         (made,) = simulated_crds("atlas", [entry], [release({}, "simulated")])
         found: str | None = made.manifest["metadata"]["annotations"].get("api-approved.kubernetes.io")
         return found

@@ -33,7 +33,7 @@ EXAMPLE = ChartComponent(
 def context(target: Data = EXISTING, **settings: Any) -> ComponentContext:
     data = cluster(SYSTEM, TRAIN, target=target, components={"keda": settings})
     spec = ClusterSpec.model_validate(data)
-    return ComponentContext(spec, plan_pools(spec), {"keda": "components.keda", "kueue": "components.kueue"})
+    return ComponentContext(spec, plan_pools(spec), {name: ("components", name) for name in ("keda", "kueue")})
 
 
 def test_an_installed_component_has_everything() -> None:

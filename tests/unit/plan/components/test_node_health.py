@@ -87,7 +87,7 @@ def test_node_readiness_rules_are_valid_against_their_crd() -> None:
 
 def test_the_readiness_controller_requires_the_detector() -> None:
     listed = {component.name: component.spec_path for component in plan_of(nodeReadiness={}).components}
-    assert listed["node-problem-detector"] == listed["node-readiness-controller"] == "components.nodeReadiness"
+    assert listed["node-problem-detector"] == listed["node-readiness-controller"] == ("components", "nodeReadiness")
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_rules_and_monitors_wait_for_their_definitions() -> None:
     plan = on_eks()
     release = release_of(plan, "kube-prometheus-stack")
     assert {"prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com"} <= set(release.crds)
-    ours = [entry for entry in plan.objects if entry.spec_path == "components.monitoring" and entry.id != "x"]
+    ours = [entry for entry in plan.objects if entry.spec_path == ("components", "monitoring") and entry.id != "x"]
     kinds = {entry.manifest["kind"] for entry in ours if "Release/kube-prometheus-stack" in entry.needs}
     assert kinds == {"PrometheusRule", "ServiceMonitor", "ConfigMap"}
 

@@ -41,7 +41,7 @@ def placement(pool: Data) -> list[PlanResource]:
 
 def test_a_placement_group_of_its_own() -> None:
     (made,) = placement({**TRAIN, "network": {"placementGroup": "cluster"}})
-    assert (made.id, made.spec_path) == ("PlacementGroup/train", "nodePools[0].network.placementGroup")
+    assert (made.id, made.spec_path) == ("PlacementGroup/train", ("nodePools", 0, "network", "placementGroup"))
     assert (made.inputs["name"], made.inputs["strategy"]) == ("atlas-train", "cluster")
     assert made.inputs["tags"]["mlcluster.dev/cluster"] == "atlas"
 
@@ -60,7 +60,7 @@ def schedules(autoscaler: str, **capacity: str) -> list[PlanResource]:
 def test_without_an_autoscaler_a_block_starts_by_schedule(written: str) -> None:
     (made,) = schedules("none", startsAt=written)
     assert (made.id, made.needs) == ("Schedule/train-start", ("NodeGroup/train",))
-    assert made.spec_path == "nodePools[0].capacity.startsAt"
+    assert made.spec_path == ("nodePools", 0, "capacity", "startsAt")
     assert made.inputs == {
         "autoscalingGroupName": GROUP,
         "scheduledActionName": "atlas-train-start",

@@ -140,7 +140,9 @@ def test_the_sdk_knows_every_name_and_type(target: dict[str, Any]) -> None:
             *control_plane_resources(context),
             *node_role_resources(context),
             *addon_resources(context, ()),
-            *pod_role(context, "x", service_account=("kube-system", "x"), statements=[statement], spec_path="target"),
+            *pod_role(
+                context, "x", service_account=("kube-system", "x"), statements=[statement], spec_path=("target",)
+            ),
         ]
         by_id(made)
         kinds = {entry.id: entry.type for entry in made}

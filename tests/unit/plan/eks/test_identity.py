@@ -43,7 +43,7 @@ def test_a_role_for_a_service_account_is_associated_after_its_policies() -> None
         service_account=("kube-system", "cluster-autoscaler"),
         managed_policies=("service-role/AmazonEBSCSIDriverPolicy",),
         statements=[STATEMENT],
-        spec_path="target.autoscaler",
+        spec_path=("target", "autoscaler"),
     )
     found = by_id(made)
     assert list(found) == [
@@ -67,11 +67,11 @@ def test_a_role_for_a_service_account_is_associated_after_its_policies() -> None
     )
     assert association.inputs["roleArn"] == role_arn(context, "autoscaler")
     assert set(association.needs) == {"Cluster/atlas", *list(found)[:3]}
-    assert {entry.spec_path for entry in made} == {"target.autoscaler"}
+    assert {entry.spec_path for entry in made} == {("target", "autoscaler")}
 
 
 def test_without_a_service_account_nothing_is_associated() -> None:
-    made = pod_role(eks_context(), "vpc-cni", service_account=None, spec_path="target")
+    made = pod_role(eks_context(), "vpc-cni", service_account=None, spec_path=("target",))
     assert [entry.id for entry in made] == ["Role/atlas-vpc-cni"]
 
 

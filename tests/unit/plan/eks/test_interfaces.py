@@ -81,7 +81,7 @@ def test_the_group_lets_everything_through_from_and_to_itself() -> None:
     made = by_id(efa_security_group_resources(context))
     group = made["SecurityGroup/atlas-efa"]
     assert (group.inputs["name"], group.inputs["vpcId"]) == ("atlas-efa", Ref("Vpc/atlas", "id"))
-    assert group.spec_path == "nodePools[1].network.efa"
+    assert group.spec_path == ("nodePools", 1, "network", "efa")
     assert f"kubernetes.io/cluster/{context.name}" not in group.inputs["tags"]
     assert set(made) == {
         "SecurityGroup/atlas-efa",

@@ -26,7 +26,7 @@ def test_a_plain_pool() -> None:
     context = eks_context(SYSTEM)
     made = launch_template(context, context.pools[0])
     tags = {**context.tags, "mlcluster.dev/pool": "system", "Name": "atlas-system"}
-    assert (made.id, made.spec_path, made.needs) == ("LaunchTemplate/system", "nodePools[0]", ("Cluster/atlas",))
+    assert (made.id, made.spec_path, made.needs) == ("LaunchTemplate/system", ("nodePools", 0), ("Cluster/atlas",))
     assert made.inputs == {
         "name": "atlas-system",
         "description": "Nodes of pool system",

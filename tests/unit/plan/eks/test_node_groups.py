@@ -51,7 +51,7 @@ def group_of(pool: Data, **target: Any) -> Any:
 def test_a_plain_pool() -> None:
     context = eks_context({**SYSTEM, "minSize": 2}, kubernetesVersion="1.34")
     made = by_id(node_group_resources(context))["NodeGroup/system"]
-    assert (made.spec_path, made.ignore) == ("nodePools[0]", ("scalingConfig.desiredSize",))
+    assert (made.spec_path, made.ignore) == (("nodePools", 0), ("scalingConfig.desiredSize",))
     assert made.inputs == {
         "clusterName": "atlas",
         "nodeGroupName": "atlas-system",

@@ -113,7 +113,7 @@ def test_one_resource_for_each_tag_of_a_pool_that_can_grow() -> None:
         "autoscalingGroupName": Ref("NodeGroup/train", "resources[0].autoscalingGroups[0].name"),
         "tag": {"key": f"{TEMPLATE}/taint/dedicated", "value": "training:NoSchedule", "propagateAtLaunch": False},
     }
-    assert (entry.needs, entry.spec_path) == (("NodeGroup/train",), "nodePools[2]")
+    assert (entry.needs, entry.spec_path) == (("NodeGroup/train",), ("nodePools", 2))
 
 
 def test_inputs_are_the_sdks_and_within_awss_limits() -> None:

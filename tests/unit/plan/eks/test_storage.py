@@ -235,7 +235,7 @@ def test_the_user_s_classes_replace_it() -> None:
     fast = {"name": "fast", "iops": 16000, "throughputMib": 1000, "reclaim": "delete"}
     (entry,) = objects(classes=[fast]).values()
     assert entry.id == "StorageClass/fast"
-    assert entry.spec_path == "storage.classes[0]"
+    assert entry.spec_path == ("storage", "classes", 0)
     assert "annotations" not in entry.manifest["metadata"]
     assert entry.manifest["reclaimPolicy"] == "Delete"
     assert entry.manifest["parameters"]["iops"] == "16000"
