@@ -77,7 +77,7 @@ def _require_chart(release: PlanRelease, archive: Archive) -> None:
 
 
 def _with_pods(plan: Plan) -> list[PlanRelease]:
-    owners = {pod.owner for pod in plan.pods}
+    owners = {pod.owner.id for pod in plan.pods}
     return [one for one in plan.releases if one.id in owners and one.realisation in {"helm", "simulated"}]
 
 

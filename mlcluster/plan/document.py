@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.costs import costs
-from mlcluster.plan.model import Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool, Toleration
+from mlcluster.plan.model import ItemRef, Plan, PlanObject, PlanPod, PlanRelease, PlanResource, Pool, Toleration
 from mlcluster.plan.secrecy import shown_values
 from mlcluster.plan.taints import toleration_manifest
 from mlcluster.plan.value_paths import dotted
@@ -20,8 +20,11 @@ API_VERSION = "mlcluster/v1alpha1"
 _OPAQUE = {PlanObject: ("manifest",), PlanRelease: ("values", "webhook_probes"), PlanResource: ("inputs",)}
 """Fields that hold another system's document: their keys stay as they are."""
 
-_LEFT_OUT = frozenset({"findings"})
-"""`validate` prints the findings, with the reasons of allowed ones."""
+_LEFT_OUT: Mapping[type, frozenset[str]] = {
+    Plan: frozenset({"findings"}),
+    **dict.fromkeys((PlanObject, PlanPod, PlanRelease, PlanResource), frozenset({"component", "team", "pool"})),
+}
+"""Fields that the document does not have: `validate` prints the findings; the rest follows from ids and spec paths."""
 
 
 def to_document(plan: Plan) -> dict[str, Any]:
@@ -44,9 +47,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Toleration):
         return toleration_manifest(value)
     if is_dataclass(value) and not isinstance(value, type):
-        entry = {
-            to_camel(field.name): _field(value, field.name) for field in fields(value) if field.name not in _LEFT_OUT
-        }
+        kept = (field.name for field in fields(value) if field.name not in _LEFT_OUT.get(type(value), ()))
+        entry = {to_camel(name): _field(value, name) for name in kept}
         if isinstance(value, PlanRelease):
             entry["values"] = printable(shown_values(value))
             entry["overrides"] = [dotted(path) for path in value.overrides]
@@ -71,6 +73,8 @@ def _field(value: Any, name: str) -> Any:
     found = getattr(value, name)
     if name == "spec_path":
         return spec_path_text(found)
+    if isinstance(found, ItemRef):
+        return found.id
     return printable(found) if name in _OPAQUE.get(type(value), ()) else _plain(found)
 
 

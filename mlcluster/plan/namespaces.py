@@ -22,11 +22,10 @@ def namespace_objects(
         requests: of a container that names none.
         policies: ids of the policies and bindings that guard the namespace: created before it, deleted after it.
     """
-    label = {names.TEAM: team.name}
 
-    def inside(api_version: str, kind: str, name: str, body: Manifest, part: str = "") -> PlanObject:
-        place = (*team.spec_path, part) if part else team.spec_path
-        return make(cluster, api_version, kind, name, body, namespace=team.namespace, labels=label, spec_path=place)
+    def inside(api_version: str, kind: str, name: str, body: Manifest, *part: str) -> PlanObject:
+        path = (*team.spec_path, *part)
+        return make(cluster, api_version, kind, name, body, namespace=team.namespace, spec_path=path, team=team.name)
 
     return [
         _namespace(cluster, spec, team, policies),
@@ -34,7 +33,7 @@ def namespace_objects(
         inside("v1", "LimitRange", "team", {"spec": _limit_range(requests)}),
         inside(NETWORK_API, "NetworkPolicy", "team", {"spec": network_policy(spec.network.egress)}, "network"),
         *(
-            inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), f"members.{role}")
+            inside(RBAC_API, "RoleBinding", f"mlcluster:{role}", _binding(role, subjects), "members", role)
             for role, subjects in _roles(spec)
             if subjects
         ),
@@ -51,8 +50,8 @@ def ingress_objects(cluster: str, team: TeamPlan, callers: Iterable[Caller]) -> 
             caller.name,
             {"spec": caller_policy(caller)},
             namespace=team.namespace,
-            labels={names.TEAM: team.name},
             spec_path=caller.spec_path,
+            team=team.name,
         )
         for caller in callers
     ]
@@ -76,7 +75,7 @@ def _namespace(cluster: str, spec: Team, team: TeamPlan, policies: tuple[str, ..
         "Namespace",
         team.namespace,
         {},
-        labels={names.TEAM: team.name, **scheduler, **security},
+        labels={**scheduler, **security},
         annotations={
             names.TIERS: ",".join(team.tiers),
             names.POOLS: ",".join(quota.pool for quota in team.quotas),
@@ -85,6 +84,7 @@ def _namespace(cluster: str, spec: Team, team: TeamPlan, policies: tuple[str, ..
         },
         needs=policies,
         spec_path=team.spec_path,
+        team=team.name,
     )
 
 

@@ -1,7 +1,7 @@
 """Construction of an object of the plan: its id, its labels, its needs."""
 
 from mlcluster.plan import names
-from mlcluster.plan.model import Manifest, PlanObject
+from mlcluster.plan.model import ItemRef, Manifest, PlanObject
 from mlcluster.spec.document import Loc
 
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
@@ -17,8 +17,8 @@ def cluster_role_ref(name: str) -> Manifest:
 
 
 def object_id(kind: str, name: str, namespace: str = "") -> str:
-    """The id of an object: it does not depend on the order of any list."""
-    return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
+    """Return the id of an object."""
+    return ItemRef(kind, name, namespace).id
 
 
 def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object
@@ -33,22 +33,26 @@ def make(  # noqa: PLR0913 -- the six parts of every Kubernetes object
     annotations: dict[str, str] | None = None,
     needs: tuple[str, ...] = (),
     spec_path: Loc,
+    team: str = "",
+    pool: str = "",
 ) -> PlanObject:
     """Return an object with the managed labels; an object in a managed namespace needs that namespace first.
 
     Args:
         cluster: name of the cluster, for the ownership labels.
         body: everything but apiVersion, kind and metadata.
+        team: the team that the object belongs to, which its label names.
+        pool: the pool that the object is for.
     """
     metadata: Manifest = {"name": name}
     if namespace:
         metadata["namespace"] = namespace
-    metadata["labels"] = names.owned(cluster, **(labels or {}))
+    metadata["labels"] = names.owned(cluster, **({names.TEAM: team} if team else {}), **(labels or {}))
     if annotations:
         metadata["annotations"] = annotations
     before = (object_id("Namespace", namespace), *needs) if namespace else needs
     manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
-    return PlanObject(object_id(kind, name, namespace), manifest, before, spec_path)
+    return PlanObject(object_id(kind, name, namespace), manifest, before, spec_path, team=team, pool=pool)
 
 
 def from_manifest(cluster: str, manifest: Manifest, *, needs: tuple[str, ...] = (), spec_path: Loc) -> PlanObject:

@@ -8,7 +8,6 @@ which are aggregated into `view`, `edit` and `admin`.
 
 from collections.abc import Iterable
 
-from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
 from mlcluster.plan.objects import RBAC_API, READ, cluster_role_ref, make
 
@@ -32,17 +31,17 @@ def queue_readers(
     name = reader_name(team.name)
     role = {"rules": _rules(team, [other.name for other in queued if other.cohort == team.cohort])}
     binding = {"roleRef": cluster_role_ref(name), "subjects": members}
-    label = {names.TEAM: team.name}
-    made = make(cluster, RBAC_API, "ClusterRole", name, role, labels=label, spec_path=(*team.spec_path, "members"))
+    path = (*team.spec_path, "members")
+    made = make(cluster, RBAC_API, "ClusterRole", name, role, spec_path=path, team=team.name)
     bound = make(
         cluster,
         RBAC_API,
         "ClusterRoleBinding",
         name,
         binding,
-        labels=label,
         needs=(made.id,),
-        spec_path=(*team.spec_path, "members"),
+        spec_path=path,
+        team=team.name,
     )
     return [made, bound]
 

@@ -86,7 +86,7 @@ def _flavor(cluster: str, pool: Pool, kueue: str, levels: Levels | None) -> Plan
         body["spec"]["topologyName"] = topology_name(levels)
         needs = (kueue, topology_id(levels))
     name = flavor_name(pool, levels)
-    return make(cluster, KUEUE_API, "ResourceFlavor", name, body, needs=needs, spec_path=pool.spec_path)
+    return make(cluster, KUEUE_API, "ResourceFlavor", name, body, needs=needs, spec_path=pool.spec_path, pool=pool.name)
 
 
 def _cohort(cluster: str, cohort: CohortPlan, needs: tuple[str, ...], called: Mapping[str, str]) -> PlanObject:
@@ -124,7 +124,7 @@ def _cluster_queue(
         "ClusterQueue",
         team.name,
         body,
-        labels={names.TEAM: team.name},
+        team=team.name,
         needs=(kueue, object_id("Cohort", team.cohort), *flavors),
         spec_path=team.spec_path,
     )
@@ -138,7 +138,7 @@ def _local_queue(cluster: str, team: TeamPlan) -> PlanObject:
         names.LOCAL_QUEUE,
         {"spec": {"clusterQueue": team.name}},
         namespace=team.namespace,
-        labels={names.TEAM: team.name},
+        team=team.name,
         needs=(object_id("ClusterQueue", team.name),),
         spec_path=team.spec_path,
     )

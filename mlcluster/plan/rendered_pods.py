@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from mlcluster.plan.chart_facts import Workload, matches
-from mlcluster.plan.model import Plan, PlanPod, PlanRelease, Pool
+from mlcluster.plan.components.releases import release_ref
+from mlcluster.plan.model import ItemRef, Plan, PlanPod, PlanRelease, Pool
 from mlcluster.plan.overhead import lands_on
 from mlcluster.plan.run_time_pods import made_at_run_time
-from mlcluster.spec.document import Loc
 
 Rendered = Mapping[str, tuple[PlanPod, ...]]
 """Id of a release -> the pods of its rendered chart."""
@@ -28,7 +28,7 @@ def rendered_pods(plan: Plan, release: PlanRelease, workloads: Iterable[Workload
     """
     scaled = (_scaled(plan, workload) for workload in workloads)
     pods = (pod for workload in scaled for pod in _pods(release, workload, plan.pools, source))
-    kept_off = {workload_name(pod): pod.not_on for pod in plan.pods if pod.owner == release.id}
+    kept_off = {pod.workload: pod.not_on for pod in plan.pods if pod.owner.id == release.id}
     return tuple(replace(pod, not_on=kept_off.get(pod.name, ())) for pod in pods)
 
 
@@ -52,17 +52,12 @@ def with_rendered(declared: Iterable[PlanPod], rendered: Rendered) -> tuple[Plan
     made: list[PlanPod] = []
     done: set[str] = set()
     for pod in declared:
-        if pod.owner in rendered and pod.owner not in done:
-            done.add(pod.owner)
-            made += rendered[pod.owner]
-        if pod.owner not in rendered or made_at_run_time(pod):
+        if pod.owner.id in rendered and pod.owner.id not in done:
+            done.add(pod.owner.id)
+            made += rendered[pod.owner.id]
+        if pod.owner.id not in rendered or made_at_run_time(pod):
             made.append(pod)
     return tuple(made)
-
-
-def workload_name(pod: PlanPod) -> str:
-    """Return the name of a pod's workload: the release's where the pod gives none."""
-    return pod.name or pod.owner.rpartition("/")[2]
 
 
 def accepts(workload: Workload, pool: Pool) -> bool:
@@ -74,24 +69,29 @@ def accepts(workload: Workload, pool: Pool) -> bool:
 
 
 def _pods(release: PlanRelease, workload: Workload, pools: tuple[Pool, ...], source: str) -> Iterator[PlanPod]:
-    of_release = {"owner": release.id, "source": source}
+    pod = replace(
+        _pod(workload, _selector(workload)),
+        owner=release_ref(release.name),
+        source=source,
+        spec_path=release.spec_path,
+        component=release.component,
+    )
     if workload.kind != "DaemonSet":
-        yield _pod(workload, _selector(workload), spec_path=release.spec_path, **of_release)
+        yield pod
         return
     for pool in pools:
         if accepts(workload, pool):
-            yield _pod(workload, pool.selector, spec_path=pool.spec_path, **of_release)
+            yield replace(pod, node_selector=pool.selector, spec_path=pool.spec_path, pool=pool.name)
 
 
 def _selector(workload: Workload) -> dict[str, str]:
     return {key: value for key, value in workload.node_selector.items() if _EVERY_NODE.get(key) != value}
 
 
-def _pod(
-    workload: Workload, selector: Mapping[str, str], *, owner: str = "", source: str = "", spec_path: Loc = ()
-) -> PlanPod:
+def _pod(workload: Workload, selector: Mapping[str, str]) -> PlanPod:
+    """Return the pod of a workload on its own, before it is known which release renders it."""
     return PlanPod(
-        owner=owner,
+        owner=ItemRef(workload.kind, workload.name, workload.namespace),
         kind=workload.kind,
         namespace=workload.namespace,
         node_selector=selector,
@@ -99,8 +99,8 @@ def _pod(
         requests=workload.requests,
         priority_class=workload.priority_class,
         evidence="rendered",
-        source=source,
-        spec_path=spec_path,
+        source="",
+        spec_path=(),
         name=workload.name,
         replicas=workload.replicas,
         apart=workload.apart,

@@ -34,5 +34,5 @@ MADE_AT_RUN_TIME: Mapping[str, Mapping[str, str]] = {
 
 def made_at_run_time(pod: PlanPod) -> bool:
     """Return whether an operator makes the workload of a pod, and no chart."""
-    patterns = MADE_AT_RUN_TIME.get(pod.owner.rpartition("/")[2], {})
+    patterns = MADE_AT_RUN_TIME.get(pod.owner.name, {})
     return any(fnmatchcase(pod.name, pattern) for pattern in patterns)

@@ -11,7 +11,7 @@ manager's success. No component of GPUs runs in the lab, whether the spec asks f
 from mlcluster.catalog.gpus import Gpu, gpu, mig_resource
 from mlcluster.catalog.networks import EFA_RESOURCE
 from mlcluster.plan import names
-from mlcluster.plan.model import Accelerator, Manifest, PlanResource, Pool
+from mlcluster.plan.model import Accelerator, ItemRef, Manifest, PlanResource, Pool
 from mlcluster.plan.taints import taint_manifest
 from mlcluster.quantities import canonical
 from mlcluster.spec.targets import LocalTarget
@@ -36,7 +36,7 @@ def _node(cluster: str, pool: Pool, index: int, zones: list[str]) -> PlanResourc
     if pool.taints:
         spec["taints"] = [taint_manifest(taint, empty_value=True) for taint in pool.taints]
     return PlanResource(
-        id=f"Node/{name}",
+        id=ItemRef("Node", name).id,
         type=NODE_TYPE,
         inputs={
             "apiVersion": "v1",
@@ -47,6 +47,7 @@ def _node(cluster: str, pool: Pool, index: int, zones: list[str]) -> PlanResourc
         },
         needs=(),
         spec_path=pool.spec_path,
+        pool=pool.name,
     )
 
 

@@ -104,7 +104,7 @@ def _finding(  # noqa: PLR0913, PLR0917 -- the finding, its condition, and the f
     rivals = [pod for pod in pods if any(takes(pool, pod) for pool in homes)]
     total = add(*map(_all_replicas, rivals))
     nodes = "; ".join(f"{pool.name} {sizes[pool.name]} x ({_amounts(pool.usable)})" for pool in homes)
-    names = listed(list(dict.fromkeys(pod.name or pod.owner.partition("/")[2] for pod in waiting)))
+    names = listed(list(dict.fromkeys(pod.workload for pod in waiting)))
     return finding(
         identifier,
         homes[0].spec_path,

@@ -56,11 +56,11 @@ def first_nodes(plan: Plan) -> Iterator[Finding]:
     if plan.cluster.target != "eks":
         return
     pods = [pod for pod in plan.pods if pod.kind == "Deployment" and pod.priority_class == "system-cluster-critical"]
-    homes = {pod.owner: [pool for pool in plan.pools if not _refuses(pool, pod)] for pod in pods}
+    homes = {pod.owner.name: [pool for pool in plan.pools if not _refuses(pool, pod)] for pod in pods}
     waiting = {owner: pools for owner, pools in homes.items() if pools and not any(pool.min_size for pool in pools)}
     if waiting:
         pool = next(iter(waiting.values()))[0]
-        names = listed(dict.fromkeys(owner.partition("/")[2] for owner in waiting))
+        names = listed(dict.fromkeys(waiting))
         yield finding(
             "SCH001",
             pool.spec_path,
@@ -70,7 +70,7 @@ def first_nodes(plan: Plan) -> Iterator[Finding]:
 
 
 def _named(pod: PlanPod) -> str:
-    owner = pod.owner.rpartition("/")[2]
+    owner = pod.owner.name
     return f"{pod.name} of {owner}" if pod.name and pod.name != owner else f"of {owner}"
 
 

@@ -11,7 +11,7 @@ from mlcluster.plan.components.mirror import mirrored_release
 from mlcluster.plan.eks.karpenter import CRDS as KARPENTER
 from mlcluster.plan.model import Plan, PlanPod, PlanRelease
 from mlcluster.plan.overhead import lands_on
-from mlcluster.plan.rendered_pods import accepts, rendered_pods, workload_name
+from mlcluster.plan.rendered_pods import accepts, rendered_pods
 from mlcluster.plan.run_time_pods import made_at_run_time
 from tests.charts.sets import ValueSet
 
@@ -45,8 +45,8 @@ Shape = tuple[object, ...]
 def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[str]:
     """Return the differences between the workloads of a chart and the pods that the plan has for its release."""
     theirs = _shapes(plan, rendered_pods(plan, release, facts.workloads, ""))
-    mine = [pod for pod in plan.pods if pod.owner == release.id]
-    ours, later = _shapes(plan, mine), {workload_name(pod) for pod in mine if made_at_run_time(pod)}
+    mine = [pod for pod in plan.pods if pod.owner.id == release.id]
+    ours, later = _shapes(plan, mine), {pod.workload for pod in mine if made_at_run_time(pod)}
     extra = [name for name in ours if name not in theirs and name not in later]
     told = [f"{name}: the plan has its pods, the chart has no such workload" for name in extra]
     for name, shape in theirs.items():
@@ -60,7 +60,7 @@ def pod_mismatches(plan: Plan, release: PlanRelease, facts: ChartFacts) -> list[
 def _elsewhere(plan: Plan, release: PlanRelease, facts: ChartFacts) -> Iterator[str]:
     """Yield the pools that the required node affinity of a workload excludes; PlanPod has no field for it."""
     for workload in facts.workloads:
-        pods = [pod for pod in plan.pods if pod.owner == release.id and workload_name(pod) == workload.name]
+        pods = [pod for pod in plan.pods if pod.owner.id == release.id and pod.workload == workload.name]
         for pool in plan.pools:
             if not accepts(workload, pool) and any(lands_on(pod, pool) for pod in pods):
                 yield f"{workload.name}: its node affinity refuses pool {pool.name}, where the plan counts it"
@@ -70,7 +70,7 @@ def _shapes(plan: Plan, pods: Iterable[PlanPod]) -> dict[str, Shape]:
     """Return the workloads by name; pods of one daemon set are put together by the pools that they land on."""
     grouped: dict[str, list[PlanPod]] = {}
     for pod in pods:
-        grouped.setdefault(workload_name(pod), []).append(pod)
+        grouped.setdefault(pod.workload, []).append(pod)
     return {name: _shape(plan, group) for name, group in grouped.items()}
 
 

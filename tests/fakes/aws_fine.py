@@ -47,9 +47,9 @@ def facts_of(
     return Facts(answers.account(), spec, spec.target, plan, NOW, EksContext(spec, spec.target, plan.pools))
 
 
-def made(token: str, name: str, **inputs: Any) -> PlanResource:
+def made(token: str, name: str, *, pool: str = "", **inputs: Any) -> PlanResource:
     """A resource of the plan: ("aws:ec2/eip:Eip", "nat-a", ...)."""
-    return PlanResource(f"{token.rpartition(':')[2]}/{name}", token, inputs, (), ("target",))
+    return PlanResource(f"{token.rpartition(':')[2]}/{name}", token, inputs, (), ("target",), pool=pool)
 
 
 def zone(name: str, **more: Any) -> Data:

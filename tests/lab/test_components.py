@@ -75,13 +75,14 @@ def owner_of(pod: dict[str, Any]) -> str:
 def test_daemon_sets_reach_every_pool_that_they_serve_and_no_other(orbit: Orbit) -> None:
     served: dict[str, set[str]] = defaultdict(set)
     ids = {entry.id for entry in orbit.plan.objects}
+    nodes = {node.inputs["metadata"]["name"] for node in orbit.plan.resources}
     for shape in orbit.plan.pods:
         if shape.kind != "DaemonSet":
             continue
-        pool = shape.node_selector.get(names.POOL, "")
-        plain = f"{shape.namespace}/{shape.name or shape.owner.rpartition('/')[2]}"
+        pool = shape.pool
+        plain = f"{shape.namespace}/{shape.workload}"
         key = f"{plain}-{pool}" if f"DaemonSet/{plain}-{pool}" in ids else plain
-        served[key] |= orbit.nodes_of(pool) if pool else {node.id.partition("/")[2] for node in orbit.plan.resources}
+        served[key] |= orbit.nodes_of(pool) if pool else nodes
     assert len(served) >= 15
 
     def placed() -> dict[str, set[str]]:

@@ -139,8 +139,8 @@ def _stand_ins(plan: Plan) -> list[Manifest]:
     owners = dict.fromkeys(pod.owner for pod in plan.pods)
     releases = [
         PlanRelease(
-            id=owner,
-            name=owner.rpartition("/")[2],
+            id=owner.id,
+            name=owner.name,
             chart="",
             version="",
             repository="",

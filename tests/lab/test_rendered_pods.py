@@ -70,7 +70,7 @@ def total(containers: list[Manifest]) -> dict[str, int]:
 def test_pods_of_the_plan_equal_those_of_the_chart(
     plan: Plan, toolchain: Toolchain, programs: dict[str, Program], name: str
 ) -> None:
-    (pod,) = [entry for entry in plan.pods if entry.owner == f"Release/{name}"]
+    (pod,) = [entry for entry in plan.pods if entry.owner.id == f"Release/{name}"]
     assert pod.evidence == "rendered"
     (deployment,) = [item for item in rendered(plan, toolchain, programs, name) if item["kind"] == "Deployment"]
     spec = deployment["spec"]["template"]["spec"]

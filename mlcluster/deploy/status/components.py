@@ -75,7 +75,7 @@ def _workloads(
 ) -> Iterator[tuple[str, list[Object]]]:
     """Everything of a component that has to run, by plan id, with the workloads that are there for it."""
     for release in releases:
-        if release.realisation == "helm" and any(pod.owner == release.id for pod in plan.pods):
+        if release.realisation == "helm" and any(pod.owner.id == release.id for pod in plan.pods):
             selector = f"{HELM_RELEASE}={release.name}"
             yield (
                 release.id,

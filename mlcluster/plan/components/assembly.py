@@ -41,7 +41,18 @@ class ComponentParts:
 
 def contributions(context: ComponentContext) -> Contributions:
     """Return the contribution of every component of the plan, by name, in the order of the catalogue."""
-    return {name: COMPONENTS[name].contribute(context) for name in context.selected}
+    return {name: _attributed(name, COMPONENTS[name].contribute(context)) for name in context.selected}
+
+
+def _attributed(component: str, made: Contribution) -> Contribution:
+    """Return a contribution whose items name the component."""
+    return replace(
+        made,
+        releases=tuple(replace(entry, component=component) for entry in made.releases),
+        objects=tuple(replace(entry, component=component) for entry in made.objects),
+        resources=tuple(replace(entry, component=component) for entry in made.resources),
+        pods=tuple(replace(pod, component=component) for pod in made.pods),
+    )
 
 
 def labelled(pools: Iterable[Pool], made: Contributions) -> tuple[Pool, ...]:

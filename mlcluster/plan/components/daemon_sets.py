@@ -82,7 +82,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
     )
     pods = tuple(
         PlanPod(
-            owner=entry.id,
+            owner=entry.ref,
             kind="DaemonSet",
             namespace=found.namespace,
             node_selector=pool.selector,
@@ -93,6 +93,7 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
             source="the daemon set of this plan",
             spec_path=pool.spec_path,
             name=name,
+            pool=pool.name,
         )
         for pool in pools
     )

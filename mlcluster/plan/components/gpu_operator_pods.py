@@ -105,6 +105,7 @@ def _validations(context: ComponentContext, tolerations: tuple[Toleration, ...])
             OPERATOR,
             _VALIDATOR,
             spec_path=pool.spec_path,
+            pool=pool.name,
             tolerations=tolerations,
             node_selector=pool.selector,
         )

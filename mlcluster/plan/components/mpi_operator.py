@@ -111,4 +111,4 @@ def _deployment(context: ComponentContext) -> PlanObject:
 
 def _pod(context: ComponentContext, deployment: PlanObject) -> PlanPod:
     controller = Workload(NAME, REQUESTS, evidence="rendered", source="the Deployment of this plan")
-    return workload_pod(context, NAME, controller, owner=deployment.id)
+    return workload_pod(context, NAME, controller, owner=deployment.ref)

@@ -52,9 +52,15 @@ def _rule(  # noqa: PLR0913 -- the parts of a rule
         "enforcementMode": mode,
         "nodeSelector": {"matchLabels": dict(pool.selector)},
     }
-    needs = (release_id(NAME),)
     return make(
-        context.cluster, API, KIND, f"{pool.name}-{about}", {"spec": spec}, needs=needs, spec_path=pool.spec_path
+        context.cluster,
+        API,
+        KIND,
+        f"{pool.name}-{about}",
+        {"spec": spec},
+        needs=(release_id(NAME),),
+        spec_path=pool.spec_path,
+        pool=pool.name,
     )
 
 

@@ -12,7 +12,7 @@ from mlcluster.plan.components.daemon_sets import pool_affinity
 from mlcluster.plan.components.gpu_daemons import runtime_class
 from mlcluster.plan.components.gpu_owners import served
 from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
-from mlcluster.plan.components.releases import chart_release, realisation, release_id
+from mlcluster.plan.components.releases import chart_release, realisation, release_ref
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
@@ -77,7 +77,7 @@ def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPo
         Workload(name, REQUESTS, kind="DaemonSet", priority_class=NODE_CRITICAL, source=source)
         for name, source in sources.items()
     )
-    owner = release_id(_name(key))
+    owner = release_ref(_name(key))
     return [pod for workload in workloads for pod in daemon_set_pods(context, NAME, workload, pools, owner=owner)]
 
 

@@ -2,15 +2,20 @@
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.model import Manifest, PlanRelease, Realisation
+from mlcluster.plan.model import ItemRef, Manifest, PlanRelease, Realisation
 
 LOCAL_PROCESSES = frozenset({"jobset", "kubeflow-trainer", "kuberay-operator", "kueue", "mpi-operator"})
 """Components whose controllers are real programs on the lab (`lab/`); of all others only the pods are simulated."""
 
 
+def release_ref(name: str) -> ItemRef:
+    """Return the reference to a Helm release."""
+    return ItemRef("Release", name)
+
+
 def release_id(name: str) -> str:
     """Return the id of a Helm release."""
-    return f"Release/{name}"
+    return release_ref(name).id
 
 
 def realisation(context: ComponentContext, component: str) -> Realisation:

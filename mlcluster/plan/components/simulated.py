@@ -6,6 +6,7 @@ stands in for the real one. What it would do to nodes is in `plan.simulated_node
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mlcluster.plan import names
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod, PlanRelease
@@ -49,15 +50,15 @@ def simulated_pods(
     made: dict[str, list[PlanObject]] = {}
     seen: set[tuple[str, str]] = set()
     for pod in pods:
-        if pod.owner not in simulated or pod.kind == "Job":  # a hook of Helm, which does not run here
+        if pod.owner.id not in simulated or pod.kind == "Job":  # a hook of Helm, which does not run here
             continue
-        base = pod.name or simulated[pod.owner].name
-        pool = pod.node_selector.get(names.POOL, "") if pod.kind == "DaemonSet" else ""
+        base = pod.name or simulated[pod.owner.id].name
+        pool = pod.pool if pod.kind == "DaemonSet" else ""
         name = f"{base}-{pool}" if pool else base
         while (pod.namespace, name) in seen:
             name = f"{name}-x"
         seen.add((pod.namespace, name))
-        made.setdefault(pod.owner, []).append(_workload(cluster, pod, name, simulated[pod.owner].name))
+        made.setdefault(pod.owner.id, []).append(_workload(cluster, pod, name, simulated[pod.owner.id].name))
     return made
 
 
@@ -89,7 +90,7 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
     if pod.kind != "DaemonSet":
         spec["replicas"] = pod.replicas
     kind = "DaemonSet" if pod.kind == "DaemonSet" else "Deployment"
-    return make(
+    made = make(
         cluster,
         "apps/v1",
         kind,
@@ -99,7 +100,9 @@ def _workload(cluster: str, pod: PlanPod, name: str, release: str) -> PlanObject
         labels={HELM_RELEASE: release},
         annotations={SIMULATED: "true"},
         spec_path=pod.spec_path,
+        pool=pod.pool,
     )
+    return replace(made, component=pod.component)
 
 
 def _apart(labels: dict[str, str]) -> Manifest:

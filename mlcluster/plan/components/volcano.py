@@ -100,9 +100,9 @@ def _queue(context: ComponentContext, team: TeamPlan) -> PlanObject:
                 "capability": _resources(most),
             }
         },
-        labels={names.TEAM: team.name},
         needs=(release_id(NAME),),
         spec_path=team.spec_path,
+        team=team.name,
     )
 
 

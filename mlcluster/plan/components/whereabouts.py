@@ -153,4 +153,4 @@ def _reconciler(context: ComponentContext, needs: tuple[str, ...]) -> PlanObject
 
 def _reconciler_pod(context: ComponentContext, reconciler: PlanObject) -> PlanPod:
     workload = Workload(RECONCILER, RECONCILER_REQUESTS, evidence="rendered", source="the Deployment of this plan")
-    return workload_pod(context, NAME, workload, owner=reconciler.id)
+    return workload_pod(context, NAME, workload, owner=reconciler.ref)

@@ -6,9 +6,9 @@ from typing import Literal
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
-from mlcluster.plan.components.releases import release_id
+from mlcluster.plan.components.releases import release_ref
 from mlcluster.plan.components.system_pool import controller_tolerations
-from mlcluster.plan.model import PlanPod, Pool, Toleration
+from mlcluster.plan.model import ItemRef, PlanPod, Pool, Toleration
 from mlcluster.plan.taints import daemon_set_tolerations
 from mlcluster.quantities import parse
 from mlcluster.spec.document import Loc
@@ -42,23 +42,25 @@ def workload_pod(  # noqa: PLR0913 -- where the pod runs, which a row does not s
     component: str,
     workload: Workload,
     *,
-    owner: str = "",
+    owner: ItemRef | None = None,
     namespace: str = "",
     spec_path: Loc = (),
+    pool: str = "",
     tolerations: Iterable[Toleration] | None = None,
     node_selector: Mapping[str, str] | None = None,
 ) -> PlanPod:
     """Return the pod of a workload.
 
     Args:
-        owner: id of the release or object that creates it; default: the release of the component.
+        owner: the release or object that creates it; default: the release of the component.
         namespace: default: that of the catalogue.
         spec_path: default: the place in the spec that selected the component.
+        pool: the pool that the shape is for; default: none.
         tolerations: default: those of controllers.
     """
     found = pin(component)
     return PlanPod(
-        owner=owner or release_id(component),
+        owner=owner or release_ref(component),
         kind=workload.kind,
         namespace=namespace or found.namespace,
         node_selector=dict(node_selector or {}),
@@ -70,6 +72,7 @@ def workload_pod(  # noqa: PLR0913 -- where the pod runs, which a row does not s
         spec_path=spec_path or context.spec_path(component),
         name=workload.name,
         replicas=workload.replicas,
+        pool=pool,
     )
 
 
@@ -79,7 +82,7 @@ def daemon_set_pods(  # noqa: PLR0913 -- where the pods run, which a row does no
     workload: Workload,
     pools: Iterable[Pool],
     *,
-    owner: str = "",
+    owner: ItemRef | None = None,
     namespace: str = "",
     tolerations: Iterable[Toleration] | None = None,
 ) -> tuple[PlanPod, ...]:
@@ -100,6 +103,7 @@ def daemon_set_pods(  # noqa: PLR0913 -- where the pods run, which a row does no
             owner=owner,
             namespace=namespace,
             spec_path=pool.spec_path,
+            pool=pool.name,
             tolerations=tolerated,
             node_selector=pool.selector,
         )

@@ -10,7 +10,7 @@ from typing import Literal
 from mlcluster.plan.components.system_nodes import system_selector
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.storage.addons import storage_addons
-from mlcluster.plan.model import Amounts, Manifest, PlanPod, Pool, Toleration
+from mlcluster.plan.model import Amounts, ItemRef, Manifest, PlanPod, Pool, Toleration
 from mlcluster.plan.taints import CRITICAL, EVERY_TAINT, controller_tolerations, toleration_manifests
 
 NAMESPACE = "kube-system"
@@ -129,7 +129,7 @@ def _pod(context: EksContext, shape: _Shape) -> PlanPod:
     tolerations = (EVERY_TAINT,) if on_every_node else _configured_tolerations(context, shape.addon) or own
     amounts: Amounts = {"cpu": shape.cpu, "memory": shape.memory, "pods": 1}
     return PlanPod(
-        owner=f"Addon/{shape.addon}",
+        owner=ItemRef("Addon", shape.addon),
         kind=shape.kind,
         namespace=NAMESPACE,
         node_selector={},

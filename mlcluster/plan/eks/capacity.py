@@ -46,7 +46,7 @@ def placement_group_resources(context: EksContext, pool: Pool) -> list[PlanResou
     name = f"{context.name}-{pool.name}"
     inputs: Manifest = {"name": name, "strategy": "cluster", "tags": {**context.tags, "Name": name}}
     path = (*pool.spec_path, "network", "placementGroup")
-    return [resource(_PLACEMENT_GROUP, pool.name, inputs, spec_path=path)]
+    return [resource(_PLACEMENT_GROUP, pool.name, inputs, spec_path=path, pool=pool.name)]
 
 
 def schedule_resources(context: EksContext, pool: Pool, auto_scaling_group: Ref) -> list[PlanResource]:
@@ -65,7 +65,8 @@ def schedule_resources(context: EksContext, pool: Pool, auto_scaling_group: Ref)
         "maxSize": pool.max_size,
         "desiredCapacity": pool.max_size,
     }
-    return [resource(_SCHEDULE, f"{pool.name}-start", inputs, spec_path=(*pool.spec_path, "capacity", "startsAt"))]
+    path = (*pool.spec_path, "capacity", "startsAt")
+    return [resource(_SCHEDULE, f"{pool.name}-start", inputs, spec_path=path, pool=pool.name)]
 
 
 def _seconds(instant: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from mlcluster.catalog.eks import eks_version
 from mlcluster.catalog.pins import CLUSTER_AUTOSCALER
+from mlcluster.plan.components.releases import release_id, release_ref
 from mlcluster.plan.eks.addon_settings import system_tolerations
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.identity import pod_role
@@ -13,7 +14,7 @@ from mlcluster.plan.taints import health_taints, startup_taints, toleration_mani
 from mlcluster.quantities import parse
 from mlcluster.spec.document import Loc
 
-RELEASE_ID = "Release/cluster-autoscaler"
+RELEASE_ID = release_id(CLUSTER_AUTOSCALER.name)
 SERVICE_ACCOUNT = "cluster-autoscaler"
 SPEC_PATH: Loc = ("target", "autoscaler")
 REQUESTS = {"cpu": "100m", "memory": "600Mi"}
@@ -59,7 +60,7 @@ def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:
         return ()
     return (
         PlanPod(
-            owner=RELEASE_ID,
+            owner=release_ref(CLUSTER_AUTOSCALER.name),
             kind="Deployment",
             namespace=CLUSTER_AUTOSCALER.namespace,
             node_selector={},

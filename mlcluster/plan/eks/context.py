@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mlcluster.plan import names
-from mlcluster.plan.model import Manifest, PlanResource, Pool
+from mlcluster.plan.model import ItemRef, Manifest, PlanResource, Pool, kind_of
 from mlcluster.plan.values import references
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.document import Loc
@@ -74,6 +74,8 @@ def resource(  # noqa: PLR0913 -- the parts of a cloud resource
     needs: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
     retained: bool = False,
+    team: str = "",
+    pool: str = "",
 ) -> PlanResource:
     """A cloud resource; its id is `Type/name`, e.g. LaunchTemplate/train.
 
@@ -83,9 +85,11 @@ def resource(  # noqa: PLR0913 -- the parts of a cloud resource
         needs: ids that must exist before and that it does not refer to.
     """
     before = dict.fromkeys((*(found.resource for found in references(inputs)), *needs))
-    return PlanResource(resource_id(token, name), token, inputs, tuple(before), spec_path, ignore, retained)
+    return PlanResource(
+        resource_id(token, name), token, inputs, tuple(before), spec_path, ignore, retained, team=team, pool=pool
+    )
 
 
 def resource_id(token: str, name: str) -> str:
     """The id of a resource: Type/name."""
-    return f"{token.rpartition(':')[2]}/{name}"
+    return ItemRef(kind_of(token), name).id

@@ -13,6 +13,7 @@ from mlcluster.plan.components.mirror import mirrored
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import (
     Amounts,
+    ItemRef,
     Manifest,
     PlanObject,
     PlanPod,
@@ -62,7 +63,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
     """The pods that hold nodes."""
     return tuple(
         PlanPod(
-            owner=object_id("Deployment", _name(pool), NAMESPACE),
+            owner=ItemRef("Deployment", _name(pool), NAMESPACE),
             kind="Deployment",
             namespace=NAMESPACE,
             node_selector=pool.selector,
@@ -73,6 +74,7 @@ def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
             source="the plan's own object",
             spec_path=(*pool.spec_path, "warm"),
             yields=True,
+            pool=pool.name,
         )
         for pool in _pools(context)
     )
@@ -126,6 +128,7 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
         annotations={"pulumi.com/skipAwait": "true"},
         needs=(object_id("PriorityClass", PRIORITY_CLASS),),
         spec_path=(*pool.spec_path, "warm"),
+        pool=pool.name,
     )
 
 

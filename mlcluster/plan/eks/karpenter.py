@@ -5,6 +5,7 @@ its own.
 """
 
 from mlcluster.catalog.pins import KARPENTER, KARPENTER_CRD, ChartPin
+from mlcluster.plan.components.releases import release_id, release_ref
 from mlcluster.plan.eks.addon_settings import system_pool, system_tolerations
 from mlcluster.plan.eks.capacity import placement_group_resources
 from mlcluster.plan.eks.context import EksContext
@@ -18,8 +19,7 @@ from mlcluster.plan.taints import toleration_manifests
 from mlcluster.quantities import parse
 from mlcluster.spec.document import Loc
 
-CRD_RELEASE_ID = "Release/karpenter-crd"
-RELEASE_ID = "Release/karpenter"
+CRD_RELEASE_ID, RELEASE_ID = release_id(KARPENTER_CRD.name), release_id(KARPENTER.name)
 SPEC_PATH: Loc = ("target", "autoscaler")
 CRDS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 REQUESTS = {"cpu": "1", "memory": "1Gi"}
@@ -66,7 +66,7 @@ def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
         return ()
     return (
         PlanPod(
-            owner=RELEASE_ID,
+            owner=release_ref(KARPENTER.name),
             kind="Deployment",
             namespace=KARPENTER.namespace,
             node_selector={},

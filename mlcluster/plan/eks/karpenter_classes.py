@@ -26,7 +26,7 @@ def node_class(context: EksContext, pool: Pool, release: str) -> PlanObject:
         release: id of the release that brings its CRD and takes its finalizer off.
     """
     body = {"spec": _spec(context, pool)}
-    return make(context.name, API, KIND, pool.name, body, needs=(release,), spec_path=pool.spec_path)
+    return make(context.name, API, KIND, pool.name, body, needs=(release,), spec_path=pool.spec_path, pool=pool.name)
 
 
 def _spec(context: EksContext, pool: Pool) -> Manifest:

@@ -21,7 +21,7 @@ def node_pool(context: EksContext, pool: Pool) -> PlanObject:
     """The Karpenter NodePool of a pool, called as the pool is; gone before its EC2NodeClass and the release are."""
     body = {"spec": _spec(context, pool)}
     needs = (object_id(NODE_CLASS, pool.name),)
-    return make(context.name, API, KIND, pool.name, body, needs=needs, spec_path=pool.spec_path)
+    return make(context.name, API, KIND, pool.name, body, needs=needs, spec_path=pool.spec_path, pool=pool.name)
 
 
 def is_static(pool: Pool) -> bool:

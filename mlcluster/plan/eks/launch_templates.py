@@ -47,7 +47,7 @@ def launch_template(context: EksContext, pool: Pool) -> PlanResource:
         **template_capacity(context, pool),
         "tags": tags,
     }
-    return resource(LAUNCH_TEMPLATE, pool.name, inputs, spec_path=pool.spec_path)
+    return resource(LAUNCH_TEMPLATE, pool.name, inputs, spec_path=pool.spec_path, pool=pool.name)
 
 
 def node_tags(context: EksContext, pool: Pool) -> dict[str, str]:

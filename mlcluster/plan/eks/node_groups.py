@@ -69,7 +69,9 @@ def _node_group(context: EksContext, pool: Pool, before: tuple[str, ...]) -> Pla
         inputs["warmPoolConfig"] = warm
     # The autoscaler owns the number of nodes; `up` must not take it back.
     ignored = ("scalingConfig.desiredSize",)
-    return resource(NODE_GROUP, pool.name, inputs, spec_path=pool.spec_path, needs=before, ignore=ignored)
+    return resource(
+        NODE_GROUP, pool.name, inputs, spec_path=pool.spec_path, needs=before, ignore=ignored, pool=pool.name
+    )
 
 
 def _before(context: EksContext) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def _tag(pool: Pool, key: str, value: str) -> PlanResource:
         "tag": {"key": key, "value": value, "propagateAtLaunch": False},
     }
     name = f"{pool.name}-{key.removeprefix(PREFIX).removeprefix('node-template/')}"
-    return resource(TAG, name, inputs, spec_path=pool.spec_path)
+    return resource(TAG, name, inputs, spec_path=pool.spec_path, pool=pool.name)
 
 
 def _labels(pool: Pool) -> dict[str, str]:

@@ -8,6 +8,7 @@ path.
 from mlcluster.plan.model.items import (
     ComponentPlan,
     DefiningObject,
+    ItemRef,
     Manifest,
     PlanObject,
     PlanPod,
@@ -15,6 +16,7 @@ from mlcluster.plan.model.items import (
     PlanResource,
     Realisation,
     ValuePath,
+    kind_of,
 )
 from mlcluster.plan.model.nodes import Accelerator, Amounts, Pool, Price, Taint, Toleration
 from mlcluster.plan.model.plan import ClusterFacts, Plan
@@ -28,6 +30,7 @@ __all__ = [
     "ComponentPlan",
     "DefiningObject",
     "FlavorQuota",
+    "ItemRef",
     "Manifest",
     "Plan",
     "PlanObject",
@@ -42,4 +45,5 @@ __all__ = [
     "Tier",
     "Toleration",
     "ValuePath",
+    "kind_of",
 ]

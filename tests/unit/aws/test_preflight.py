@@ -117,7 +117,11 @@ def _everything() -> tuple[Answers, Report]:
         made("aws:ec2/eip:Eip", "nat"),
         made("aws:eks/addon:Addon", "vpc-cni", addonName="vpc-cni", addonVersion="v1"),
         made(
-            "aws:eks/nodeGroup:NodeGroup", "system", amiType="AL2023_x86_64_STANDARD", releaseVersion="1.34.1-20260728"
+            "aws:eks/nodeGroup:NodeGroup",
+            "system",
+            pool="system",
+            amiType="AL2023_x86_64_STANDARD",
+            releaseVersion="1.34.1-20260728",
         ),
     )
     gone = Refused("NoSuchEntity", status=404)

@@ -159,7 +159,8 @@ class TestImages:
         assert image_parameter(ami_type, "1.34", release) == f"/aws/service/{path}/image_id"
 
     def group(self, name: str = "system", release: str = "1.34.1-20260728") -> Any:
-        return made("aws:eks/nodeGroup:NodeGroup", name, amiType="AL2023_x86_64_STANDARD", releaseVersion=release)
+        image = {"amiType": "AL2023_x86_64_STANDARD", "releaseVersion": release}
+        return made("aws:eks/nodeGroup:NodeGroup", name, pool=name, **image)
 
     def test_published(self) -> None:
         outcome = images(facts_of(fine(), SYSTEM, resources=(self.group(),)))
@@ -336,7 +337,7 @@ class TestEfa:
     def template(self, *cards: int) -> Any:
         interfaces = [{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}]
         interfaces += [{"networkCardIndex": card, "deviceIndex": 1, "interfaceType": "efa-only"} for card in cards]
-        return made("aws:ec2/launchTemplate:LaunchTemplate", "train", networkInterfaces=interfaces)
+        return made("aws:ec2/launchTemplate:LaunchTemplate", "train", pool="train", networkInterfaces=interfaces)
 
     def answers(self, *networks: Data) -> Any:
         found = [{"InstanceType": "p5.48xlarge", "NetworkInfo": network} for network in networks]

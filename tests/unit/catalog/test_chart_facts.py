@@ -13,7 +13,6 @@ from mlcluster.catalog.signatures import all_signatures
 from mlcluster.plan import job_kinds, names
 from mlcluster.plan.chart_facts import ChartFacts
 from mlcluster.plan.model import PlanPod
-from mlcluster.plan.rendered_pods import workload_name
 from mlcluster.quantities import parse
 from tests.charts import comparison, table
 from tests.charts.archive_versions import DIFFERENT
@@ -51,7 +50,7 @@ def test_pods_of_every_plan_have_a_shape_of_the_table(chart: str) -> None:
     for one in value_sets():
         if one.chart != chart or one.release.realisation not in {"helm", "simulated"}:
             continue
-        ours = {workload_name(pod): pod for pod in one.plan.pods if pod.owner == one.release.id}
+        ours = {pod.workload: pod for pod in one.plan.pods if pod.owner.id == one.release.id}
         known = {name: pod for name, pod in ours.items() if name in TABLE[chart]["workloads"]}
         assert known, one.spec
         scaled = {

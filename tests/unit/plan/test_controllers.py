@@ -6,7 +6,7 @@ import pytest
 
 from mlcluster.plan.arithmetic import arithmetic
 from mlcluster.plan.controllers import takes, with_controllers
-from mlcluster.plan.model import PlanPod
+from mlcluster.plan.model import ItemRef, PlanPod
 from mlcluster.quantities import add
 from tests.specs import SHAPE, SYSTEM, TRAIN, Data, manifests, planned, pool_of
 
@@ -17,7 +17,7 @@ TAINTED: Data = {**SHAPE, "name": "kept", "taints": [{"key": "dedicated", "value
 def pod(cpu: int = 1000, memory: int = 1024, **more: object) -> PlanPod:
     """Return a controller of one CPU and 1 GiB."""
     made = PlanPod(
-        owner="Release/made",
+        owner=ItemRef("Release", "made"),
         kind="Deployment",
         namespace="made",
         node_selector={},

@@ -81,7 +81,7 @@ def test_an_existing_device_plugin_is_left_unchanged() -> None:
 def test_pods_land_on_the_pools_that_need_them_and_on_no_others() -> None:
     plan = plan_of()
     assert [pool.name for pod in pods(plan) for pool in plan.pools if lands_on(pod, pool)] == ["train", "rocket"]
-    assert {(pod.kind, pod.owner) for pod in pods(plan)} == {("DaemonSet", efa(plan).id)}
+    assert {(pod.kind, pod.owner.id) for pod in pods(plan)} == {("DaemonSet", efa(plan).id)}
 
 
 @needs_reference

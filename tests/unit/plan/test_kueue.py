@@ -39,7 +39,7 @@ def test_kueue_is_installed_simulated_or_adopted_by_target(target: Data, compone
     assert [release.realisation for release in plan.releases if release.name == "kueue"] == [realisation]
     parts = [(part.name, part.version, part.realisation) for part in plan.components if part.name == "kueue"]
     assert parts == [("kueue", "0.18.3", realisation)]
-    assert len([pod for pod in plan.pods if pod.owner == "Release/kueue"]) == (realisation == "helm")
+    assert len([pod for pod in plan.pods if pod.owner.id == "Release/kueue"]) == (realisation == "helm")
 
 
 def test_everything_in_team_namespaces_is_queued() -> None:

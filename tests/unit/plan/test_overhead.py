@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mlcluster.plan.model import PlanPod, Pool, Taint, Toleration
+from mlcluster.plan.model import ItemRef, PlanPod, Pool, Taint, Toleration
 from mlcluster.plan.overhead import lands_on, with_daemon_sets
 from mlcluster.plan.taints import EVERY_TAINT
 from tests.specs import LOCAL, SYSTEM, TRAIN, planned
@@ -19,7 +19,7 @@ SOFT = Taint("dedicated", "training", "PreferNoSchedule")
 
 def pod(*tolerations: Toleration, selector: dict[str, str] | None = None, **fields: Any) -> PlanPod:
     made = PlanPod(
-        owner="daemon", kind="DaemonSet", namespace="kube-system", node_selector=selector or {},
+        owner=ItemRef("DaemonSet", "daemon"), kind="DaemonSet", namespace="kube-system", node_selector=selector or {},
         tolerations=tolerations, requests={"cpu": 100, "memory": 200, "pods": 1}, priority_class="",
         evidence="declared", source="here", spec_path=("target",),
     )  # fmt: skip

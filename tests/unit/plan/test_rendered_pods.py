@@ -68,12 +68,12 @@ def test_an_autoscaler_of_the_plan_gives_the_replicas() -> None:
 def test_rendered_pods_replace_the_declared_pods_of_their_release() -> None:
     pods = rendered_pods(PLAN, RELEASE, [CONTROLLER, WORKER], "an archive")
     plan = build(SPEC, {RELEASE.id: pods})
-    names = [pod.name for pod in plan.pods if pod.owner == RELEASE.id]
+    names = [pod.name for pod in plan.pods if pod.owner.id == RELEASE.id]
     assert names[:3] == ["gpu-operator", "worker", "worker"]
     assert "gpu-operator-node-feature-discovery-master" not in names, "the chart has no such workload"
     assert "nvidia-operator-validator" in names, "the operator makes it when it runs"
-    assert [pod for pod in plan.pods if pod.owner != RELEASE.id] == [
-        pod for pod in PLAN.pods if pod.owner != RELEASE.id
+    assert [pod for pod in plan.pods if pod.owner.id != RELEASE.id] == [
+        pod for pod in PLAN.pods if pod.owner.id != RELEASE.id
     ]
     (controller,) = (pod for pod in plan.pods if pod.name == "gpu-operator")
     assert (controller.replicas, controller.apart, controller.node_selector) == (3, True, {})

@@ -68,7 +68,7 @@ def _access_point(context: EksContext, volume: Volume, team: str) -> PlanResourc
         },
         "tags": {**context.tags, "Name": f"{context.name}-{volume.name}-{team}"},
     }
-    return resource(ACCESS_POINT, f"{volume.name}.{team}", inputs, spec_path=volume.spec_path)
+    return resource(ACCESS_POINT, f"{volume.name}.{team}", inputs, spec_path=volume.spec_path, team=team)
 
 
 def _policy(volume: Volume) -> PlanResource:

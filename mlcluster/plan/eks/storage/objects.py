@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from mlcluster.plan import names
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.eks.storage.volumes import Volume, shared_volumes
 from mlcluster.plan.model import Manifest, PlanObject, TeamPlan
@@ -64,10 +63,10 @@ def _class(context: EksContext, one: StorageClass, spec_path: Loc) -> PlanObject
 def _claim(context: EksContext, volume: Volume, team: str, namespace: str) -> tuple[PlanObject, PlanObject]:
     """A volume that only this claim can have, and the claim; neither name can be mistaken: labels have no dots."""
     persistent = f"{team}.{volume.name}"
-    label, path = {names.TEAM: team}, volume.spec_path
+    path = volume.spec_path
     offered, wanted = _offered(volume, team, namespace), _wanted(volume, persistent)
     return (
-        make(context.name, "v1", "PersistentVolume", persistent, {"spec": offered}, labels=label, spec_path=path),
+        make(context.name, "v1", "PersistentVolume", persistent, {"spec": offered}, spec_path=path, team=team),
         make(
             context.name,
             "v1",
@@ -75,9 +74,9 @@ def _claim(context: EksContext, volume: Volume, team: str, namespace: str) -> tu
             volume.name,
             {"spec": wanted},
             namespace=namespace,
-            labels=label,
             needs=(object_id("PersistentVolume", persistent),),
             spec_path=path,
+            team=team,
         ),
     )
 

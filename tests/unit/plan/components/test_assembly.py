@@ -12,7 +12,7 @@ from mlcluster.plan.components.index import COMPONENTS, selected
 from mlcluster.plan.components.mirror import mirrored, mirrored_object, mirrored_release
 from mlcluster.plan.components.overrides import with_overrides
 from mlcluster.plan.components.simulated import SIMULATED, simulated_crds, simulated_pods
-from mlcluster.plan.model import PlanObject, PlanPod, PlanRelease, Toleration
+from mlcluster.plan.model import ItemRef, PlanObject, PlanPod, PlanRelease, Toleration
 from mlcluster.plan.pools import plan_pools
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.spec.cluster import ClusterSpec
@@ -246,7 +246,7 @@ def test_containers_of_objects_come_from_the_mirror() -> None:
 
 def pod(**rest: Any) -> PlanPod:
     made: dict[str, Any] = {
-        "owner": "Release/gpu-operator",
+        "owner": ItemRef("Release", "gpu-operator"),
         "kind": "DaemonSet",
         "namespace": "gpu-operator",
         "node_selector": {"mlcluster.dev/pool": "train"},
@@ -257,6 +257,7 @@ def pod(**rest: Any) -> PlanPod:
         "source": "somewhere",
         "spec_path": ("components", "gpuOperator"),
         "name": "exporter",
+        "pool": "train",
         **rest,
     }
     return PlanPod(**made)

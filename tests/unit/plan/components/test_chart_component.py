@@ -43,7 +43,7 @@ def test_an_installed_component_has_everything() -> None:
     assert (release.crds, release.webhook_probes) == (EXAMPLE.crds, EXAMPLE.webhook_probes)
     assert release.values == {"cluster": context().cluster}
     controller, hook = made.pods
-    assert (controller.owner, controller.name, controller.replicas) == (release.id, "controller", 2)
+    assert (controller.owner.id, controller.name, controller.replicas) == (release.id, "controller", 2)
     assert controller.requests == {"cpu": 100, "pods": 1}
     assert controller.source.startswith("values over kedacore")
     assert (hook.kind, hook.priority_class, hook.requests) == ("Job", "", {"pods": 1})
@@ -80,4 +80,4 @@ def test_no_existing_installation_has_pods_in_the_plan(key: str) -> None:
     plan = planned_unchecked(SYSTEM, TRAIN, target=EXISTING, components={key: {"install": False}})
     existing = {release.id for release in plan.releases if release.realisation == "present"}
     assert existing
-    assert not [pod for pod in plan.pods if pod.owner in existing]
+    assert not [pod for pod in plan.pods if pod.owner.id in existing]

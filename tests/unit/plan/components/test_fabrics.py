@@ -50,7 +50,7 @@ def landing(plan: Plan) -> dict[str, set[str]]:
     """Return daemon set -> the pools on which its pods run; each pod runs on one pool."""
     found: dict[str, set[str]] = {}
     for pod in plan.pods:
-        if pod.kind == "DaemonSet" and pod.owner.startswith("DaemonSet/"):
+        if pod.kind == "DaemonSet" and pod.owner.kind == "DaemonSet":
             (pool,) = [pool.name for pool in plan.pools if lands_on(pod, pool)]
             found.setdefault(pod.name, set()).add(pool)
     return found
@@ -75,10 +75,10 @@ def test_each_pool_advertises_the_configured_number_of_devices() -> None:
 def test_daemon_sets_request_the_resources_of_the_plan() -> None:
     plan = plan_of(rdmaDevicePlugin={}, sriovDevicePlugin={}, multus={"networks": [RAIL]})
     by_id = {entry.id: entry.manifest["spec"]["template"]["spec"] for entry in plan.objects if "DaemonSet/" in entry.id}
-    ours = [pod for pod in plan.pods if pod.owner in by_id]
-    assert {pod.owner for pod in ours} == set(by_id)
+    ours = [pod for pod in plan.pods if pod.owner.id in by_id]
+    assert {pod.owner.id for pod in ours} == set(by_id)
     for pod in ours:
-        spec = by_id[pod.owner]
+        spec = by_id[pod.owner.id]
         assert toleration_manifests(pod.tolerations) == spec["tolerations"]
         assert pod.priority_class == spec["priorityClassName"]
         assert pod.requests["memory"] > 0

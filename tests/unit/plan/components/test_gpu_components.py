@@ -55,7 +55,7 @@ def landing(plan: Plan, owner: str) -> dict[str, list[str]]:
     """Return daemon set -> the pools on which its pods run."""
     found: dict[str, list[str]] = {}
     for pod in plan.pods:
-        if pod.owner == owner and pod.kind == "DaemonSet":
+        if pod.owner.id == owner and pod.kind == "DaemonSet":
             found.setdefault(pod.name, []).extend(pool.name for pool in plan.pools if lands_on(pod, pool))
     return found
 

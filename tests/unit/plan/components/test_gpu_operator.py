@@ -260,7 +260,7 @@ def pods_on(plan: Plan, pool_name: str) -> set[str]:
     return {
         pod.name
         for pod in plan.pods
-        if pod.owner == "Release/gpu-operator" and pod.kind == "DaemonSet" and lands_on(pod, pool)
+        if pod.owner.id == "Release/gpu-operator" and pod.kind == "DaemonSet" and lands_on(pod, pool)
     }
 
 
@@ -282,7 +282,7 @@ def test_operands_land_where_they_are_needed() -> None:
 
 
 def test_requested_resources_are_shown_with_their_source() -> None:
-    pods = [pod for pod in plan_of(TRAIN).pods if pod.owner == "Release/gpu-operator"]
+    pods = [pod for pod in plan_of(TRAIN).pods if pod.owner.id == "Release/gpu-operator"]
     requests = {pod.name: dict(pod.requests) for pod in pods}
     assert requests["gpu-operator"] == {"cpu": 200, "memory": 100, "pods": 1}
     assert requests["gpu-operator-node-feature-discovery-worker"] == {"cpu": 5, "memory": 64, "pods": 1}
@@ -366,7 +366,7 @@ def test_an_existing_operator_must_be_configured() -> None:
     assert "nvidia.com/mig.config" in finding.message
     assert release_of(plan).realisation == "present"
     assert not [entry for entry in plan.objects if "gpu-operator" in entry.id]
-    assert not [pod for pod in plan.pods if pod.owner == "Release/gpu-operator"]
+    assert not [pod for pod in plan.pods if pod.owner.id == "Release/gpu-operator"]
 
 
 def test_existing_nodes_must_have_the_labels() -> None:

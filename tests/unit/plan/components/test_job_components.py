@@ -67,7 +67,7 @@ def test_sets_of_leaders_and_workers_are_in_the_queue() -> None:
     assert found.id in release(plan, "kueue").needs
     configuration = release(plan, "kueue").values["managerConfig"]["controllerManagerConfigYaml"]
     assert "leaderworkerset.x-k8s.io/leaderworkerset" in configuration
-    (pod,) = [pod for pod in plan.pods if pod.owner == "Release/lws"]
+    (pod,) = [pod for pod in plan.pods if pod.owner.id == "Release/lws"]
     assert (pod.name, pod.replicas) == ("lws-controller-manager", 2)
     assert found.values["replicaCount"] == 2
     assert "lws-system/lws-controller-manager" in manifests(plan, "PodDisruptionBudget")
@@ -89,7 +89,7 @@ def test_members_may_write_the_kinds_but_not_their_status(key: str, target: Data
 def test_an_existing_controller_gives_rights_and_no_managed_release() -> None:
     plan = planned(SYSTEM, target=EXISTING, components={"jobSet": {"install": False}})
     assert components(plan)["jobset"] == "present"
-    assert not [pod for pod in plan.pods if pod.owner == "Release/jobset"]
+    assert not [pod for pod in plan.pods if pod.owner.id == "Release/jobset"]
     assert "mlcluster-jobset-edit" in manifests(plan, "ClusterRole")
 
 

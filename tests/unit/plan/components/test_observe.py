@@ -43,7 +43,7 @@ def release_of(plan: Plan, name: str) -> PlanRelease:
 
 
 def pods_of(plan: Plan, owner: str) -> dict[str, Any]:
-    return {pod.name: pod for pod in plan.pods if pod.owner == f"Release/{owner}"}
+    return {pod.name: pod for pod in plan.pods if pod.owner.id == f"Release/{owner}"}
 
 
 def on_eks(**monitoring: Any) -> Plan:

@@ -108,7 +108,7 @@ def chosen(manifest: Manifest, every: tuple[Pool, ...]) -> set[str]:
 
 
 def daemon_sets(plan: Plan) -> dict[str, Manifest]:
-    owners = {pod.owner for pod in plan.pods if pod.kind == "DaemonSet"}
+    owners = {pod.owner.id for pod in plan.pods if pod.kind == "DaemonSet"}
     return {entry.id: entry.manifest for entry in plan.objects if entry.id in owners}
 
 
@@ -118,7 +118,7 @@ def test_daemon_sets_run_only_on_the_pools_that_they_serve(data: Data) -> None:
     spec: ClusterSpec = checked(data)
     plan = build(spec)
     for identifier, manifest in daemon_sets(plan).items():
-        pods = [pod for pod in plan.pods if pod.owner == identifier]
+        pods = [pod for pod in plan.pods if pod.owner.id == identifier]
         served = {pool.name for pod in pods for pool in plan.pools if lands_on(pod, pool)}
         assert served == chosen(manifest, plan.pools)
         assert len(pods) == len(served)

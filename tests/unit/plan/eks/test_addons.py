@@ -146,20 +146,20 @@ def test_every_pod_finds_a_node(pools: list[Data]) -> None:
 
 
 def test_controllers_of_add_ons_have_two_replicas() -> None:
-    counts = {pod.owner: pod.replicas for pod in addon_pods(eks_context(rest=SHARED)) if pod.kind == "Deployment"}
+    counts = {pod.owner.id: pod.replicas for pod in addon_pods(eks_context(rest=SHARED)) if pod.kind == "Deployment"}
     drivers = {f"Addon/aws-{name}-csi-driver": 2 for name in ("ebs", "efs", "fsx")}
     assert counts == {"Addon/coredns": 2, **drivers}
 
 
 def test_requests_of_the_daemon_sets_on_every_node() -> None:
     on_every_node = [pod for pod in addon_pods(eks_context()) if pod.kind == "DaemonSet"]
-    assert {pod.owner: dict(pod.requests) for pod in on_every_node} == {
+    assert {pod.owner.id: dict(pod.requests) for pod in on_every_node} == {
         "Addon/vpc-cni": {"cpu": 50, "pods": 1},
         "Addon/kube-proxy": {"cpu": 100, "pods": 1},
         "Addon/eks-pod-identity-agent": {"pods": 1},
         "Addon/aws-ebs-csi-driver": {"cpu": 30, "memory": 120, "pods": 1},
     }
-    assert {pod.owner for pod in addon_pods(eks_context(rest=SHARED))} == {
+    assert {pod.owner.id for pod in addon_pods(eks_context(rest=SHARED))} == {
         f"Addon/{name}" for name in (*ALWAYS, "aws-efs-csi-driver", "aws-fsx-csi-driver")
     }
     assert all(pod.source and pod.evidence == "declared" for pod in addon_pods(eks_context(rest=SHARED)))
