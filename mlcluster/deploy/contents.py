@@ -54,9 +54,8 @@ def objects_of(kube: Kube, crd: str) -> list[str]:
     return [_counted(f"{kind} objects", objects)] if objects else []
 
 
-def live_with(kube: Kube, identifier: str) -> list[str]:
-    """Return what would be deleted with this resource of the plan."""
-    kind, _, name = identifier.partition("/")
+def live_with(kube: Kube, kind: str, name: str) -> list[str]:
+    """Return the work and data of users that would be deleted with a namespace, Helm release or CRD."""
     look = {"Namespace": live_in, "Release": workloads_of, "CustomResourceDefinition": objects_of}.get(kind)
     return [] if look is None else look(kube, name)
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlcluster.engine.identity import Identity, identity_of
+
 REPLACEMENT_STEPS = frozenset({"replace", "create-replacement", "delete-replaced"})
 _MARKUP = re.compile(r"<\{%.*?%\}>")
 _STACK = "::pulumi:pulumi:Stack::"
@@ -75,6 +77,7 @@ class Change:
         op: create, update, replace, delete, same, read or refresh.
         paths: property paths that differ.
         replaces_because: the paths that force a replacement.
+        identity: what the resource is, from its type and inputs.
         retained: a deletion that only takes it out of the state; what it stands for stays.
     """
 
@@ -84,6 +87,7 @@ class Change:
     paths: tuple[str, ...] = ()
     replaces_because: tuple[str, ...] = ()
     retained: bool = False
+    identity: Identity = field(default_factory=Identity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +272,15 @@ def _merged(known: Change | None, metadata: Any, op: str) -> Change:
     else:
         keys = set()
     retained = op == "delete" and bool(getattr(metadata.old, "retain_on_delete", False))
-    return Change(plan_id(metadata.urn), metadata.type, op, tuple(sorted(paths)), tuple(sorted(keys)), retained)
+    return Change(
+        id=plan_id(metadata.urn),
+        type=metadata.type,
+        op=op,
+        paths=tuple(sorted(paths)),
+        replaces_because=tuple(sorted(keys)),
+        retained=retained,
+        identity=_identity(metadata),
+    )
 
 
 def _drifted(metadata: Any, op: str) -> Change:
@@ -276,4 +288,10 @@ def _drifted(metadata: Any, op: str) -> Change:
     paths = tuple(sorted(metadata.detailed_diff or metadata.diffs or ()))
     if op == "refresh":
         op = "delete" if metadata.new is None else "update" if paths else "same"
-    return Change(plan_id(metadata.urn), metadata.type, op, paths)
+    return Change(plan_id(metadata.urn), metadata.type, op, paths, identity=_identity(metadata))
+
+
+def _identity(metadata: Any) -> Identity:
+    """Return the identity of a step's resource, from its inputs after the step, or before a deletion."""
+    state = metadata.new or metadata.old
+    return identity_of(metadata.type, plan_id(metadata.urn), getattr(state, "inputs", None) or {})

@@ -2,28 +2,35 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlcluster.engine.events import is_internal, plan_id
 from mlcluster.engine.identifiers import provider_id
+from mlcluster.engine.identity import RELEASE, Identity, identity_of
 from mlcluster.engine.settings import Provider
 from mlcluster.rules.upgrades import Deployed
 
 OWNER_LABEL = ("app.kubernetes.io/managed-by", "mlcluster")
 _CHECKPOINT_VERSION = 3
 _NOTE, _BUILTIN_NOTE = "__fieldManager", "__mlclusterOwner"
-_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource in the state; `id` is the provider's, `plan_id` ours."""
+    """One resource in the state.
+
+    Attributes:
+        id: the ID that the provider gives it.
+        plan_id: its id in the plan, which is its Pulumi name.
+        identity: what the resource is, from its type and inputs.
+    """
 
     urn: str
     id: str
     type: str
     plan_id: str
+    identity: Identity = field(default_factory=Identity)
 
     @property
     def is_child(self) -> bool:
@@ -65,12 +72,14 @@ def parse_checkpoint(text: str) -> dict[str, Any] | None:
 
 def resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
     """The resources of the plan, sorted by plan id: neither the stack itself nor its providers."""
-    found = [
-        Resource(item["urn"], item.get("id", ""), item["type"], plan_id(item["urn"]))
-        for item in deployment.get("resources") or []
-        if not is_internal(item["type"])
-    ]
+    found = [_resource(item) for item in deployment.get("resources") or [] if not is_internal(item["type"])]
     return sorted(found, key=lambda resource: resource.plan_id)
+
+
+def _resource(item: Mapping[str, Any]) -> Resource:
+    name = plan_id(item["urn"])
+    identity = identity_of(item["type"], name, item.get("inputs") or {})
+    return Resource(item["urn"], item.get("id", ""), item["type"], name, identity)
 
 
 def outputs_in(deployment: Mapping[str, Any], type_: str) -> dict[str, dict[str, Any]]:
@@ -91,7 +100,7 @@ def releases_in(deployment: Mapping[str, Any]) -> list[Deployed]:
 
 
 def _deployed(item: Mapping[str, Any]) -> Deployed | None:
-    if item.get("type") != _RELEASE:
+    if item.get("type") != RELEASE:
         return None
     inputs, status = item.get("inputs") or {}, (item.get("outputs") or {}).get("status") or {}
     namespace, _, name = str(item.get("id") or "").rpartition("/")
@@ -111,7 +120,7 @@ def provider_in(deployment: Mapping[str, Any]) -> Provider | None:
     """
     for item in deployment.get("resources") or []:
         outputs = item.get("outputs") or {}
-        if item["type"].startswith("kubernetes:") and item["type"] != _RELEASE and _NOTE in outputs:
+        if item["type"].startswith("kubernetes:") and item["type"] != RELEASE and _NOTE in outputs:
             return "builtin" if _BUILTIN_NOTE in outputs else "official"
     return None
 

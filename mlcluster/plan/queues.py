@@ -69,8 +69,8 @@ def queue_objects(  # noqa: PLR0913 -- pools, teams, cohorts, and how they share
 
 def queued_teams(plan: Plan) -> tuple[TeamPlan, ...]:
     """The teams of a plan that have a queue of Kueue's; the others have another scheduler."""
-    held = {entry.id for entry in plan.objects}
-    return tuple(team for team in plan.teams if object_id("ClusterQueue", team.name) in held)
+    queued = {entry.team for entry in plan.objects if entry.kind == "ClusterQueue"}
+    return tuple(team for team in plan.teams if team.name in queued)
 
 
 def _flavor(cluster: str, pool: Pool, kueue: str, levels: Levels | None) -> PlanObject:

@@ -60,12 +60,20 @@ def flavor_name(pool: Pool, levels: Levels | None) -> str:
     """Return the name of a pool's flavor: the name of the pool, with topology also a hash of its immutable fields.
 
     Kueue rejects changes of labels, tolerations and topology of such a flavor, and its deletion while a queue uses it.
-    So a change creates another flavor, and the queues move to it before `up` deletes the old one.
+    So a change creates another flavor, and the queues move to it before `up` deletes the old one. `pool_of_flavor` is the reverse.
     """
     if not levels:
         return pool.name
     fixed = [list(levels), sorted(pool.selector.items()), [(t.key, t.value, t.effect) for t in pool.taints]]
     return f"{pool.name}.{hashlib.sha256(json.dumps(fixed).encode()).hexdigest()[:8]}"
+
+
+def pool_of_flavor(name: str) -> str:
+    """Return the pool of a flavor, the reverse of `flavor_name`: names of pools have no dots.
+
+    A flavor in the state of an `existing` cluster records nothing else of a pool that the plan no longer has.
+    """
+    return name.partition(".")[0]
 
 
 def topology_objects(

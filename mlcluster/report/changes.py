@@ -53,7 +53,7 @@ def _line(change: Change, *, color: bool) -> str:
 def _by_kind(changes: Iterable[Change]) -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {}
     for change in changes:
-        groups.setdefault((change.op, change.id.split("/")[0]), []).append(change.id)
+        groups.setdefault((change.op, change.identity.kind), []).append(change.id)
     return [
         f"  {SIGNS.get(op, '?')} {len(ids)} {kind}: {', '.join(ids[:3])}{' ...' if len(ids) > 3 else ''}"
         for (op, kind), ids in sorted(groups.items())

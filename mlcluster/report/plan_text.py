@@ -192,7 +192,7 @@ def _resources(page: Page, plan: Plan) -> None:
     """What is made in AWS, on `eks`."""
     if plan.cluster.target != "eks":
         return
-    kinds = Counter(entry.type.rpartition(":")[2] for entry in plan.resources)
+    kinds = Counter(entry.kind for entry in plan.resources)
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     page.print(Text.assemble(("AWS         ", "bold"), f"{len(plan.resources)} in all: {listed}"))
     kept = ", ".join(entry.id for entry in plan.resources if entry.retained)
@@ -201,8 +201,8 @@ def _resources(page: Page, plan: Plan) -> None:
 
 
 def _objects(page: Page, plan: Plan) -> None:
-    kinds = Counter(str(entry.manifest["kind"]) for entry in plan.objects)
-    nodes = len([entry for entry in plan.resources if entry.id.startswith("Node/")])
+    kinds = Counter(entry.kind for entry in plan.objects)
+    nodes = len(plan.simulated_nodes)
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     simulated = f"{nodes} simulated nodes, " if nodes else ""
     page.print(Text.assemble(("Objects     ", "bold"), f"{simulated}{sum(kinds.values())} in all: {listed}"))

@@ -9,13 +9,20 @@ from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.adopting import Held
 from mlcluster.engine.engine import Engine
-from mlcluster.engine.state import Resource
+from mlcluster.engine.identity import RELEASE
+from mlcluster.engine.state import Resource, resources_in
 from mlcluster.errors import MlclusterError
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan
 from tests.specs import SYSTEM, Data, checked, cluster
 
 CONTROL_PLANE = Resource("urn:pulumi:atlas::p::aws:eks/cluster:Cluster::c", "atlas", "aws:eks/cluster:Cluster", "c")
+TOKENS = {
+    "FileSystem": "aws:efs/fileSystem:FileSystem",
+    "Release": RELEASE,
+    "Subnet": "aws:ec2/subnet:Subnet",
+    "Vpc": "aws:ec2/vpc:Vpc",
+}
 EKS: Data = {"kind": "eks", "region": "us-west-2", "kubernetesVersion": "1.34", "deletionProtection": False}
 
 
@@ -80,10 +87,17 @@ class RememberingEngine:
 
 def held(plan_id: str, identifier: str = "", type_: str = "") -> Resource:
     """A resource in a state; the cloud's ID is its plan id's last part where none is given."""
-    token = type_ or plan_id.partition("/")[0]
-    return Resource(
-        f"urn:pulumi:atlas::p::{token}::{plan_id}", identifier or plan_id.rpartition("/")[2], token, plan_id
-    )
+    kind, *space, name = plan_id.split("/")
+    token = type_ or TOKENS.get(kind, f"kubernetes:core/v1:{kind}")
+    inputs: Data = {"name": name, **({"namespace": space[0]} if space else {})}
+    item = {
+        "urn": f"urn:pulumi:atlas::p::{token}::{plan_id}",
+        "id": identifier or name,
+        "type": token,
+        "inputs": {"metadata": inputs} if token.startswith("kubernetes:") and token != RELEASE else inputs,
+    }
+    (found,) = resources_in({"resources": [item]})
+    return found
 
 
 def workspace_of(*pools: Data, target: Data | None = None, path: Path = Path("cluster.yaml"), **rest: Any) -> Workspace:

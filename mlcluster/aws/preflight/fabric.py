@@ -81,9 +81,9 @@ def _planned_cards(facts: Facts, pool: Pool) -> list[int]:
 def _interfaces(facts: Facts, pool: Pool) -> list[dict[str, Any]]:
     """From the launch template, or from the EC2NodeClass of a pool that Karpenter provisions."""
     for template in facts.resources("LaunchTemplate"):
-        if template.id == f"LaunchTemplate/{pool.name}":
+        if template.pool == pool.name:
             return list(template.inputs.get("networkInterfaces") or [])
     for entry in facts.plan.objects:
-        if entry.id == f"EC2NodeClass/{pool.name}":
+        if entry.kind == "EC2NodeClass" and entry.pool == pool.name:
             return list(entry.manifest["spec"].get("networkInterfaces") or [])
     return []

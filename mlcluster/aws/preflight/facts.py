@@ -98,7 +98,7 @@ class Facts:
 
     def resources(self, type_name: str) -> tuple[PlanResource, ...]:
         """The plan's resources of a type, e.g. "NodeGroup"."""
-        return tuple(entry for entry in self.plan.resources if entry.type.rpartition(":")[2] == type_name)
+        return tuple(entry for entry in self.plan.resources if entry.kind == type_name)
 
 
 def joined(words: Iterable[str]) -> str:

@@ -89,12 +89,9 @@ def _unpublished(facts: Facts, label: str, parameter: str, pools: list[int]) -> 
 
 def _releases(facts: Facts) -> Iterator[tuple[str, str, int]]:
     """AMI type, release and index of the pool, of every pool whose image the plan pins."""
-    groups = {
-        entry.inputs.get("nodeGroupName") or entry.id.partition("/")[2]: entry.inputs
-        for entry in facts.resources("NodeGroup")
-    }
+    groups = {entry.pool: entry.inputs for entry in facts.resources("NodeGroup")}
     for index, pool in enumerate(facts.pools):
-        inputs = groups.get(pool.name) or groups.get(f"{facts.plan.cluster.name}-{pool.name}")
+        inputs = groups.get(pool.name)
         if inputs and inputs.get("amiType") and inputs.get("releaseVersion"):
             yield str(inputs["amiType"]), str(inputs["releaseVersion"]), index
         elif not inputs and facts.context.spec_pool(pool).ami.family != "al2":

@@ -34,11 +34,10 @@ def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
 def unsettled(plan: Plan, kube: Kube) -> list[str]:
     """Return a sentence for each node and queue that is not ready, with its reason."""
     selector = f"{names.CLUSTER}={plan.cluster.name}"
-    expected = [entry.id.removeprefix("Node/") for entry in plan.resources if entry.id.startswith("Node/")]
     found: list[str] = []
-    if expected:
+    if plan.simulated_nodes:
         nodes = {node["metadata"]["name"]: node for node in kube.list("v1", "Node", label_selector=selector)}
-        found += [f"node {name} is not ready" for name in expected if not _is(nodes.get(name), "Ready")]
+        found += [f"node {name} is not ready" for name in plan.simulated_nodes if not _is(nodes.get(name), "Ready")]
     teams = queued_teams(plan)
     if teams:
         queues = {queue["metadata"]["name"]: queue for queue in kube.list(KUEUE_API, "ClusterQueue", None, selector)}

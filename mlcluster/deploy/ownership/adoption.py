@@ -13,6 +13,7 @@ from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine.adopting import Adopted, Held
 from mlcluster.engine.engine import Engine
+from mlcluster.engine.identity import RELEASE
 from mlcluster.engine.presence import Foreign, Planned, replaced, sort_missing
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
@@ -22,7 +23,6 @@ from mlcluster.progress import Progress
 Object = dict[str, Any]
 _Item = TypeVar("_Item")
 
-RELEASE_TYPE = "kubernetes:helm.sh/v3:Release"
 _REQUESTS = 8
 """Requests at a time: fewer than the API server's limit for one user, enough for a distant one."""
 _SHOWN = 10
@@ -154,7 +154,7 @@ def _releases(plan: Plan, kube: Kube, engine: Engine) -> list[Adopted]:
             fields = {"name": release.name, "namespace": release.namespace, "chart": release.chart}
             inputs = {**fields, "version": release.version}
             identifier = f"{release.namespace}/{release.name}"
-            found.append(Adopted(release.id, RELEASE_TYPE, identifier, inputs, inputs, release.needs))
+            found.append(Adopted(release.id, RELEASE, identifier, inputs, inputs, release.needs))
     return found
 
 

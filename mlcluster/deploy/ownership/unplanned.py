@@ -65,7 +65,7 @@ def show_unplanned(screen: Screen, kube: Kube, found: Unplanned) -> None:
     if found.deleted:
         screen.say(f"outside of the stacks: {counted(len(found.deleted), 'object', 'objects')} to delete")
     for item in found.deleted:
-        inside = live_with(kube, f"{item['kind']}/{item['metadata']['name']}")
+        inside = live_with(kube, item["kind"], item["metadata"]["name"])
         screen.say(f"  - {describe(item)}" + (f" with {', '.join(inside)}" if inside else ""))
     for text in found.left:
         screen.say(f"  left: {text}")

@@ -21,10 +21,10 @@ from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.events import Change, Changes
 from mlcluster.findings import Finding, finding
+from mlcluster.plan.eks.control_plane import KEY, secrets_key_id
+from mlcluster.plan.eks.node_groups import NODE_GROUP
 from mlcluster.spec.eks import EksTarget
 
-KEY = "aws:kms/key:Key"
-NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 _KEY_PATH = ("target", "secretsKey")
 
 
@@ -66,8 +66,8 @@ def _wanted_key(workspace: Workspace, stack: Stack) -> str:
 
 def _own_keys(workspace: Workspace, stack: Stack) -> dict[str, str]:
     """Return what the state records of the key that mlcluster makes for secrets; {} where it holds none."""
-    name = f"Key/{workspace.spec.metadata.name}-secrets"
-    return {key: str(value) for key, value in stack.engine.outputs_of(KEY).get(name, {}).items()}
+    identifier = secrets_key_id(workspace.spec.metadata.name)
+    return {key: str(value) for key, value in stack.engine.outputs_of(KEY).get(identifier, {}).items()}
 
 
 def _other_key(workspace: Workspace, stack: Stack, recorded: str) -> Finding:
@@ -107,10 +107,9 @@ def _image_changes(workspace: Workspace, change: Change) -> Iterator[Finding]:
     release = planned.inputs.get("releaseVersion") if planned is not None else None
     if planned is None or release is None:
         return
-    pool = change.id.partition("/")[2]
     message = (
-        f"the nodes of pool {pool} get a new launch template, and EKS then starts them from the newest AMI release, "
-        f"not from the pinned {release}"
+        f"the nodes of pool {planned.pool} get a new launch template, and EKS then starts them from the newest AMI "
+        f"release, not from the pinned {release}"
     )
     hint = "Run `mlcluster preview` afterwards: it shows the release that EKS chose."
     yield finding("VER004", planned.spec_path, message, hint)

@@ -4,21 +4,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mlcluster.deploy.contents import live_in, live_on, live_with
-from mlcluster.engine.events import Changes
+from mlcluster.engine.events import Change, Changes
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
+from mlcluster.plan.eks.control_plane import CLUSTER
+from mlcluster.plan.eks.node_groups import NODE_GROUP
+from mlcluster.plan.eks.storage.efs import FILE_SYSTEM as EFS
+from mlcluster.plan.eks.storage.lustre import FILE_SYSTEM as LUSTRE
+from mlcluster.plan.eks.subnets import VPC
 
-VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
-CLOUD = {
-    "NodeGroup": "pool",
-    "Cluster": "cluster",
-    "Vpc": "network",
-    "FileSystem": "volume",
-    "LustreFileSystem": "volume",
+_CLOUD = {
+    CLUSTER: "cluster",
+    VPC: "network",
+    EFS: "volume",
+    LUSTRE: "volume",
 }
 """Types of AWS resources that hold data or work of users -> the kind that `--allow-destroy` takes."""
-_CALLED = {"Release": "component", "CustomResourceDefinition": "definition"}
-"""Types of the platform that may hold work of users -> the kind that `--allow-destroy` takes."""
+_OF_POOLS = frozenset({"Node", "ResourceFlavor"})
+"""Kinds of which a pool has several, or none; on an `existing` cluster a pool is its flavor."""
+_VOLUMES = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+_IN_USE = {"Release": "component", "CustomResourceDefinition": "definition"}
+"""Kinds of the platform that may hold work of users -> the kind that `--allow-destroy` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,31 +56,34 @@ def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruc
 
 
 def _destroyed(kube: Kube | None, changes: Changes) -> Iterator[Destruction]:
-    going = [change.id for change in changes.effective if change.op in {"delete", "replace"}]
-    kept = {_pool(change.id) for change in changes.items if change.id not in going}
-    flavors = {_flavor(change.id) for change in changes.items if change.id not in going} - {""}
-    for identifier in going:
-        kind, _, name = identifier.partition("/")
-        if kind == "Namespace":
-            yield Destruction("namespace", name, () if kube is None else tuple(live_in(kube, name)))
-        elif kind in CLOUD:
-            yield Destruction(CLOUD[kind], name, ())
-        elif kind in VOLUMES:
-            yield Destruction("volume", name, ())
-        elif kind == "Node" and _pool(identifier) not in kept:
-            yield Destruction("pool", _pool(identifier), ())
-        elif kind == "ResourceFlavor" and _flavor(identifier) not in flavors:
-            yield Destruction("pool", _flavor(identifier), ())  # on an existing cluster a pool is its flavor
-        elif kind == "NodePool":  # Karpenter drains and deletes its nodes, also if a new one takes its place
-            yield Destruction("pool", name, () if kube is None else tuple(live_on(kube, name)))
-        elif kube is not None and kind in _CALLED and (used := live_with(kube, identifier)):
-            yield Destruction(_CALLED[kind], name, tuple(used))
+    going = [change for change in changes.effective if change.op in {"delete", "replace"}]
+    ids = {change.id for change in going}
+    kept = {(one.identity.kind, one.identity.pool) for one in changes.items if one.id not in ids}
+    for change in going:
+        found = change.identity
+        if found.kind in _OF_POOLS:
+            # A pool that shrinks keeps nodes; with another topology it gets another flavor.
+            if (found.kind, found.pool) not in kept:
+                yield Destruction("pool", found.pool, ())
+        elif found.kind == "NodePool":  # Karpenter drains and deletes its nodes, also if a new one takes its place
+            yield Destruction("pool", found.pool, () if kube is None else tuple(live_on(kube, found.pool)))
+        elif change.type == NODE_GROUP:
+            yield Destruction("pool", found.pool, ())
+        else:
+            yield from _destroyed_with(kube, change)
 
 
-def _flavor(identifier: str) -> str:
-    """The pool whose flavor this is, "" for anything else; with topology a flavor has more behind a dot."""
-    kind, _, name = identifier.partition("/")
-    return name.partition(".")[0] if kind == "ResourceFlavor" else ""
+def _destroyed_with(kube: Kube | None, change: Change) -> Iterator[Destruction]:
+    """Yield the destruction of a resource that is not a part of a pool."""
+    found = change.identity
+    if found.kind == "Namespace":
+        yield Destruction("namespace", found.name, () if kube is None else tuple(live_in(kube, found.name)))
+    elif change.type in _CLOUD:
+        yield Destruction(_CLOUD[change.type], found.name, ())
+    elif found.kind in _VOLUMES:
+        yield Destruction("volume", "/".join(filter(None, (found.namespace, found.name))), ())
+    elif kube is not None and found.kind in _IN_USE and (used := live_with(kube, found.kind, found.name)):
+        yield Destruction(_IN_USE[found.kind], found.name, tuple(used))
 
 
 def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
@@ -90,7 +99,3 @@ def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
     told = "; ".join(f"{one.key} with {', '.join(one.live) or 'nothing running in it'}" for one in unnamed)
     flags = " ".join(f"--allow-destroy {one.key}" for one in unnamed)
     raise MlclusterError("checking what would be destroyed", f"this would delete {told}", f"if you mean it: {flags}")
-
-
-def _pool(identifier: str) -> str:
-    return identifier.removeprefix("Node/").rpartition("-")[0]

@@ -5,13 +5,14 @@ A finalizer is removed only from an object that is being deleted, that is manage
 controller is gone. Each removal is reported.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from mlcluster.catalog.residue import Residue, residue_of, split_kind
 from mlcluster.deploy.removal.dead_endpoints import remove_broken
 from mlcluster.deploy.session.stack import Stack
+from mlcluster.engine.identity import RELEASE
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube, Object
 from mlcluster.kube.controllers import listed, state_of
@@ -22,7 +23,6 @@ from mlcluster.waiting import wait_while
 
 WORKLOAD_SECONDS = 120.0
 NAMESPACE_SECONDS = 300.0
-RELEASE_TYPE = "kubernetes:helm.sh/v3:Release"
 _PAUSE = 0.5
 
 
@@ -39,8 +39,8 @@ def installed_releases(stack: Stack) -> list[Installed]:
     """Return the Helm releases that a stack holds."""
     found = []
     for resource in stack.engine.resources():
-        if resource.type == RELEASE_TYPE:
-            namespace, _, name = resource.id.rpartition("/")
+        if resource.type == RELEASE:
+            name, namespace = resource.identity.name, resource.identity.namespace
             found.append(Installed(name, namespace, residue_of(name)))
     return found
 
@@ -59,13 +59,12 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
     """
     if not releases:
         return
-    selector = names.managed_selector(cluster)
-    spaces = [item["metadata"] for item in kube.list("v1", "Namespace", None, selector)]
+    spaces = [item["metadata"] for item in kube.list("v1", "Namespace", None, names.managed_selector(cluster))]
     found = [space["name"] for space in spaces if names.TEAM in space["labels"]]
     gone = [release for release in releases if _gone(kube, release)]
     for release in gone:
         remove_broken(kube, release.name, release.namespace, release.residue, progress)
-    _delete_ours(kube, selector, gone, progress)
+    _delete_ours(kube, names.owned(cluster), gone, progress)
     if found:
         _delete_workloads(kube, found, releases, progress)
         _delete_namespaces(kube, found, releases, progress)
@@ -115,14 +114,14 @@ def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Ins
             raise _stuck(left[0], held)
 
 
-def _delete_ours(kube: Kube, selector: str, gone: Sequence[Installed], progress: Progress) -> None:
+def _delete_ours(kube: Kube, labels: Mapping[str, str], gone: Sequence[Installed], progress: Progress) -> None:
     """Delete managed objects that would wait for a controller that is gone: the engine finds them deleted."""
     for release in gone:
         for kinds in release.residue.finalizers.values():
-            managed = [item for kind in kinds for item in _kind(kube, kind, selector=selector)]
+            managed = [item for kind in kinds for item in _with_labels(kube, kind, labels)]
             for item in managed:
                 _delete(kube, item)
-            _strip(kube, [item for kind in kinds for item in _kind(kube, kind, selector=selector)], gone, progress)
+            _strip(kube, [item for kind in kinds for item in _with_labels(kube, kind, labels)], gone, progress)
 
 
 def _strip(kube: Kube, items: Iterable[Object], releases: Sequence[Installed], progress: Progress) -> None:
@@ -187,12 +186,11 @@ def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
                 yield item
 
 
-def _kind(kube: Kube, kind: str, selector: str = "") -> list[Object]:
-    wanted = dict(part.split("=") for part in selector.split(",") if part)
+def _with_labels(kube: Kube, kind: str, labels: Mapping[str, str]) -> list[Object]:
     return [
         item
         for item in listed(kube, *split_kind(kind))
-        if wanted.items() <= (item["metadata"].get("labels") or {}).items()
+        if labels.items() <= (item["metadata"].get("labels") or {}).items()
     ]
 
 

@@ -10,7 +10,7 @@ from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.kube.client import Object
 from mlcluster.kube.conditions import condition
 from mlcluster.plan.components.simulated import HELM_RELEASE
-from mlcluster.plan.model import ComponentPlan, Plan, PlanRelease
+from mlcluster.plan.model import ComponentPlan, Plan, PlanObject, PlanRelease
 from mlcluster.report.numbers import some
 
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
@@ -32,15 +32,16 @@ def component_states(plan: Plan, live: LiveCluster, gone: Collection[str]) -> li
 
 
 def _state(plan: Plan, live: LiveCluster, component: ComponentPlan, gone: Collection[str]) -> tuple[bool, str]:
-    releases = [release for release in plan.releases if release.id in component.releases]
+    releases = [release for release in plan.releases if release.component == component.name]
     if component.realisation == "process":
         return _processes(live, releases)
     if component.name == "kueue":
         return _kueue(live)
     if component.realisation == "present":
         return True, "managed by another tool"
-    absent, workloads = [identifier for identifier in component.objects if identifier in gone], []
-    for wanted, there in _workloads(plan, live, component, releases):
+    objects = [entry for entry in plan.objects if entry.component == component.name]
+    absent, workloads = [entry.id for entry in objects if entry.id in gone], []
+    for wanted, there in _workloads(plan, live, objects, releases):
         workloads += there
         absent += [] if there or wanted in absent else [wanted]
     if absent:
@@ -71,7 +72,7 @@ def _kueue(live: LiveCluster) -> tuple[bool, str]:
 
 
 def _workloads(
-    plan: Plan, live: LiveCluster, component: ComponentPlan, releases: Iterable[PlanRelease]
+    plan: Plan, live: LiveCluster, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]
 ) -> Iterator[tuple[str, list[Object]]]:
     """Everything of a component that has to run, by plan id, with the workloads that are there for it."""
     for release in releases:
@@ -81,10 +82,9 @@ def _workloads(
                 release.id,
                 [one for kind in _WORKLOADS for one in live.kube.list("apps/v1", kind, release.namespace, selector)],
             )
-    for entry in plan.objects:
-        manifest, metadata = entry.manifest, entry.manifest["metadata"]
-        if entry.id in component.objects and manifest["kind"] in _WORKLOADS:
-            there = live.kube.get_object("apps/v1", manifest["kind"], metadata["name"], metadata.get("namespace"))
+    for entry in objects:
+        if entry.kind in _WORKLOADS:
+            there = live.kube.get_object("apps/v1", entry.kind, entry.name, entry.namespace or None)
             yield entry.id, [] if there is None else [there]
 
 

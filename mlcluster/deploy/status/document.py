@@ -17,7 +17,6 @@ from mlcluster.engine.run_lock import run_in_progress
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.conditions import condition, message
 from mlcluster.lab.toolchain.find import find_tool
-from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 from mlcluster.plan.objects import KUEUE_API
 from mlcluster.plan.queues import queued_teams
@@ -132,7 +131,7 @@ def _pools(plan: Plan, live: LiveCluster) -> list[dict[str, Any]]:
 
 def _team(plan: Plan, live: LiveCluster, name: str, gone: set[str], drifted: set[str]) -> dict[str, Any]:
     team = next(team for team in plan.teams if team.name == name)
-    mine = {entry.id for entry in plan.objects if entry.manifest["metadata"]["labels"].get(names.TEAM) == name}
+    mine = {entry.id for entry in plan.objects if entry.team == name}
     queue = live.kube.get_object(KUEUE_API, "ClusterQueue", name)
     counts = (queue or {}).get("status") or {}
     elsewhere = team not in queued_teams(plan)  # another scheduler queues its work

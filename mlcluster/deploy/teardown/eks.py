@@ -14,6 +14,7 @@ from mlcluster.deploy.teardown.steps import STEPS, run_steps
 from mlcluster.deploy.teardown.teardown import Teardown, TeardownOptions, declined, show_teardown
 from mlcluster.engine.engine import Engine
 from mlcluster.errors import ExitCode, MlclusterError
+from mlcluster.plan.eks.subnets import VPC
 from mlcluster.report.numbers import counted
 from mlcluster.report.screen import Screen
 from mlcluster.spec.eks import EksTarget
@@ -92,7 +93,7 @@ def vpc_of(workspace: Workspace, stack: Stack) -> str | None:
     if not isinstance(target, EksTarget) or target.network.vpc_id:
         return None
     held = stack.engine.resources()
-    return next((entry.id for entry in held if entry.plan_id.startswith("Vpc/")), None)
+    return next((entry.id for entry in held if entry.type == VPC), None)
 
 
 def refuse_protected(workspace: Workspace, outputs: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.session.workspace import Workspace
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.failures import ResourcesFailedError
+from mlcluster.engine.identity import NAMESPACE
 from mlcluster.kube.client import Kube
 from mlcluster.lab.components import CONTROL_PLANE
 from mlcluster.report.screen import Screen
@@ -20,8 +21,8 @@ def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
         held = stack.engine.resources()
         screen.say(f"{stack.title}: {len(held)} to delete")
         for resource in held:
-            inside = [] if kube is None else live_with(kube, resource.plan_id)
-            if inside or resource.plan_id.startswith("Namespace/"):
+            inside = [] if kube is None else live_with(kube, resource.identity.kind, resource.identity.name)
+            if inside or resource.type == NAMESPACE:
                 screen.say(f"  - {resource.plan_id}" + (f" with {', '.join(inside)}" if inside else ""))
 
 

@@ -20,8 +20,6 @@ from mlcluster.deploy.teardown.stacks import destroy, destroy_platform
 from mlcluster.deploy.teardown.teardown import Teardown
 from mlcluster.deploy.teardown.volumes import delete_load_balancers, delete_volumes
 
-_QUEUE = "ClusterQueue/"
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -69,7 +67,7 @@ def _list_releases(teardown: Teardown) -> None:
 
 def _stop_queues(teardown: Teardown) -> None:
     held = teardown.session.platform.engine.resources()
-    queues = [entry.plan_id.removeprefix(_QUEUE) for entry in held if entry.plan_id.startswith(_QUEUE)]
+    queues = [entry.identity.name for entry in held if entry.identity.kind == "ClusterQueue"]
     hold_queues(teardown.kube, queues, teardown.session.progress)
 
 

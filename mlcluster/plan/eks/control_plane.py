@@ -94,11 +94,20 @@ def _endpoint(context: EksContext) -> Manifest:
     return reach
 
 
+def secrets_key_id(cluster: str) -> str:
+    """Return the id of the key that mlcluster makes for Kubernetes secrets."""
+    return resource_id(KEY, _key_name(cluster))
+
+
+def _key_name(cluster: str) -> str:
+    return f"{cluster}-secrets"
+
+
 def _key(context: EksContext) -> list[PlanResource]:
     """Our own key, unless the spec names one. `down` keeps it: backups of secrets cannot be read without it."""
     if context.target.secrets_key:
         return []
-    name, spec_path = f"{context.name}-secrets", ("target", "secretsKey")
+    name, spec_path = _key_name(context.name), ("target", "secretsKey")
     inputs = {
         "description": f"Kubernetes secrets of {context.name}",
         "enableKeyRotation": True,

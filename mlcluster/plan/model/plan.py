@@ -57,6 +57,11 @@ class Plan:
         return tuple(release for release in self.releases if release.realisation == "helm")
 
     @property
+    def simulated_nodes(self) -> tuple[str, ...]:
+        """The names of the simulated nodes of `local`."""
+        return tuple(entry.inputs["metadata"]["name"] for entry in self.resources if entry.kind == "Node")
+
+    @property
     def defining_objects(self) -> tuple[DefiningObject, ...]:
         """The objects because of which a controller installs CRDs."""
         return tuple(

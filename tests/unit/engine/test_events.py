@@ -17,6 +17,7 @@ from mlcluster.engine.events import (
     Summary,
     plan_id,
 )
+from mlcluster.engine.identity import Identity
 
 pytestmark = pytest.mark.unit
 KINDS = ("diagnostic_event", "resource_pre_event", "res_outputs_event", "res_op_failed_event", "summary_event")
@@ -35,7 +36,7 @@ def _urn(name: str, type_: str = "kubernetes:core/v1:Namespace") -> str:
 
 def _step(kind: str, name: str, op: str, **fields: Any) -> Any:
     type_ = fields.pop("type", "kubernetes:core/v1:Namespace")
-    known: dict[str, Any] = {"keys": None, "diffs": None, "detailed_diff": {}, "new": object()}
+    known: dict[str, Any] = {"keys": None, "diffs": None, "detailed_diff": {}, "new": object(), "old": None}
     metadata = SimpleNamespace(op=op, urn=_urn(name, type_), type=type_, **{**known, **fields})
     return _event(kind, metadata=metadata)
 
@@ -61,7 +62,9 @@ def test_a_create_is_told_at_its_begin_and_its_end() -> None:
         ResourceStarted("Namespace/a", "kubernetes:core/v1:Namespace", "create"),
         ResourceFinished("Namespace/a", "kubernetes:core/v1:Namespace", "create", 1.0),
     ]
-    assert fold.changes() == Changes((Change("Namespace/a", "kubernetes:core/v1:Namespace", "create"),))
+    assert fold.changes() == Changes(
+        (Change("Namespace/a", "kubernetes:core/v1:Namespace", "create", identity=Identity("Namespace", "a")),)
+    )
     assert fold.unfinished() == []
 
 
@@ -130,7 +133,9 @@ def test_a_preview_of_a_refresh_says_in_its_outputs_what_differs() -> None:
         _step("resource_pre_event", "A", "refresh"),
         _step("res_outputs_event", "A", "update", detailed_diff={"spec.hard": object()}),
     )
-    assert fold.drift().items == (Change("A", "kubernetes:core/v1:Namespace", "update", ("spec.hard",)),)
+    assert fold.drift().items == (
+        Change("A", "kubernetes:core/v1:Namespace", "update", ("spec.hard",), identity=Identity("Namespace", "A")),
+    )
 
 
 def test_a_failure_is_told_once_with_the_servers_words() -> None:
@@ -207,6 +212,14 @@ def test_no_change_is_false_and_sorted() -> None:
     same = Change("B", "t", "same")
     assert not Changes((same,))
     assert Changes((same, Change("A", "t", "update"))).effective == (Change("A", "t", "update"),)
+
+
+def test_a_change_has_the_identity_that_the_inputs_record() -> None:
+    """Of a deleted resource only the old state is left, and its program no longer names it."""
+    token = "kubernetes:core/v1:Node"
+    old = SimpleNamespace(inputs={"metadata": {"name": "train-0", "labels": {"mlcluster.dev/pool": "train"}}})
+    fold, _ = _fold(_step("res_outputs_event", "Node/train-0", "delete", type=token, new=None, old=old))
+    assert [change.identity for change in fold.changes().items] == [Identity("Node", "train-0", "", "train")]
 
 
 @pytest.mark.parametrize("name", ["LocalQueue/research/default", "ClusterRole/mlcluster:view", "a::b"])

@@ -3,13 +3,15 @@
 import pytest
 
 from mlcluster.engine.events import Change, Changes
+from mlcluster.engine.identity import Identity
 from mlcluster.report.changes import MOST_LINES, change_document, changes_text, counted
 
 pytestmark = pytest.mark.unit
 
 
 def change(op: str, identifier: str = "ConfigMap/a/b", *paths: str, because: tuple[str, ...] = ()) -> Change:
-    return Change(identifier, "kubernetes:core/v1:ConfigMap", op, paths, because)
+    kind, _, name = identifier.partition("/")
+    return Change(identifier, "kubernetes:core/v1:ConfigMap", op, paths, because, identity=Identity(kind, name))
 
 
 def text_of(*items: Change, color: bool = False) -> str:

@@ -1,10 +1,13 @@
 """What would be destroyed, what lives in it, and who said so."""
 
+from typing import Any
+
 import pytest
 
 from mlcluster.deploy.contents import live_in
 from mlcluster.deploy.preview.destruction import Destruction, destructions, refuse_unnamed
 from mlcluster.engine.events import Change, Changes
+from mlcluster.engine.identity import RELEASE, identity_of
 from mlcluster.errors import MlclusterError
 from mlcluster.plan import names
 from tests.fakes.api_server import FakeApiServer
@@ -12,11 +15,30 @@ from tests.fakes.installed import put, serve
 from tests.fakes.kueue import put_claim, put_job, put_pod
 
 pytestmark = pytest.mark.unit
+CLOUD = {
+    "Cluster": "eks:index:Cluster",
+    "FileSystem": "aws:efs/fileSystem:FileSystem",
+    "LustreFileSystem": "aws:fsx/lustreFileSystem:LustreFileSystem",
+    "NodeGroup": "aws:eks/nodeGroup:NodeGroup",
+    "Vpc": "aws:ec2/vpc:Vpc",
+}
 
 
 def changes(**by_op: list[str]) -> Changes:
     """Changes by operation."""
-    return Changes(tuple(Change(identifier, "t", op) for op, ids in by_op.items() for identifier in ids))
+    return Changes(tuple(_change(identifier, op) for op, ids in by_op.items() for identifier in ids))
+
+
+def _change(identifier: str, op: str) -> Change:
+    kind, *space, name = identifier.split("/")
+    type_ = CLOUD.get(kind, f"kubernetes:core/v1:{kind}")
+    metadata: dict[str, Any] = {"name": name, "namespace": "".join(space)}
+    if kind == "Node":
+        metadata["labels"] = {names.POOL: name.rpartition("-")[0]}
+    inputs = {"tags": {names.POOL: name}} if kind in CLOUD else {"metadata": metadata}
+    if kind == "Release":
+        type_, inputs = RELEASE, metadata
+    return Change(identifier, type_, op, identity=identity_of(type_, identifier, inputs))
 
 
 def keys(*previews: Changes, server: FakeApiServer | None = None) -> list[str]:
@@ -41,6 +63,20 @@ def test_a_pool_of_an_existing_cluster_goes_with_its_flavor() -> None:
     assert keys(changes(delete=["ResourceFlavor/h100"], same=["ResourceFlavor/cpu"])) == ["pool/h100"]
     both = keys(changes(delete=["Node/train-0"]), changes(delete=["ResourceFlavor/train"]))
     assert both == ["pool/train"]
+
+
+def test_a_flavor_of_another_topology_is_still_the_flavor_of_its_pool() -> None:
+    assert keys(changes(delete=["ResourceFlavor/train.1a2b3c4d"], create=["ResourceFlavor/train.5e6f7a8b"])) == []
+    gone = changes(delete=["ResourceFlavor/train.1a2b3c4d"], same=["ResourceFlavor/train-big.1a2b3c4d"])
+    assert keys(gone) == ["pool/train"]
+
+
+def test_resources_of_aws_that_hold_data_or_work() -> None:
+    deleted = ["Cluster/atlas", "FileSystem/data", "LustreFileSystem/scratch", "NodeGroup/train", "Vpc/atlas"]
+    expected = ["cluster/atlas", "network/atlas", "pool/train", "volume/data", "volume/scratch"]
+    assert keys(changes(delete=deleted)) == expected
+    assert keys(changes(replace=deleted)) == expected
+    assert keys(changes(update=deleted)) == []
 
 
 def test_a_pool_that_shrinks_does_not_go() -> None:

@@ -1,21 +1,23 @@
 """Taking the platform down when what a chart has left is in the way."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from mlcluster.deploy.removal.namespaces import RELEASE_TYPE
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.teardown.stacks import destroy_platform, show
 from mlcluster.engine.failures import ResourcesFailedError
+from mlcluster.engine.identity import Identity
 from mlcluster.engine.state import Resource
 from mlcluster.report.screen import Screen
 from tests.fakes.api_server import FakeApiServer
 from tests.fakes.installed import put, serve
+from tests.fakes.remembering import held
 
 pytestmark = pytest.mark.unit
-KEDA = Resource("urn:keda", "keda/keda", RELEASE_TYPE, "Release/keda")
-SPACE = Resource("urn:keda-ns", "keda", "kubernetes:core/v1:Namespace", "Namespace/keda")
+KEDA = replace(held("Release/keda"), identity=Identity("Release", "keda", "keda"))
+SPACE = held("Namespace/keda")
 METRICS = "v1beta1.external.metrics.k8s.io"
 
 

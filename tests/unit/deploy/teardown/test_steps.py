@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,7 +10,6 @@ import pytest
 
 from mlcluster.deploy.node_labels import put_marks
 from mlcluster.deploy.ownership.unplanned import Unplanned
-from mlcluster.deploy.removal.namespaces import RELEASE_TYPE
 from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.session import Session
@@ -18,7 +17,7 @@ from mlcluster.deploy.session.stack import home_of
 from mlcluster.deploy.session.tools import Tools
 from mlcluster.deploy.teardown.steps import STEPS, Step, run_steps
 from mlcluster.deploy.teardown.teardown import Teardown
-from mlcluster.engine.state import Resource
+from mlcluster.engine.identity import Identity
 from mlcluster.progress import Silent
 from mlcluster.report.screen import Screen
 from tests.fakes.api_server import FakeApiServer
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.unit
 TARGETS: dict[str, Data] = {"existing": EXISTING, "local": LOCAL, "eks": {}}
 NODES: Data = {**SHAPE, "labels": {"ml-purpose": "training"}, "applyToNodes": {"labels": True}}
 TEAMS = [{"name": "research"}]
-RELEASE = Resource("urn:jobset", "jobset-system/jobset", RELEASE_TYPE, "Release/jobset")
+RELEASE = replace(held("Release/jobset"), identity=Identity("Release", "jobset", "jobset-system"))
 NOTHING = '{"namespace": "jobset-system", "definitions": [], "nodeLabels": []}'
 STRAY = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stray", "namespace": "default"}}
 DATA = "FileSystem/data"
