@@ -15,6 +15,7 @@ from mlcluster.engine.command import _version
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.events import Event, ResourceFailed, ResourceFinished, ResourceStarted, Summary
 from mlcluster.engine.home import StackHome
+from mlcluster.engine.identity import Identity
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.plan import build
 from mlcluster.spec.load import load
@@ -76,7 +77,13 @@ def test_a_replacement_is_one_change_with_its_reason(engine_of: EngineOf, world:
 
 def test_resources_that_left_the_plan_are_deleted(engine_of: EngineOf, world: World) -> None:
     engine_of(small_plan(2)).up()
-    assert engine_of(small_plan(1)).up().changes.counts == {"delete": 1, "same": 2}
+    engine = engine_of(small_plan(1))
+    assert [change.identity for change in engine.preview().effective] == [Identity("ConfigMap", "m1", "a")]
+    assert engine.up().changes.counts == {"delete": 1, "same": 2}
+    assert [one.identity for one in engine.resources()] == [
+        Identity("ConfigMap", "m0", "a"),
+        Identity("Namespace", "a"),
+    ]
     assert "ConfigMap/a/1" not in world.objects
 
 

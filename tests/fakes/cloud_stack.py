@@ -142,7 +142,7 @@ def _pool(name: str) -> list[PlanResource]:
         "labels": {"mlcluster.dev/pool": name},
         "taints": [{"key": "dedicated", "value": "training", "effect": "NO_SCHEDULE"}],
         "updateConfig": {"maxUnavailable": 1},
-        "tags": TAGS,
+        "tags": {**TAGS, "mlcluster.dev/pool": name},
     }
     group_of_nodes = f"NodeGroup/{name}"
     tag = {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.engine.identity import Identity
 from mlcluster.errors import MlclusterError
 from tests.fakes.cloud import Cloud
 from tests.fakes.cloud_stack import CLUSTER, EngineOf, cloud_engine, cloud_plan
@@ -111,6 +112,16 @@ def test_destroy_continues_after_a_failure_in_the_middle(cloud_engine_of: Engine
     engine.destroy()
     assert cloud.ids() == [VOLUME]
     assert len(cloud.deleted) == len(set(cloud.deleted))
+
+
+def test_a_pool_that_leaves_the_plan_is_known_by_its_tag(cloud_engine_of: EngineOf) -> None:
+    cloud_engine_of(cloud_plan()).up()
+    (one,) = [
+        change.identity
+        for change in cloud_engine_of(cloud_plan().without(GROUP, "Tag/train")).preview().effective
+        if change.id == GROUP
+    ]
+    assert one == Identity("NodeGroup", "train", "", "train")
 
 
 def test_a_retained_volume_that_leaves_the_plan_stays_in_the_account(cloud_engine_of: EngineOf, cloud: Cloud) -> None:
