@@ -21,6 +21,7 @@ CNI_CONFIG, CNI_BINARIES = "/etc/cni/net.d", "/opt/cni/bin"
 """Where kubelets of kubeadm, EKS, GKE and AKS have them."""
 
 PRIVILEGED = {"privileged": True}
+NODE_CRITICAL = "system-node-critical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,59 +46,62 @@ def daemon_set(  # noqa: PLR0913 -- the parts of a daemon set
     """Return a daemon set on the nodes of these pools and of no others.
 
     Args:
-        pod: its pod's spec, without where it may run and how important it is.
-        needs: ids of what goes first.
+        pod: the spec of its pod, without priority class, affinity and tolerations.
+        needs: ids of the items that must exist before it.
         reads: config maps that its pods read when they start; a change of one restarts them.
         tolerations: default: every taint of the pools, startup taints among them.
     """
-    found = pin(component)
     tolerated = daemon_set_tolerations(context.spec, pools) if tolerations is None else tuple(tolerations)
-    spec: Manifest = {
-        "priorityClassName": "system-node-critical",
-        "affinity": pool_affinity(pools),
-        "tolerations": toleration_manifests(tolerated),
-        **pod,
-    }
-    labels = {APP: name}
-    metadata: Manifest = {"labels": labels}
-    if reads:
-        metadata["annotations"] = {CONFIG: _digest(reads)}
-    body = {
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
-            "template": {"metadata": metadata, "spec": spec},
-        }
-    }
-    path = context.spec_path(component)
     entry = make(
         context.cluster,
         "apps/v1",
         "DaemonSet",
         name,
-        body,
-        namespace=found.namespace,
+        {"spec": _spec(name, _pod_spec(pod, pools, tolerated), reads)},
+        namespace=pin(component).namespace,
         needs=(*(entry.id for entry in reads), *needs),
-        spec_path=path,
+        spec_path=context.spec_path(component),
     )
-    pods = tuple(
-        PlanPod(
-            owner=entry.ref,
-            kind="DaemonSet",
-            namespace=found.namespace,
-            node_selector=pool.selector,
-            tolerations=tolerated,
-            requests=_requests(pod),
-            priority_class="system-node-critical",
-            evidence="rendered",
-            source="the daemon set of this plan",
-            spec_path=pool.spec_path,
-            name=name,
-            pool=pool.name,
-        )
-        for pool in pools
+    return Made(entry, tuple(_pod_on(pool, entry, pod, tolerated) for pool in pools))
+
+
+def _pod_spec(pod: Manifest, pools: Sequence[Pool], tolerated: tuple[Toleration, ...]) -> Manifest:
+    """Return the spec of a daemon set's pod, on the nodes of these pools."""
+    return {
+        "priorityClassName": NODE_CRITICAL,
+        "affinity": pool_affinity(pools),
+        "tolerations": toleration_manifests(tolerated),
+        **pod,
+    }
+
+
+def _spec(name: str, pod_spec: Manifest, reads: Sequence[PlanObject]) -> Manifest:
+    """Return the spec of a daemon set; its pod template has a digest of the config maps that the pods read."""
+    labels = {APP: name}
+    metadata: Manifest = {"labels": labels, **({"annotations": {CONFIG: _digest(reads)}} if reads else {})}
+    return {
+        "selector": {"matchLabels": labels},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
+        "template": {"metadata": metadata, "spec": pod_spec},
+    }
+
+
+def _pod_on(pool: Pool, owner: PlanObject, pod: Manifest, tolerated: tuple[Toleration, ...]) -> PlanPod:
+    """Return the shape of a daemon set's pod on the nodes of a pool."""
+    return PlanPod(
+        owner=owner.ref,
+        kind="DaemonSet",
+        namespace=owner.namespace,
+        node_selector=pool.selector,
+        tolerations=tolerated,
+        requests=_requests(pod),
+        priority_class=NODE_CRITICAL,
+        evidence="rendered",
+        source="the daemon set of this plan",
+        spec_path=pool.spec_path,
+        name=owner.name,
+        pool=pool.name,
     )
-    return Made(entry, pods)
 
 
 def pool_node_selector(pools: Iterable[Pool]) -> Manifest:

@@ -97,55 +97,65 @@ def _without_networks(context: ComponentContext) -> list[Finding]:
 
 def _pod(context: ComponentContext) -> Manifest:
     reference = image(context, NAME)
-    daemon: Manifest = {
-        "name": "kube-multus",
-        "image": reference,
-        "command": ["/usr/src/multus-cni/bin/multus-daemon"],
-        "env": [node_name("MULTUS_NODE_NAME")],
-        "securityContext": PRIVILEGED,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "resources": {"requests": REQUESTS, "limits": {"memory": MEMORY_LIMIT}},
-        "volumeMounts": [
-            mount("cni", "/host/etc/cni/net.d"),
-            # The daemon wants the binaries where the host has them.
-            mount("cnibin", CNI_BINARIES),
-            mount("host-run", "/host/run"),
-            mount("host-var-lib-cni-multus", "/var/lib/cni/multus"),
-            mount("host-var-lib-kubelet", "/var/lib/kubelet", propagation="HostToContainer"),
-            mount("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io"),
-            mount("host-run-netns", "/run/netns", propagation="HostToContainer"),
-            mount("config", "/etc/cni/net.d/multus.d", read_only=True),
-            mount("hostroot", "/hostroot", propagation="HostToContainer"),
-            mount("multus-conf-dir", "/etc/cni/multus/net.d"),
-        ],
-    }
-    installer: Manifest = {
-        "name": "install-multus-binary",
-        "image": reference,
-        "command": ["/usr/src/multus-cni/bin/install_multus", "-d", "/host/opt/cni/bin", "-t", "thick"],
-        "securityContext": PRIVILEGED,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "resources": {"requests": {"cpu": "10m", "memory": "15Mi"}},
-        "volumeMounts": [mount("cnibin", "/host/opt/cni/bin", propagation="Bidirectional")],
-    }
-    volumes = [
-        from_host("cni", CNI_CONFIG),
-        from_host("cnibin", CNI_BINARIES),
-        from_host("hostroot", "/"),
-        from_config("config", CONFIG_MAP, "daemon-config.json"),
-        from_host("host-run", "/run"),
-        from_host("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
-        from_host("host-var-lib-kubelet", "/var/lib/kubelet"),
-        from_host("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
-        from_host("host-run-netns", "/run/netns", "DirectoryOrCreate"),
-        from_host("multus-conf-dir", "/etc/cni/multus/net.d", "DirectoryOrCreate"),
-    ]
     return {
         "hostNetwork": True,
         "hostPID": True,
         "serviceAccountName": NAME,
         "terminationGracePeriodSeconds": 10,
-        "containers": [daemon],
-        "initContainers": [installer],
-        "volumes": volumes,
+        "containers": [_daemon(reference)],
+        "initContainers": [_installer(reference)],
+        "volumes": list(_VOLUMES),
     }
+
+
+def _daemon(reference: str) -> Manifest:
+    """Return the container of the daemon, which attaches pods to networks."""
+    return {
+        "name": "kube-multus",
+        "image": reference,
+        "command": ["/usr/src/multus-cni/bin/multus-daemon"],
+        "env": [node_name("MULTUS_NODE_NAME")],
+        **_PRIVILEGED,
+        "resources": {"requests": REQUESTS, "limits": {"memory": MEMORY_LIMIT}},
+        "volumeMounts": list(_MOUNTS),
+    }
+
+
+def _installer(reference: str) -> Manifest:
+    """Return the init container, which puts the CNI plugin on the node."""
+    return {
+        "name": "install-multus-binary",
+        "image": reference,
+        "command": ["/usr/src/multus-cni/bin/install_multus", "-d", "/host/opt/cni/bin", "-t", "thick"],
+        **_PRIVILEGED,
+        "resources": {"requests": {"cpu": "10m", "memory": "15Mi"}},
+        "volumeMounts": [mount("cnibin", "/host/opt/cni/bin", propagation="Bidirectional")],
+    }
+
+
+_PRIVILEGED: Manifest = {"securityContext": PRIVILEGED, "terminationMessagePolicy": "FallbackToLogsOnError"}
+_MOUNTS = (
+    mount("cni", "/host/etc/cni/net.d"),
+    # The daemon needs the binaries at the path that the host has them at.
+    mount("cnibin", CNI_BINARIES),
+    mount("host-run", "/host/run"),
+    mount("host-var-lib-cni-multus", "/var/lib/cni/multus"),
+    mount("host-var-lib-kubelet", "/var/lib/kubelet", propagation="HostToContainer"),
+    mount("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io"),
+    mount("host-run-netns", "/run/netns", propagation="HostToContainer"),
+    mount("config", "/etc/cni/net.d/multus.d", read_only=True),
+    mount("hostroot", "/hostroot", propagation="HostToContainer"),
+    mount("multus-conf-dir", "/etc/cni/multus/net.d"),
+)
+_VOLUMES = (
+    from_host("cni", CNI_CONFIG),
+    from_host("cnibin", CNI_BINARIES),
+    from_host("hostroot", "/"),
+    from_config("config", CONFIG_MAP, "daemon-config.json"),
+    from_host("host-run", "/run"),
+    from_host("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
+    from_host("host-var-lib-kubelet", "/var/lib/kubelet"),
+    from_host("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
+    from_host("host-run-netns", "/run/netns", "DirectoryOrCreate"),
+    from_host("multus-conf-dir", "/etc/cni/multus/net.d", "DirectoryOrCreate"),
+)
