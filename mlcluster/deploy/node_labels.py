@@ -81,7 +81,10 @@ def node_steps(kube: Kube, marks: Sequence[Mark], *, early: bool = False) -> lis
 def steps_text(steps: Iterable[NodeStep]) -> list[str]:
     """One line for each label and taint: "2 nodes get label ml-purpose=training"."""
     counts = Counter(text for step in steps for text in _texts(step.change))
-    return [f"{count} nodes {text}" if count > 1 else f"1 node {_one(text)}" for text, count in sorted(counts.items())]
+    return [
+        f"{count} nodes {verb} {rest}" if count > 1 else f"1 node {verb}s {rest}"
+        for (verb, rest), count in sorted(counts.items())
+    ]
 
 
 def planned_marks(workspace: Workspace, kube: Kube) -> list[str]:
@@ -138,13 +141,14 @@ def _early(node: Object, wanted: Wanted) -> Wanted:
     return Wanted({**our_labels(node), **ready}, tuple(our_taints(node)), wanted.over)
 
 
-def _texts(changed: NodeChange) -> Iterator[str]:
+def _texts(changed: NodeChange) -> Iterator[tuple[str, str]]:
+    """Yield a verb in the plural and its object for each change of a node."""
     for key, value in changed.adds.items():
         instead = f" in place of {changed.takes[key]}, which another client set" if key in changed.takes else ""
-        yield f"get label {key}={value}{instead}"
-    yield from (f"lose label {key}" for key in changed.drops)
-    yield from (f"get taint {_spelt(taint)}{_warning(taint)}" for taint in changed.taints)
-    yield from (f"lose taint {_spelt(taint)}" for taint in changed.untaints)
+        yield "get", f"label {key}={value}{instead}"
+    yield from (("lose", f"label {key}") for key in changed.drops)
+    yield from (("get", f"taint {_spelt(taint)}{_warning(taint)}") for taint in changed.taints)
+    yield from (("lose", f"taint {_spelt(taint)}") for taint in changed.untaints)
 
 
 def _spelt(taint: TaintKey) -> str:
@@ -154,8 +158,3 @@ def _spelt(taint: TaintKey) -> str:
 
 def _warning(taint: TaintKey) -> str:
     return ", which evicts running pods that do not tolerate it" if taint[2] == "NoExecute" else ""
-
-
-def _one(text: str) -> str:
-    verb, _, rest = text.partition(" ")
-    return f"{verb}s {rest}"

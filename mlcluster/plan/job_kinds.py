@@ -32,6 +32,19 @@ class JobKind:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceAccount:
+    """The service account of a controller."""
+
+    namespace: str
+    name: str
+
+    @property
+    def user(self) -> str:
+        """The user that the service account is for the API server."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Acting:
     """A controller, and the owner for which it creates and starts objects."""
 
@@ -49,16 +62,19 @@ KINDS = (
     JobKind("lws", "leaderworkerset.x-k8s.io/leaderworkerset", "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
 )
 
-USERS: Mapping[str, str] = {
-    "jobset": "system:serviceaccount:jobset-system:jobset-controller",
-    "kubeflow-trainer": "system:serviceaccount:kubeflow-system:trainer-controller-manager",
-    "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
-    "kuberay-operator": "system:serviceaccount:kuberay:kuberay-operator",
-    "kserve": "system:serviceaccount:kserve:kserve-controller-manager",
-    "keda": "system:serviceaccount:keda:keda-operator",
-    "lws": "system:serviceaccount:lws-system:lws-controller-manager",
+ACCOUNTS: Mapping[str, ServiceAccount] = {
+    "jobset": ServiceAccount("jobset-system", "jobset-controller"),
+    "kubeflow-trainer": ServiceAccount("kubeflow-system", "trainer-controller-manager"),
+    "mpi-operator": ServiceAccount("mpi-operator", "mpi-operator"),
+    "kuberay-operator": ServiceAccount("kuberay", "kuberay-operator"),
+    "kserve": ServiceAccount("kserve", "kserve-controller-manager"),
+    "keda": ServiceAccount("keda", "keda-operator"),
+    "lws": ServiceAccount("lws-system", "lws-controller-manager"),
 }
-"""Component -> user name of its controller, if mlcluster installs its chart."""
+"""Component -> service account of its controller, if mlcluster installs its chart."""
+
+USERS: Mapping[str, str] = {name: account.user for name, account in ACCOUNTS.items()}
+"""Component -> user name of its controller, likewise."""
 
 COUNTED = frozenset(kind.component for kind in KINDS)
 """Components whose Jobs Kueue counts with their owner; it queues the Jobs of other controllers one by one."""
@@ -72,7 +88,12 @@ _MAKERS = (
 
 
 def controllers(spec: ClusterSpec, components: Iterable[str]) -> dict[str, str]:
-    """Return component -> user name of its controller, for controllers that create objects in team namespaces.
+    """Return component -> user name of its controller, for controllers that create objects in team namespaces."""
+    return {name: account.user for name, account in accounts(spec, components).items()}
+
+
+def accounts(spec: ClusterSpec, components: Iterable[str]) -> dict[str, ServiceAccount]:
+    """Return component -> service account of its controller, for controllers that create objects in team namespaces.
 
     An existing installation may use another service account: `serviceAccount: namespace/name` in the spec.
     """
@@ -83,11 +104,12 @@ def controllers(spec: ClusterSpec, components: Iterable[str]) -> dict[str, str]:
         "kuberay-operator": spec.components.kube_ray,
         "lws": spec.components.leader_worker_set,
     }
-    users = {name: USERS[name] for name in components if name in USERS}
+    found = {name: ACCOUNTS[name] for name in components if name in ACCOUNTS}
     for name, settings in settings_of.items():
-        if name in users and settings is not None and settings.service_account:
-            users[name] = f"system:serviceaccount:{settings.service_account.replace('/', ':')}"
-    return users
+        if name in found and settings is not None and settings.service_account:
+            namespace, _, account = settings.service_account.partition("/")
+            found[name] = ServiceAccount(namespace, account)
+    return found
 
 
 def kinds_of(components: Iterable[str]) -> tuple[JobKind, ...]:

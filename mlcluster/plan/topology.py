@@ -60,7 +60,8 @@ def flavor_name(pool: Pool, levels: Levels | None) -> str:
     """Return the name of a pool's flavor: the name of the pool, with topology also a hash of its immutable fields.
 
     Kueue rejects changes of labels, tolerations and topology of such a flavor, and its deletion while a queue uses it.
-    So a change creates another flavor, and the queues move to it before `up` deletes the old one. `pool_of_flavor` is the reverse.
+    So a change creates another flavor, and the queues move to it before `up` deletes the old one. The reverse is
+    `pool_of_flavor`.
     """
     if not levels:
         return pool.name

@@ -14,16 +14,18 @@ class Maker:
     """The tool, controller or user that created an object, read from the object.
 
     Attributes:
-        name: of the Helm release, the add-on manager, the owning object (Kind/name) or the field manager; for
-            `mlcluster` the name of the cluster in its label.
+        name: of the Helm release, the add-on manager, the owning object or the field manager; for `mlcluster` the name
+            of the cluster in its label.
         namespace: of a Helm release.
         group: API group of an owning object.
+        owner_kind: kind of an owning object.
     """
 
     kind: MakerKind
     name: str = ""
     namespace: str = ""
     group: str = ""
+    owner_kind: str = ""
 
     @property
     def text(self) -> str:
@@ -37,6 +39,7 @@ class Maker:
             "olm": f"OLM{named}",
             "argoCd": f"Argo CD{named}",
             "flux": f"Flux{named}",
+            "controller": f"{self.owner_kind}/{self.name}",
             "unknown": "an unknown client",
         }
         return words.get(self.kind, self.name)

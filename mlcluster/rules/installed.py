@@ -154,7 +154,7 @@ class _Deciding:
         mine = {(release.namespace, release.name) for release in self._facts.releases_of(one.name)}
         if (one.maker.namespace, one.maker.name) in mine:
             return "managed", "CRDs of an earlier run"
-        delete = f"kubectl delete crd {one.where.rpartition(' ')[2]}"
+        delete = f"kubectl delete crd {one.crd}"
         message = f"{one.where} is left from an earlier {entry.title} ({self._facts.by(one)}); Helm cannot adopt it"
         hint = f"Run `{delete}`, which deletes its objects too; or give it to the release (docs/existing-discovery.md)."
         self._findings.append(finding("EXI006", component.spec_path, message, hint))

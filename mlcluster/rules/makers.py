@@ -43,7 +43,7 @@ def _owner(metadata: Mapping[str, Any]) -> Maker | None:
             group = str(entry.get("apiVersion", "")).rpartition("/")[0]
             if entry.get("kind") == "ClusterServiceVersion":
                 return Maker("olm", str(entry.get("name", "")))
-            return Maker("controller", f"{entry.get('kind')}/{entry.get('name')}", group=group)
+            return Maker("controller", str(entry.get("name")), group=group, owner_kind=str(entry.get("kind")))
     return None
 
 

@@ -27,6 +27,7 @@ class Installation:
         where: the object that matched, e.g. "DaemonSet kube-system/nvidia-device-plugin".
         running: it has more than CRDs.
         workloads: it has Deployments or DaemonSets.
+        crd: the CRD that matched, if only CRDs are left of it; "" else.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Installation:
     where: str
     running: bool
     workloads: bool
+    crd: str = ""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class _Gathering:
     versions: list[tuple[int, str]] = field(default_factory=list)
     running: bool = False
     workloads: bool = False
+    crds: list[str] = field(default_factory=list)
 
 
 def match_signatures(seen: Seen, signatures: Mapping[str, Signature]) -> tuple[Installation, ...]:
@@ -61,7 +64,9 @@ def match_signatures(seen: Seen, signatures: Mapping[str, Signature]) -> tuple[I
     acting = {name for name, _ in made}
     for name, named in _crds(seen, signatures):
         if name not in acting:
-            made.setdefault((name, named.maker), _Gathering()).evidence.append(named.text)
+            entry = made.setdefault((name, named.maker), _Gathering())
+            entry.evidence.append(named.text)
+            entry.crds.append(named.name)
     mains = {_helm(release): name for release in seen.releases for name in _of_chart(release, signatures)}
     return tuple(_installation(key, entry, signatures, mains) for key, entry in sorted(made.items(), key=_order))
 
@@ -129,10 +134,11 @@ def _installation(
     kind: VersionKind = "" if not version else "chart" if rank <= _OF_LABEL else "image"
     part_of = mains.get(maker, "")
     if maker.kind == "controller":
-        full = f"{maker.name.partition('/')[0]}.{maker.group}"
+        full = f"{maker.owner_kind}.{maker.group}"
         part_of = next((other for other, mark in signatures.items() if full in mark.makers), "")
     shown = "" if part_of == name else part_of
-    return Installation(name, maker, shown, version, kind, entry.evidence[0], entry.running, entry.workloads)
+    where, crd = entry.evidence[0], next(iter(entry.crds), "")
+    return Installation(name, maker, shown, version, kind, where, entry.running, entry.workloads, crd)
 
 
 def _versions(release: Release) -> list[tuple[int, str]]:
@@ -169,6 +175,6 @@ def _ends(repository: str, end: str) -> bool:
     return repository == end or repository.endswith(f"/{end}")
 
 
-def _order(item: tuple[tuple[str, Maker], _Gathering]) -> tuple[str, str, str, str]:
+def _order(item: tuple[tuple[str, Maker], _Gathering]) -> tuple[str, str, str, str, str]:
     (name, maker), _ = item
-    return name, maker.kind, maker.namespace, maker.name
+    return name, maker.kind, maker.namespace, maker.owner_kind, maker.name

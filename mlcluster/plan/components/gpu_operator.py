@@ -11,17 +11,16 @@ from mlcluster.plan.components.gpu_operator_values import (
     MIG_CONFIGS,
     PLUGIN_CONFIGS,
     operator_values,
+    plugin_sharings,
     settings,
-    sharing_keys,
 )
 from mlcluster.plan.components.gpu_owners import OPERATOR, Table, opt_outs, ownership, served
 from mlcluster.plan.components.gpu_sharing import (
     MIG_LABEL,
     PLUGIN_LABEL,
-    WHOLE,
     mig_configuration,
     plugin_configuration,
-    plugin_key,
+    plugin_sharing,
 )
 from mlcluster.plan.components.releases import chart_release, realisation
 from mlcluster.plan.components.system_pool import controller_tolerations
@@ -53,9 +52,9 @@ def node_labels(context: ComponentContext, pool: Pool, table: Table) -> dict[str
     """Return the labels of a pool's nodes: operands that they decline, and configurations of device plugin and MIG."""
     entry, owns = context.spec_pool(pool), table[pool.name]
     found = opt_outs(context, pool, table)
-    key = plugin_key(pool, entry)
-    if owns["devicePlugin"] == OPERATOR and key != WHOLE:
-        found[PLUGIN_LABEL] = key
+    sharing = plugin_sharing(pool, entry)
+    if owns["devicePlugin"] == OPERATOR and sharing.strategy:
+        found[PLUGIN_LABEL] = sharing.key
     if owns["migManager"] == OPERATOR and entry.gpu.mig is not None:
         found[MIG_LABEL] = entry.gpu.mig
     return found
@@ -67,10 +66,10 @@ def _release(context: ComponentContext, objects: tuple[PlanObject, ...]) -> Plan
 
 
 def _config_maps(context: ComponentContext) -> Iterator[PlanObject]:
-    keys = sharing_keys(context)
-    if keys:
+    sharings = plugin_sharings(context)
+    if sharings:
         strategy = settings(context).mig_strategy
-        yield _config_map(context, PLUGIN_CONFIGS, {key: plugin_configuration(key, strategy) for key in keys})
+        yield _config_map(context, PLUGIN_CONFIGS, {one.key: plugin_configuration(one, strategy) for one in sharings})
     cut = served(context, OPERATOR, "migManager")
     known = (context.spec.pool(pool.name).gpu_model for pool in cut)
     models = {model.device_ids: model for model in known if model is not None}

@@ -6,7 +6,7 @@ from mlcluster.catalog.gpus import MIG_DISABLED
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.components.gpu_daemons import service_monitor, sharing_environment
 from mlcluster.plan.components.gpu_owners import OPERATOR, served
-from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_key
+from mlcluster.plan.components.gpu_sharing import WHOLE, PluginSharing, plugin_sharing
 from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.model import Manifest
 from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
@@ -50,11 +50,11 @@ def brings_feature_discovery(context: ComponentContext) -> bool:
     return _needed(context, "nodeFeatureDiscovery")
 
 
-def sharing_keys(context: ComponentContext) -> list[str]:
-    """Return the configurations of the device plugin; none if no pool that it serves shares GPUs."""
-    pools = served(context, OPERATOR, "devicePlugin")
-    keys = sorted({plugin_key(pool, context.spec_pool(pool)) for pool in pools} - {WHOLE})
-    return [WHOLE, *keys] if keys else []
+def plugin_sharings(context: ComponentContext) -> list[PluginSharing]:
+    """Return how the device plugin shares GPUs, whole ones first; nothing if no pool that it serves shares GPUs."""
+    found = {plugin_sharing(pool, context.spec_pool(pool)) for pool in served(context, OPERATOR, "devicePlugin")}
+    shared = sorted((one for one in found if one.strategy), key=lambda one: one.key)
+    return [PluginSharing(), *shared] if shared else []
 
 
 def _needed(context: ComponentContext, duty: Any) -> bool:
@@ -122,7 +122,7 @@ def _device_plugin(context: ComponentContext) -> Manifest:
     if not _needed(context, "devicePlugin"):
         return {"enabled": False}
     values: Manifest = {"enabled": True, "env": [{"name": "MOFED_ENABLED", "value": "false"}]}
-    if sharing_keys(context):
+    if plugin_sharings(context):
         values["config"] = {"create": False, "name": PLUGIN_CONFIGS, "default": WHOLE}
     return values
 

@@ -6,7 +6,9 @@ YAML too.
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Literal
 
 from mlcluster.catalog.gpus import MIG_DISABLED, Gpu
 from mlcluster.plan.model import Manifest, Pool
@@ -18,24 +20,45 @@ PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 MIG_LABEL = "nvidia.com/mig.config"
 
 
-def plugin_key(pool: Pool, entry: NodePool) -> str:
-    """Return the name of a pool's device plugin configuration: whole, time-slicing-4, mps-2."""
-    sharing = pool.accelerator.sharing if pool.accelerator is not None else "whole"
-    names = {"timeSlicing": "time-slicing", "mps": "mps"}
-    return f"{names[sharing]}-{entry.gpu.replicas}" if sharing in names else WHOLE
+@dataclass(frozen=True, slots=True)
+class PluginSharing:
+    """How the device plugin shares the GPUs of a pool.
+
+    Attributes:
+        strategy: "time-slicing" or "mps"; "" for whole GPUs.
+        replicas: how many pods share a GPU.
+    """
+
+    strategy: Literal["", "time-slicing", "mps"] = ""
+    replicas: int = 1
+
+    @property
+    def key(self) -> str:
+        """The name of the device plugin configuration: whole, time-slicing-4, mps-2."""
+        return f"{self.strategy}-{self.replicas}" if self.strategy else WHOLE
 
 
-def plugin_configuration(key: str, mig_strategy: str) -> str:
-    """Return a configuration of the device plugin by its name.
+def plugin_sharing(pool: Pool, entry: NodePool) -> PluginSharing:
+    """Return how the device plugin shares the GPUs of a pool."""
+    match pool.accelerator.sharing if pool.accelerator is not None else "whole":
+        case "timeSlicing":
+            return PluginSharing("time-slicing", entry.gpu.replicas)
+        case "mps":
+            return PluginSharing("mps", entry.gpu.replicas)
+        case _:
+            return PluginSharing()
+
+
+def plugin_configuration(sharing: PluginSharing, mig_strategy: str) -> str:
+    """Return the configuration of the device plugin for a kind of sharing.
 
     The name stays nvidia.com/gpu, which quotas count. More than one slice of a pod would be no more than one: with
     time slicing the plugin is configured to reject such pods; with MPS it always does.
     """
     document: Manifest = {"version": "v1", "flags": {"migStrategy": mig_strategy}}
-    kind, _, replicas = key.rpartition("-")
-    if kind:
-        shared = {"renameByDefault": False, "resources": [{"name": GPU, "replicas": int(replicas)}]}
-        if kind == "mps":
+    if sharing.strategy:
+        shared = {"renameByDefault": False, "resources": [{"name": GPU, "replicas": sharing.replicas}]}
+        if sharing.strategy == "mps":
             document["sharing"] = {"mps": shared}
         else:
             document["sharing"] = {"timeSlicing": {**shared, "failRequestsGreaterThanOne": True}}

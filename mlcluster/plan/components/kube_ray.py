@@ -43,10 +43,9 @@ def _callers(context: ComponentContext) -> Iterator[Caller]:
     Sources of KubeRay v1.6.2: `FetchHeadServiceURL` in controllers/ray/utils/util.go, and the labels of the chart. It
     connects to other ports for RayServices only, which members cannot create.
     """
-    _, _, namespace, _ = job_kinds.controllers(context.spec, [NAME])[NAME].split(":")
     yield Caller(
         name=f"from-{NAME}",
-        namespace=namespace,
+        namespace=job_kinds.accounts(context.spec, [NAME])[NAME].namespace,
         pods={"app.kubernetes.io/name": NAME},
         to={"matchLabels": {"ray.io/node-type": "head"}},
         ports=(DASHBOARD,),

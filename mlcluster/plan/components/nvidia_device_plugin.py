@@ -11,7 +11,7 @@ from mlcluster.plan.components.contribution import Contribution
 from mlcluster.plan.components.daemon_sets import pool_affinity
 from mlcluster.plan.components.gpu_daemons import runtime_class
 from mlcluster.plan.components.gpu_owners import served
-from mlcluster.plan.components.gpu_sharing import WHOLE, plugin_configuration, plugin_key
+from mlcluster.plan.components.gpu_sharing import PluginSharing, plugin_configuration, plugin_sharing
 from mlcluster.plan.components.releases import chart_release, realisation, release_ref
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods
 from mlcluster.plan.model import Manifest, PlanPod, PlanRelease, Pool
@@ -36,26 +36,27 @@ def contribute(context: ComponentContext) -> Contribution:
     if realisation(context, NAME) == "present":
         return Contribution(releases=(chart_release(context, NAME, {}),))
     return Contribution(
-        releases=tuple(_release(context, key, pools) for key, pools in groups.items()),
-        pods=tuple(pod for key, pools in groups.items() for pod in _pods(context, key, pools)),
+        releases=tuple(_release(context, sharing, pools) for sharing, pools in groups.items()),
+        pods=tuple(pod for sharing, pools in groups.items() for pod in _pods(context, sharing, pools)),
         node_labels={pool.name: {MPS_CAPABLE: "true"} for pools in groups.values() for pool in pools if _mps(pool)},
     )
 
 
-def _by_sharing(context: ComponentContext) -> Mapping[str, list[Pool]]:
-    """Return the pools by the configuration that they need, whole GPUs first."""
-    found: dict[str, list[Pool]] = {}
+def _by_sharing(context: ComponentContext) -> Mapping[PluginSharing, list[Pool]]:
+    """Return the pools by how they share GPUs, whole GPUs first."""
+    found: dict[PluginSharing, list[Pool]] = {}
     for pool in served(context, NAME, "devicePlugin"):
-        found.setdefault(plugin_key(pool, context.spec_pool(pool)), []).append(pool)
-    return dict(sorted(found.items(), key=lambda entry: (entry[0] != WHOLE, entry[0])))
+        found.setdefault(plugin_sharing(pool, context.spec_pool(pool)), []).append(pool)
+    return dict(sorted(found.items(), key=lambda entry: (bool(entry[0].strategy), entry[0].key)))
 
 
-def _name(key: str) -> str:
+def _name(sharing: PluginSharing) -> str:
     """Return the name of a release: nvidia-device-plugin, -slices-4, -mps-2; the names are older than MPS."""
-    return NAME if key == WHOLE else f"{NAME}-{key.replace('time-slicing', 'slices')}"
+    suffixes = {"": "", "time-slicing": f"-slices-{sharing.replicas}", "mps": f"-mps-{sharing.replicas}"}
+    return f"{NAME}{suffixes[sharing.strategy]}"
 
 
-def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRelease:
+def _release(context: ComponentContext, sharing: PluginSharing, pools: list[Pool]) -> PlanRelease:
     cut = any(pool.accelerator is not None and pool.accelerator.sharing == "mig" for pool in pools)
     strategy = "mixed" if cut else "none"
     values: Manifest = {
@@ -64,20 +65,20 @@ def _release(context: ComponentContext, key: str, pools: list[Pool]) -> PlanRele
         "resources": {"requests": REQUESTS},
         "migStrategy": strategy,
         **runtime_class(context, pools),
-        **({"config": {"map": {"default": plugin_configuration(key, strategy)}}} if key != WHOLE else {}),
+        **({"config": {"map": {"default": plugin_configuration(sharing, strategy)}}} if sharing.strategy else {}),
     }
-    return chart_release(context, NAME, values, name=_name(key))
+    return chart_release(context, NAME, values, name=_name(sharing))
 
 
-def _pods(context: ComponentContext, key: str, pools: list[Pool]) -> list[PlanPod]:
-    sources = {_name(key): _SOURCE}
+def _pods(context: ComponentContext, sharing: PluginSharing, pools: list[Pool]) -> list[PlanPod]:
+    sources = {_name(sharing): _SOURCE}
     if any(map(_mps, pools)):
-        sources[f"{_name(key)}-mps-control-daemon"] = _MPS_SOURCE
+        sources[f"{_name(sharing)}-mps-control-daemon"] = _MPS_SOURCE
     workloads = (
         Workload(name, REQUESTS, kind="DaemonSet", priority_class=NODE_CRITICAL, source=source)
         for name, source in sources.items()
     )
-    owner = release_ref(_name(key))
+    owner = release_ref(_name(sharing))
     return [pod for workload in workloads for pod in daemon_set_pods(context, NAME, workload, pools, owner=owner)]
 
 

@@ -16,7 +16,7 @@ from tests.specs import planned
 
 pytestmark = pytest.mark.unit
 FOREIGN = Maker("helm", "gpu", "ops")
-POLICY = Maker("controller", "ClusterPolicy/cluster-policy", group="nvidia.com")
+POLICY = Maker("controller", "cluster-policy", group="nvidia.com", owner_kind="ClusterPolicy")
 GPU_OPERATOR = Release("ops", "gpu", "gpu-operator", "v25.10.1", "v25.10.1", "deployed")
 PLUGIN = Workload("DaemonSet", "ops", "nvidia-device-plugin-daemonset", ("nvidia/k8s-device-plugin:v0.18.0",), POLICY)
 NFD = Workload("DaemonSet", "nfd", "nfd-worker", ("registry.k8s.io/nfd/node-feature-discovery:v0.18.3",), UNKNOWN)

@@ -11,7 +11,7 @@ from mlcluster.rules.recognition import Installation, image_parts, match_signatu
 
 pytestmark = pytest.mark.unit
 GPU = Maker("helm", "gpu", "gpu-operator")
-POLICY = Maker("controller", "ClusterPolicy/cluster-policy", group="nvidia.com")
+POLICY = Maker("controller", "cluster-policy", group="nvidia.com", owner_kind="ClusterPolicy")
 
 
 def daemon_set(name: str, image: str, maker: Maker = UNKNOWN, **labels: str) -> Workload:
