@@ -38,9 +38,9 @@ def _things(things: Iterable[Leftover]) -> Table:
     return made
 
 
-def _short(identifier: str) -> str:
+def _short(name: str) -> str:
     """Return the distinct end of an ARN or URL; the command contains it in full."""
-    return identifier.rpartition(":")[2] if identifier.startswith(("arn:", "https:")) else identifier
+    return name.rpartition(":")[2] if name.startswith(("arn:", "https:")) else name
 
 
 def _unknown(page: Page, found: Leftovers) -> None:

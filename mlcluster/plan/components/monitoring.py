@@ -13,7 +13,7 @@ from mlcluster.plan.components.monitoring_values import REQUESTS, stack_values
 from mlcluster.plan.components.releases import chart_release, realisation, release_id
 from mlcluster.plan.components.workloads import NODE_CRITICAL, Workload, daemon_set_pods, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
-from mlcluster.plan.objects import make
+from mlcluster.plan.objects import make, object_id
 from mlcluster.plan.observe.controllers import ENDPOINTS, controller_monitor
 from mlcluster.plan.observe.dashboards import as_data, dashboards
 from mlcluster.plan.observe.facts import node_label_keys
@@ -120,7 +120,7 @@ def _volume_class(context: ComponentContext, settings: Monitoring) -> tuple[str,
     default = next((one.name for one in configured if one.default), "") if configured else DEFAULT_CLASS
     managed = [one.name for one in configured] or [DEFAULT_CLASS]
     wanted = settings.storage_class or default
-    return (f"StorageClass/{wanted}",) if wanted in managed else ()
+    return (object_id("StorageClass", wanted),) if wanted in managed else ()
 
 
 def _pods(context: ComponentContext, settings: Monitoring) -> Iterator[PlanPod]:

@@ -13,7 +13,7 @@ from mlcluster.plan.components.releases import chart_release, realisation
 from mlcluster.plan.components.system_pool import controller_tolerations
 from mlcluster.plan.components.workloads import CLUSTER_CRITICAL, Workload, workload_pod
 from mlcluster.plan.model import Manifest, PlanObject, PlanPod
-from mlcluster.plan.objects import from_manifest, make
+from mlcluster.plan.objects import from_manifest, make, object_id
 from mlcluster.plan.taints import toleration_manifests
 from mlcluster.plan.templates import filled
 
@@ -96,7 +96,11 @@ def _deployment(context: ComponentContext) -> PlanObject:
             "template": {"metadata": {"labels": labels}, "spec": pod},
         }
     }
-    needs = (_crd(context).id, f"ServiceAccount/{found.namespace}/{NAME}", f"ClusterRoleBinding/{NAME}")
+    needs = (
+        _crd(context).id,
+        object_id("ServiceAccount", NAME, found.namespace),
+        object_id("ClusterRoleBinding", NAME),
+    )
     return make(
         context.cluster,
         "apps/v1",

@@ -15,7 +15,6 @@ from mlcluster.spec.ec2_pools import RootVolume
 
 API = "karpenter.k8s.aws/v1"
 KIND = "EC2NodeClass"
-_INSTANCE_STORE_BLOCK = "[settings.bootstrap-commands.instance-store]"
 _PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
 
 
@@ -47,7 +46,7 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
             "httpTokens": "required",
         },
         "detailedMonitoring": True,
-        "userData": _user_data(context, pool),
+        "userData": user_data(context, pool, karpenter=True).text,
         **_placement(context, pool),
         "tags": node_tags(context, pool),
     }
@@ -85,15 +84,6 @@ def _sized(volume: RootVolume) -> Manifest:
     """Size in GiB, rounded up; throughput in MiB per second."""
     given = {"volumeSize": f"{volume.size_gib}Gi", "iops": volume.iops, "throughput": volume.throughput_mib}
     return {key: value for key, value in given.items() if value is not None}
-
-
-def _user_data(context: EksContext, pool: Pool) -> str:
-    """The pool's user data, to which Karpenter adds its own.
-
-    On Bottlerocket Karpenter sets the instance store up itself and wants nothing of it here (NodeClasses, "RAID0").
-    """
-    blocks = user_data(context, pool).text.split("\n\n")
-    return "\n\n".join(block for block in blocks if not block.startswith(_INSTANCE_STORE_BLOCK))
 
 
 def _placement(context: EksContext, pool: Pool) -> Manifest:

@@ -17,16 +17,20 @@ _BOUNDARY = "==MLCLUSTER=="
 _EPHEMERAL_DIRECTORIES = ("/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods")
 
 
-def user_data(context: EksContext, pool: Pool) -> Base64Text:
-    """The user data of a pool's nodes: MIME parts for AL2023, TOML for Bottlerocket.
+def user_data(context: EksContext, pool: Pool, *, karpenter: bool = False) -> Base64Text:
+    """Return the user data of a pool's nodes: MIME parts for AL2023, TOML for Bottlerocket.
 
-    Karpenter wants the plain text (`.text`) and adds its own settings to it.
+    Args:
+        karpenter: Karpenter starts the nodes. It takes the plain text (`.text`), adds its own settings, and sets up the
+            instance store of Bottlerocket itself (NodeClasses, "RAID0").
     """
     written = context.spec_pool(pool)
     pages = hugepages(written)
     store = has_instance_store(context, pool)
     if written.ami.family == "bottlerocket":
-        return Base64Text(_toml(_bottlerocket(context, pool, pages, store=store)))
+        text = _toml(_bottlerocket(context, pool, pages, store=store and not karpenter))
+        # Another text would replace nodes: without the table of the instance store it never ended with a line end.
+        return Base64Text(text.removesuffix("\n") if store and karpenter else text)
     reserve = pages if pages or pool.accelerator is not None else None
     return Base64Text(_mime(_script(reserve), _node_config(pool.allocatable["pods"], store=store)))
 
