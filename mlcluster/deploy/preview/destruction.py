@@ -44,14 +44,14 @@ class Destruction:
 def destructions(kube: Kube | None, previews: Iterable[Changes]) -> list[Destruction]:
     """Return every namespace, pool, volume, network and cluster that the previews would delete or replace.
 
-    A component too, if there is anything that only its controller runs; a definition, if others have objects of it.
+    Components and CRDs are included if users have objects that would stop or be deleted with them.
 
     Args:
-        kube: None before there is a cluster, when nothing lives anywhere.
+        kube: None if there is no cluster yet.
     """
     found: dict[str, Destruction] = {}
     for one in (one for changes in previews for one in _destroyed(kube, changes)):
-        found[one.key] = max(found.get(one.key, one), one, key=lambda each: len(each.live))  # a pool: two objects
+        found[one.key] = max(found.get(one.key, one), one, key=lambda each: len(each.live))  # a pool may have two
     return [found[key] for key in sorted(found)]
 
 
@@ -90,7 +90,7 @@ def refuse_unnamed(found: list[Destruction], allowed: Iterable[str]) -> None:
     """Refuse to continue unless the user named every destructive change.
 
     Raises:
-        MlclusterError: lists what would go, what lives in it, and the flags that would allow it.
+        MlclusterError: lists the resources to delete, their contents, and the flags that allow it.
     """
     named = {entry.lower() for entry in allowed}
     unnamed = [one for one in found if one.key.lower() not in named]

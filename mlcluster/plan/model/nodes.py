@@ -12,7 +12,7 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A taint as nodes and flavors carry it."""
+    """A taint of nodes and flavors."""
 
     key: str
     value: str
@@ -21,11 +21,11 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A toleration of a pod, with the API's defaults; `plan.taints` says what it matches and how it is written.
+    """A toleration of a pod, with the defaults of the API; `plan.taints` matches and writes it.
 
     Attributes:
         key: "" with `Exists` matches every key.
-        value: compared with that of the taint where the operator is `Equal`.
+        value: compared with the value of the taint if the operator is `Equal`.
         effect: "" matches every effect.
     """
 
@@ -37,13 +37,18 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one node costs: USD per hour on demand, for a region, on a date (YYYY-MM-DD); both "" when the spec says."""
+    """The price of a node: USD per hour on demand.
+
+    Attributes:
+        region: whose list price it is; "" for a price of the spec.
+        date: of the list price, YYYY-MM-DD; "" for a price of the spec.
+        exact: the price is that of the cluster's region.
+    """
 
     usd_per_hour: float
     region: str
     date: str
     exact: bool
-    """False where the price is the list price of another region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,11 @@ class Accelerator:
     Attributes:
         model: e.g. "h100".
         gpus: physical devices per node.
-        memory_mib: memory per device, MiB; None when unknown.
-        resource: what pods request, e.g. nvidia.com/gpu or nvidia.com/mig-1g.5gb; the first of `shares`.
-        slices: how many of all `shares` a node offers.
-        sharing: how devices become slices.
-        shares: everything that pods can request of them -> how many of it a node offers.
+        memory_mib: memory per device, MiB; None if unknown.
+        resource: the resource that pods request, e.g. nvidia.com/gpu or nvidia.com/mig-1g.5gb; the first of `shares`.
+        slices: the sum of `shares`.
+        sharing: how devices are divided into slices.
+        shares: each resource that pods can request -> how many of it a node has.
     """
 
     model: str
@@ -74,22 +79,22 @@ class Pool:
     """A node pool with its instance facts resolved.
 
     Attributes:
-        labels: every label that mlcluster or its nodes carry because of the pool.
-        selector: the labels by which its nodes are found; the flavor's nodeLabels.
-        taints: every taint of its nodes, the accelerator taint among them.
-        allocatable: what pods can use on one node.
-        reserved: of one node, what the spec keeps back.
-        overhead: of one node, what daemon sets request and the spec keeps back.
+        labels: every label of its nodes that comes with the pool.
+        selector: the labels that identify its nodes; the nodeLabels of its flavor.
+        taints: every taint of its nodes, including the accelerator taint.
+        allocatable: the amounts of one node that pods can use.
+        reserved: the amounts of one node that the spec reserves.
+        overhead: the amounts of one node that daemon sets request or the spec reserves.
         usable: allocatable less the overhead, per node.
-        system_only: teams have nothing of the pool.
-        controllers: of all nodes at the maximum size, what the pods of controllers may take.
-        node_share: usable less what controllers may take of one node: what `nodes: 1` of a team is.
-        price: None when unknown.
-        also: other instance types that a spot pool may get.
-        reservation_id: of the capacity reservation or block, "" without one.
-        starts_at: of a capacity block, UTC as the spec has it; "" when it does not say.
-        ends_at: likewise; its nodes go half an hour before.
-        default_containers: by resource how many containers with the default requests fit on one node, fewest first.
+        system_only: teams have no quota of the pool.
+        controllers: the amounts that the pods of controllers may take of all nodes, at the maximum size.
+        node_share: usable less the amounts that controllers may take of one node; `nodes: 1` of a team guarantees it.
+        price: None if unknown.
+        also: other instance types for a spot pool.
+        reservation_id: of the capacity reservation or block; "" without one.
+        starts_at: of a capacity block, UTC as the spec has it; "" if the spec has none.
+        ends_at: likewise; EKS terminates its nodes half an hour before.
+        default_containers: resource -> how many containers with the default requests fit on one node, fewest first.
     """
 
     name: str
@@ -120,12 +125,12 @@ class Pool:
 
     @property
     def first_bound(self) -> str:
-        """The resource that a node runs out of first when it fills with containers of the default requests."""
+        """The resource that limits the number of containers with the default requests on a node."""
         return next(iter(self.default_containers), "")
 
     @property
     def capacity(self) -> dict[str, int]:
-        """What teams can have of the pool at its maximum size: nodes x usable - controllers, for every resource."""
+        """The amounts for teams at the maximum size: nodes x usable - controllers, for every resource."""
         return {name: amount * self.max_size - self.controllers.get(name, 0) for name, amount in self.usable.items()}
 
     @property

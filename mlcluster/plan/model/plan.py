@@ -19,7 +19,7 @@ from mlcluster.plan.model.teams import CohortPlan, TeamPlan, Tier
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What the plan is for."""
+    """The name, target and versions of the cluster."""
 
     name: str
     target: Literal["eks", "existing", "local"]
@@ -31,11 +31,11 @@ class ClusterFacts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that `up` makes true.
+    """The whole desired state of a cluster.
 
     Attributes:
-        default_requests: what a team's container requests that names no requests.
-        findings: what components have to say of how they are used; `rules.findings` tells them with its own.
+        default_requests: the requests of a container of a team that has none.
+        findings: findings of components; `rules.findings` adds those of the rules.
     """
 
     cluster: ClusterFacts
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def registered_releases(self) -> tuple[PlanRelease, ...]:
-        """The releases that a stack registers: neither processes nor stand-ins of the lab, nor present already."""
+        """The releases that a stack registers: no processes, simulated components or existing installations."""
         return tuple(release for release in self.releases if release.realisation == "helm")
 
     @property
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def defining_objects(self) -> tuple[DefiningObject, ...]:
-        """The objects because of which a controller installs CRDs."""
+        """The objects for which a controller installs CRDs."""
         return tuple(
             DefiningObject(
                 entry.id,

@@ -10,13 +10,13 @@ from mlcluster.spec.teams import GRACE_PERIOD_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class FlavorQuota:
-    """A team's share of one pool; amounts cover every resource of the cluster's queues.
+    """The share of a team of one pool; amounts cover every resource of the cluster's queues.
 
     Attributes:
-        pool: name of the pool, which is the flavor's name too.
-        nominal: guaranteed.
-        borrowing: at most this much more; None: as much as the cohort has idle.
-        lending: at most this much of the nominal may be used by others; None: all of it.
+        pool: name of the pool.
+        nominal: the guarantee.
+        borrowing: the limit of amounts beyond the guarantee; None for all idle quota of the cohort.
+        lending: the limit of nominal quota that other teams may use; None for all of it.
     """
 
     pool: str
@@ -27,11 +27,11 @@ class FlavorQuota:
 
 @dataclass(frozen=True, slots=True)
 class TeamPlan:
-    """One team's place in the cluster.
+    """A team with its namespace, quotas and limits.
 
     Attributes:
         limits: the hard limits of its ResourceQuota: key -> Kubernetes quantity.
-        grace_period_seconds: the longest time that one of its pods may take to end.
+        grace_period_seconds: the longest termination grace period of its pods.
     """
 
     name: str
@@ -46,7 +46,7 @@ class TeamPlan:
 
 @dataclass(frozen=True, slots=True)
 class CohortPlan:
-    """A cohort and what nobody in it is guaranteed: pool -> amounts, everybody's to borrow."""
+    """A cohort, and the amounts of each pool that no team is guaranteed and every team may borrow."""
 
     name: str
     remainder: Mapping[str, Amounts]
@@ -55,7 +55,7 @@ class CohortPlan:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One priority level."""
+    """A priority tier."""
 
     name: str
     value: int
