@@ -9,6 +9,7 @@ import pytest
 from mlcluster.plan import build, names
 from mlcluster.plan.model import Plan, PlanObject, PlanResource
 from mlcluster.spec.cluster import ClusterSpec
+from mlcluster.spec.document import Loc
 from mlcluster.spec.load import load
 
 pytestmark = pytest.mark.unit
@@ -66,7 +67,15 @@ def test_a_component_consists_of_the_items_that_name_it(planned: tuple[ClusterSp
 def test_every_spec_path_leads_to_a_value_of_the_spec(planned: tuple[ClusterSpec, Plan]) -> None:
     spec, plan = planned
     document = spec.model_dump(by_alias=True)
-    for item in (*items(plan), *plan.releases, *plan.pods, *plan.pools, *plan.teams, *plan.components):
-        value: Any = document
-        for part in item.spec_path:
+    found = (*items(plan), *plan.releases, *plan.pods, *plan.pools, *plan.teams, *plan.components)
+    assert [item.spec_path for item in found if not _leads(document, item.spec_path)] == []
+
+
+def _leads(value: Any, path: Loc) -> bool:
+    """Return whether a path leads to a value of the document."""
+    try:
+        for part in path:
             value = value[part]
+    except (IndexError, KeyError, TypeError):
+        return False
+    return True
