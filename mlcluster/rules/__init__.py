@@ -13,7 +13,6 @@ from mlcluster.rules import (
     placement,
     serving,
     sharing,
-    storage,
     upgrades,
 )
 from mlcluster.rules.allowances import with_reasons
@@ -41,7 +40,7 @@ RULES: tuple[Rule, ...] = (
     placement.network_policies_enforced,
     cost.budget,
     cost.unknown_prices,
-    storage.kept_by_down,
+    cost.kept_by_down,
     upgrades.kubernetes_range,
     upgrades.other_versions,
 )

@@ -1,4 +1,4 @@
-"""Rules on cost: list prices of a region against the budget."""
+"""Rules on cost: list prices of a region against the budget, unknown prices, and resources that outlive `down`."""
 
 import math
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from mlcluster.catalog.prices import LOWEST_BOUGHT, LOWEST_REGION, PRICE_REGION
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.costs import costs
 from mlcluster.plan.model import Plan, Pool
+from mlcluster.spec.document import Loc
 
 _WHERE = ("budget", "maxHourlyUsd")
 _UNBOUNDED = math.inf
@@ -123,3 +124,18 @@ def unknown_prices(plan: Plan) -> Iterator[Finding]:
                 f"the price of {pool.instance_type or 'this node shape'} is unknown, so totals exclude the pool",
                 "Set `nodeShape.hourlyUsd`.",
             )
+
+
+def kept_by_down(plan: Plan) -> Iterator[Finding]:
+    """STO001: resources that `down` keeps and AWS continues to bill."""
+    kept: dict[Loc, list[str]] = {}
+    for entry in plan.resources:
+        if entry.retained:
+            kept.setdefault(entry.spec_path, []).append(entry.id)
+    for spec_path, identifiers in kept.items():
+        yield finding(
+            "STO001",
+            spec_path,
+            f"`down` keeps {', '.join(identifiers)}, which AWS continues to bill",
+            "Run the commands that `down` prints to delete them; `retain: false` deletes shared volumes too.",
+        )

@@ -13,7 +13,7 @@ from mlcluster.plan.model import Manifest, PlanObject, PlanResource
 from mlcluster.plan.pools import plan_pools
 from mlcluster.plan.quota import team_plans
 from mlcluster.plan.values import Ref, printable, references
-from mlcluster.rules.storage import kept_by_down
+from mlcluster.rules.cost import kept_by_down
 from mlcluster.spec.cluster import ClusterSpec
 from mlcluster.spec.eks import EksTarget
 from tests.specs import SYSTEM, TRAIN, cluster, planned_unchecked
