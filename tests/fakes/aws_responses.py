@@ -20,7 +20,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.httpsession import URLLib3Session
 from botocore.stub import Stubber
 
-from mlcluster.aws.refusals import Source, iam_action
+from mlcluster.aws.botocore_errors import iam_action
+from mlcluster.aws.errors import Source
 from mlcluster.aws.session import Account
 
 Parameters = dict[str, Any]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.aws.refusals import CredentialsError
+from mlcluster.aws.errors import CredentialsError
 from mlcluster.checks.model import Check, Question, State, ok
 from mlcluster.commands.doctor import diagnose, doctor
 from mlcluster.commands.preflight import preflight_of
@@ -87,7 +87,7 @@ class TestMachine:
         found = _by_name(diagnose(None, Silent()))
         assert found["engine"].found == f"pulumi 3.260.0 ({programs / 'pulumi'})"
         assert found["helm"].found == f"helm 3.18.0 ({programs / 'helm'})"
-        assert "2.6.0, too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
+        assert "2.6.0, which is too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
 
     def test_an_engine_of_the_wrong_version_is_a_warning(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.100.0")
