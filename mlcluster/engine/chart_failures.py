@@ -1,4 +1,4 @@
-"""Recognize from Helm's message why a chart could not be pulled. Pure."""
+"""Classification of Helm's messages about charts that could not be pulled. Pure."""
 
 import re
 from typing import Literal
@@ -22,9 +22,9 @@ _CHARTS: tuple[tuple[ChartTrouble, re.Pattern[str]], ...] = (
                    r"|failed to fetch \S+ ?:|failed to (?:pull|download) ", re.IGNORECASE),
     ),
 )  # fmt: skip
-"""What Helm 3.22 says when it cannot have a chart; the official provider has the same sentences from its library."""
+"""Messages of Helm 3.22 for a chart that it cannot pull. The official provider uses the same library and messages."""
 
 
 def chart_trouble(message: str) -> ChartTrouble | None:
-    """Why a chart could not be had, if that is what the message of a failed release says."""
+    """Return why the chart could not be pulled; None if the message of a failed release has another reason."""
     return next((trouble for trouble, pattern in _CHARTS if pattern.search(message)), None)

@@ -1,4 +1,4 @@
-"""How a plan's objects become Pulumi resources."""
+"""Registration of a plan's objects as Pulumi resources."""
 
 import asyncio
 import importlib.metadata
@@ -66,7 +66,7 @@ class Thing:
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ],
 )
-def test_type_tokens_are_the_sdks(version: str, kind: str) -> None:
+def test_type_tokens_match_the_sdk(version: str, kind: str) -> None:
     found = importlib.util.find_spec("pulumi_kubernetes")
     assert found is not None
     assert found.origin is not None
@@ -81,11 +81,11 @@ def test_custom_resources_keep_their_group() -> None:
     assert registration.type_token(manifest) == "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
 
 
-def test_the_version_asked_for_is_the_installed_sdks() -> None:
+def test_requested_version_is_that_of_the_installed_sdk() -> None:
     assert importlib.metadata.version("pulumi-kubernetes") == registration.SDK_VERSION
 
 
-def test_entries_come_after_what_they_need_whatever_the_order_of_the_list() -> None:
+def test_entries_are_registered_after_their_dependencies() -> None:
     entries, elsewhere = registration.platform_entries(
         [Thing("C", ("B", "Release/kueue")), Thing("B", ("A",)), Thing("A")],
         [Release(id="Release/kueue", realisation="process")],
@@ -95,7 +95,7 @@ def test_entries_come_after_what_they_need_whatever_the_order_of_the_list() -> N
         assert [entry.id for entry in registration.in_order(listed, elsewhere)] == ["A", "B", "C"]
 
 
-def test_needs_that_nobody_registers_or_that_go_in_a_circle_are_errors() -> None:
+def test_missing_and_circular_dependencies_are_errors() -> None:
     unknown, _ = registration.platform_entries([Thing("A", ("X",))], [])
     with pytest.raises(ValueError, match="A needs X"):
         registration.in_order(unknown)
@@ -104,7 +104,7 @@ def test_needs_that_nobody_registers_or_that_go_in_a_circle_are_errors() -> None
         registration.in_order(circle)
 
 
-def test_a_release_is_named_pinned_and_waited_for() -> None:
+def test_properties_of_a_release() -> None:
     entry = registration.release_entry(Release(values={"a": 1}), NOTHING)
     assert entry.token == "kubernetes:helm.sh/v3:Release"
     assert entry.inputs["repositoryOpts"] == {"repo": "https://charts.example"}
@@ -121,7 +121,7 @@ def test_only_releases_that_helm_installs_are_registered() -> None:
     assert elsewhere == {"Release/process", "Release/present"}
 
 
-def test_what_the_cloud_exported_stands_in_manifests_and_values() -> None:
+def test_exports_of_the_cloud_stack_are_filled_into_manifests_and_values() -> None:
     volume, role = Ref("FileSystem/data", "id"), Ref("Role/atlas", "arn")
     objects = [Thing("A", ("FileSystem/data",), {"apiVersion": "v1", "kind": "ConfigMap", "data": {"id": volume}})]
     releases = [Release(values={"role": role, "both": Joined((volume, "/", role)), "text": JsonText({"role": role})})]
@@ -132,18 +132,18 @@ def test_what_the_cloud_exported_stands_in_manifests_and_values() -> None:
     assert [entry.id for entry in registration.in_order([volumes], elsewhere)] == ["A"]
 
 
-def test_what_the_cloud_did_not_export_is_named() -> None:
+def test_a_missing_export_is_named() -> None:
     with pytest.raises(ValueError, match=r"has not exported \$\{FileSystem/data.id\}"):
         registration.platform_entries([Thing("A", (), {"kind": "X", "a": Ref("FileSystem/data", "id")})], [], {})
 
 
-def test_namespaces_get_time_to_go() -> None:
+def test_namespaces_have_a_deletion_timeout() -> None:
     entry = registration.object_entry(Thing("N", (), {"apiVersion": "v1", "kind": "Namespace"}), NOTHING)
     assert entry.timeouts is not None
     assert entry.timeouts.delete == "5m"
 
 
-def test_the_plan_says_which_fields_replace_an_object() -> None:
+def test_fields_that_replace_an_object_come_from_the_plan() -> None:
     manifest = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1}
     entries, _ = registration.platform_entries(
         [Thing("A", (), manifest), Thing("B", (), manifest)], [], None, {"A": ("value",)}
@@ -173,8 +173,8 @@ def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path)
         assert f"name: mlcluster-{name}\n" in (project_root / "stacks" / name / "Pulumi.yaml").read_text()
 
 
-def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is simulated has nobody to ask; a preview asks nobody."""
+def test_only_releases_with_probes_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulated release has no pods to probe, and a preview sends no probes."""
     asked = Release(id="Release/a", crds=("a.example.test",))
     answering = Release(id="Release/b", webhook_probes=({"kind": "B"},), realisation="present")
     others = [Release(id="Release/c"), Release(id="Release/d", crds=("d",), realisation="simulated")]
