@@ -55,8 +55,8 @@ def _version(binary: str) -> VersionInfo:
 def _engine_below(pid: int) -> int:
     """Return the pid of the engine: the child, or the engine below it if the child is a wrapper script.
 
-    A shell that waits for its command does not forward signals, and can exit before or after the command. The executable
-    identifies the engine; the process name does not, because the shell of a script carries the script's name.
+    A shell that waits for its command does not forward signals, and can exit before or after the command. The process
+    is identified by its executable, because the process name of a shell is the name of its script.
     """
     import psutil
 

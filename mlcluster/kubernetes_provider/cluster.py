@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcluster.errors import MlclusterError
-from mlcluster.kube.added_fields import IsOurs
+from mlcluster.kube.added_fields import IsManaged
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.kube.exact import make_exact
@@ -210,7 +210,7 @@ class Cluster:
         return self._cancelled.wait(seconds * self._pace)
 
 
-def applied_by(manager: str) -> IsOurs:
+def applied_by(manager: str) -> IsManaged:
     """Return what tells the entries of `managedFields` that our applies made; `manager` wrote the object first."""
     return lambda entry: entry.get("operation") == "Apply" and entry.get("manager") in {manager, MANAGER}
 

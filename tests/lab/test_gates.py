@@ -155,7 +155,7 @@ def test_objects_are_created_after_a_late_webhook(trial: Trial, engine: Engine) 
     waiting, ready = (text for text in trial.said if "gadgets" in text)
     assert "the webhook for Gadget (example.test/v1): " in waiting
     assert "failed calling webhook" in waiting
-    assert ready.startswith("  gadgets answers after ")
+    assert ready.startswith("  gadgets is ready after ")
     assert not engine.up().changes.effective, "the gate asks again, and changes nothing"
 
 
@@ -190,7 +190,7 @@ def test_a_webhook_without_an_answer_times_out_with_its_last_error(trial: Trial,
         engine.up()
     error = caught.value
     assert error.doing == "waiting for gadgets"
-    assert "the webhook for Gadget (example.test/v1) is not ready after 1 s; it said last: " in error.happened
+    assert "the webhook for Gadget (example.test/v1) is not ready after 1 s; its last status: " in error.happened
     assert "connection refused" in error.happened
     assert "kubectl -n default get pods,endpointslices" in error.hint
     assert error.exit_code is ExitCode.INVALID
