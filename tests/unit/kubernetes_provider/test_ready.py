@@ -42,7 +42,7 @@ def job(*conditions: dict[str, str], **spec: Any) -> dict[str, Any]:
             ),
             "",
         ),
-        (deployment(observedGeneration=1), "its controller has not seen the new spec"),
+        (deployment(observedGeneration=1), "its controller has not processed the new spec"),
         (deployment(), "0 of 2 replicas are updated"),
         (deployment(updatedReplicas=2, availableReplicas=1), "1 of 2 replicas are available"),
         (deployment(updatedReplicas=2, availableReplicas=2, replicas=2), ""),
@@ -75,7 +75,7 @@ def test_readiness(found: dict[str, Any], reason: str) -> None:
 def test_old_replicas_still_there() -> None:
     found = deployment(updatedReplicas=2, availableReplicas=2)
     found["status"]["replicas"] = 3
-    assert unready(found) == "1 old replicas are still there"
+    assert unready(found) == "1 old replicas still exist"
 
 
 @pytest.mark.parametrize(
