@@ -113,7 +113,7 @@ def test_secrets_of_the_caller_do_not_reach_a_child(
 
 
 def test_a_missing_program_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MlclusterError, match="not there"):
+    with pytest.raises(MlclusterError, match="is missing or not executable"):
         process.spawn("etcd", [str(tmp_path / "etcd")], tmp_path / "log", tmp_path)
 
 
