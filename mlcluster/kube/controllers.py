@@ -16,7 +16,10 @@ _CONTROLLERS = (("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"))
 def state_of(kube: Kube, namespace: str, release: str) -> State:
     """Return the state of a release's controllers, from its workloads and the endpoints of its Services."""
     found = [
-        item for kind in _CONTROLLERS for item in listed(kube, *kind, namespace) if is_of(item, namespace, release)
+        item
+        for kind in _CONTROLLERS
+        for item in list_if_served(kube, *kind, namespace)
+        if is_of(item, namespace, release)
     ]
     wanted = [item for item in found if (item.get("spec") or {}).get("replicas", 1)]
     if any((item.get("status") or {}).get("readyReplicas") for item in wanted) or _has_endpoints(
@@ -40,7 +43,7 @@ def owner_of(item: Object) -> str:
     return f"{annotations.get('meta.helm.sh/release-namespace')}/{name}" if name else ""
 
 
-def listed(
+def list_if_served(
     kube: Kube, api_version: str, kind: str, namespace: str | None = None, label_selector: str = ""
 ) -> list[Object]:
     """Return the objects of a kind; [] if the kind does not exist."""
@@ -61,11 +64,13 @@ def served_version(crd: Object) -> str:
 
 def _has_endpoints(kube: Kube, namespace: str, release: str) -> bool:
     services = {
-        item["metadata"]["name"] for item in listed(kube, "v1", "Service", namespace) if is_of(item, namespace, release)
+        item["metadata"]["name"]
+        for item in list_if_served(kube, "v1", "Service", namespace)
+        if is_of(item, namespace, release)
     }
     return any(
         (endpoint.get("conditions") or {}).get("ready") is not False
-        for item in listed(kube, "discovery.k8s.io/v1", "EndpointSlice", namespace)
+        for item in list_if_served(kube, "discovery.k8s.io/v1", "EndpointSlice", namespace)
         if (item["metadata"].get("labels") or {}).get("kubernetes.io/service-name") in services
         for endpoint in item.get("endpoints") or []
     )

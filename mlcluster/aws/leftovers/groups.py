@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mlcluster.aws.leftovers.interfaces import listed
+from mlcluster.aws.leftovers.interfaces import cluster_interfaces
 from mlcluster.aws.leftovers.ownership import tags_of
 from mlcluster.aws.leftovers.results import Leftover
 from mlcluster.aws.leftovers.search import Search, in_parts
@@ -86,6 +86,6 @@ def _users(search: Search, group: str) -> list[str]:
     """Return the leftover interfaces that use the group."""
     return [
         one["NetworkInterfaceId"]
-        for one in listed(search)
+        for one in cluster_interfaces(search)
         if any(entry.get("GroupId") == group for entry in one.get("Groups", []))
     ]

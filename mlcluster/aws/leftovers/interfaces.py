@@ -8,7 +8,7 @@ from mlcluster.aws.leftovers.results import Leftover
 from mlcluster.aws.leftovers.search import Search
 
 
-def listed(search: Search) -> list[dict[str, Any]]:
+def cluster_interfaces(search: Search) -> list[dict[str, Any]]:
     """Return every interface that has a tag key of the cluster, is in its VPC, or belongs to its control plane."""
     name = f"Amazon EKS {search.owner.cluster}"
     filters = [{"Name": "description", "Values": [name]}]
@@ -19,7 +19,7 @@ def listed(search: Search) -> list[dict[str, Any]]:
 
 def interfaces(search: Search) -> Iterator[Leftover]:
     """Yield network interfaces, except those that are deleted with their instance."""
-    for one in listed(search):
+    for one in cluster_interfaces(search):
         why = _why(search, one)
         attachment = one.get("Attachment", {})
         goes_with_instance = attachment.get("InstanceId") and attachment.get("DeleteOnTermination")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mlcluster.aws.leftovers import prices
-from mlcluster.aws.leftovers.interfaces import listed
+from mlcluster.aws.leftovers.interfaces import cluster_interfaces
 from mlcluster.aws.leftovers.ownership import tags_of
 from mlcluster.aws.leftovers.results import Leftover
 from mlcluster.aws.leftovers.search import Search
@@ -79,7 +79,9 @@ def subnets(search: Search) -> Iterator[Leftover]:
                 arn=one.get("SubnetArn", ""),
                 zone=one.get("AvailabilityZone", ""),
                 blocked_by=(
-                    entry["NetworkInterfaceId"] for entry in listed(search) if entry.get("SubnetId") == identifier
+                    entry["NetworkInterfaceId"]
+                    for entry in cluster_interfaces(search)
+                    if entry.get("SubnetId") == identifier
                 ),
             )
 

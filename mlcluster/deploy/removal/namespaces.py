@@ -14,7 +14,7 @@ from mlcluster.deploy.removal.dead_endpoints import remove_broken
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import listed, state_of
+from mlcluster.kube.controllers import list_if_served, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from mlcluster.progress import Progress, Task
@@ -182,7 +182,7 @@ def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
     places: list[str | None] = [None] if "/" in version else [*spaces]
     wanted = set(spaces)
     for place in places:
-        for item in listed(kube, version, name, place):
+        for item in list_if_served(kube, version, name, place):
             if item["metadata"].get("namespace") in wanted:  # a kind of the whole cluster has none
                 yield item
 
@@ -191,7 +191,7 @@ def _kind(kube: Kube, kind: str, selector: str = "") -> list[Object]:
     wanted = dict(part.split("=") for part in selector.split(",") if part)
     return [
         item
-        for item in listed(kube, *split_kind(kind))
+        for item in list_if_served(kube, *split_kind(kind))
         if wanted.items() <= (item["metadata"].get("labels") or {}).items()
     ]
 

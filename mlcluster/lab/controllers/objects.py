@@ -113,8 +113,8 @@ def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], waiti
         waiting.task.update(f"waiting for the deletion of {_named(left)}")
 
     if left := wait_while(look, _GONE_SECONDS, on_wait):
-        remaining = f"still present: {_named(left)}{_held_by(_get(kube, left[0]))}"
-        raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, remaining, waiting.log)
+        message = f"still present: {_named(left)}{_held_by(_get(kube, left[0]))}"
+        raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, message, waiting.log)
 
 
 def _named(items: list[Manifest]) -> str:

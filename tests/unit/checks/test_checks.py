@@ -48,7 +48,7 @@ class TestEngine:
         assert found.state is State.OK
         assert found.found == (
             "pulumi built by mlcluster (/cache/bin/pulumi); /usr/bin/pulumi has version 3.200.0 and is not used: "
-            "3.259.0 up to below 3.280.0 fits"
+            "mlcluster requires 3.259.0 up to below 3.280.0"
         )
         assert program.used == BUILT
 
@@ -176,7 +176,7 @@ class TestBackends:
         url = "s3://jo:secret@bucket/x"
         assert remote_backend_check(url, Answer(0, "[]"), 40).state is State.OK
         silent = remote_backend_check(url, Answer(None), 40)
-        assert (silent.state, silent.found) == (State.PROBLEM, "s3://***@bucket/x does not answer within 40 s")
+        assert (silent.state, silent.found) == (State.PROBLEM, "s3://***@bucket/x does not respond within 40 s")
         refused = remote_backend_check(url, Answer(255, "", "error: could not open bucket: NoSuchBucket\n"), 40)
         assert refused.state is State.PROBLEM
         assert "the state backend cannot be reached" in refused.found

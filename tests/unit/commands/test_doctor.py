@@ -167,7 +167,7 @@ class TestSpec:
     def test_a_missing_state_backend_is_a_problem(self, spec: Callable[..., Path], tmp_path: Path) -> None:
         path = spec(EXISTING, state={"backend": f"file://{tmp_path}/gone"})
         found = _by_name(diagnose(path, Silent(), _quiet))["state backend"]
-        assert (found.state, "is no directory" in found.found) == (State.PROBLEM, True)
+        assert (found.state, "is not a directory" in found.found) == (State.PROBLEM, True)
 
     def test_a_remote_backend_is_checked_through_the_engine(self, programs: Path, spec: Callable[..., Path]) -> None:
         (programs / "pulumi").write_text(
