@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlcluster.lab import flags, probe
 from mlcluster.lab.controllers.controller import Site
-from mlcluster.lab.controllers.known import CONTROLLERS, controller
+from mlcluster.lab.controllers.registry import CONTROLLERS, controller
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.record import ControllerRecord, Record
 

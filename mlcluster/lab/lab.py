@@ -8,16 +8,16 @@ from typing import Any
 
 from mlcluster.directories import STATE_VARIABLE, state_directory
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.lab import bare, keys, lock, process, record, status
+from mlcluster.lab import control_plane, keys, lock, process, record, status
 from mlcluster.lab.components import STOP_ORDER
 from mlcluster.lab.controllers import run
-from mlcluster.lab.controllers.known import controller
+from mlcluster.lab.controllers.registry import controller
 from mlcluster.lab.failures import LeftoverData, NotRunning, interruptible
+from mlcluster.lab.lab_state import LabState
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
 from mlcluster.lab.programs import in_order, with_programs
 from mlcluster.lab.record import ControllerRecord, Record
-from mlcluster.lab.running import LabState
 from mlcluster.lab.status import LabStatus
 from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Progress, SilentTask, Task
@@ -302,15 +302,15 @@ class Lab:
             replace(lab_state.record, phase="starting")
         )  # before there is data, so that a kill leaves no data without a record
         if not lab_state.record.born:
-            bare.prepare(self.layout)
+            control_plane.prepare(self.layout)
         self._bring_up_parts(lab_state, task)
         lab_state.write(replace(lab_state.record, phase="running", born=True))
 
     def _bring_up_parts(self, lab_state: LabState, task: Task) -> None:
-        bare.bring_up(lab_state, task, self._choose_ports)
+        control_plane.bring_up(lab_state, task, self._choose_ports)
         if not lab_state.record.born:
             task.update("noting what it stores")
-            bare.note_baseline(self.layout, lab_state.record.ports)
+            control_plane.note_baseline(self.layout, lab_state.record.ports)
         for known in lab_state.record.active:
             if not run.works(lab_state, known.name):
                 run.bring_up(lab_state, known.name, task)

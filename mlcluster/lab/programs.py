@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mlcluster.lab import process
-from mlcluster.lab.controllers.known import CONTROLLERS
+from mlcluster.lab.controllers.registry import CONTROLLERS
 from mlcluster.lab.record import Record
 from mlcluster.lab.toolchain import Program, Toolchain, ensure_optional
 from mlcluster.progress import Progress

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from mlcluster.lab import components, lock, process, record
-from mlcluster.lab.bare import server_of
 from mlcluster.lab.components import Component
+from mlcluster.lab.control_plane import server_of
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.record import Record
 

@@ -1,4 +1,4 @@
-"""An AWS account of constructed answers: real boto3 clients, whose calls never reach the network.
+"""An AWS account of constructed responses: real boto3 clients, whose requests never reach the network.
 
 botocore's Stubber takes its answers in the order of the calls; checks that run side by side have none. So the answers
 stand by operation here, and the Stubber is used for what it is good at: each answer is held against the service's own

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
 from mlcluster.lab import pki
-from mlcluster.lab.controllers import arranging, rendering
-from mlcluster.lab.controllers.arranging import Arranged, Manifest
+from mlcluster.lab.controllers import adaptation, rendering
+from mlcluster.lab.controllers.adaptation import Arranged, Manifest
 from mlcluster.lab.controllers.rendering import Programs
 
 REFUSED = "denied the request"
@@ -65,7 +65,7 @@ class Controller:
 
     def arrange(self, rendered: list[Manifest], site: Site, files: Mapping[str, bytes]) -> Arranged:
         """Return the objects to apply, adapted to this host."""
-        return arranging.arrange(rendered, self.namespace, site.ports.get("webhook"), files["ca.crt"])
+        return adaptation.arrange(rendered, self.namespace, site.ports.get("webhook"), files["ca.crt"])
 
     def certificates(self) -> dict[str, bytes]:
         """Return the certificate of its webhook server, with the authority in ca.crt."""

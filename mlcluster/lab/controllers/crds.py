@@ -6,8 +6,8 @@ from contextlib import suppress
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
-from mlcluster.lab.controllers.arranging import Manifest
-from mlcluster.lab.running import READY_SECONDS
+from mlcluster.lab.controllers.adaptation import Manifest
+from mlcluster.lab.lab_state import READY_SECONDS
 
 _API, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 FIELD_MANAGER = "mlcluster-lab"

@@ -7,7 +7,7 @@ from typing import Any
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.kube.client import Kube
 from mlcluster.lab.controllers import rendering
-from mlcluster.lab.controllers.arranging import Manifest
+from mlcluster.lab.controllers.adaptation import Manifest
 from mlcluster.lab.controllers.controller import Controller, Site, webhook_trouble
 from mlcluster.lab.controllers.rendering import Programs
 from mlcluster.lab.ports import LOOPBACK

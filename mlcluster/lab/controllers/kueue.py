@@ -13,7 +13,7 @@ from mlcluster.catalog.kueue import CLIENT_CONNECTION, WORKERS
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
 from mlcluster.lab import pki
-from mlcluster.lab.controllers.arranging import (
+from mlcluster.lab.controllers.adaptation import (
     NOT_NEEDED,
     Arranged,
     Manifest,

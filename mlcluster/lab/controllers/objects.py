@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlcluster.kube.client import Kube
 from mlcluster.lab import pki
-from mlcluster.lab.controllers.arranging import Arranged, Manifest
+from mlcluster.lab.controllers.adaptation import Arranged, Manifest
 from mlcluster.lab.controllers.crds import FIELD_MANAGER, await_established
 from mlcluster.lab.failures import NotReady
 from mlcluster.progress import Task

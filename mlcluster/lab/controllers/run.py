@@ -9,13 +9,13 @@ from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.lab import components, keys, pki
 from mlcluster.lab.controllers import objects
-from mlcluster.lab.controllers.arranging import Manifest
-from mlcluster.lab.controllers.known import controller
-from mlcluster.lab.controllers.providing import provide, waiting, withdraw
+from mlcluster.lab.controllers.adaptation import Manifest
+from mlcluster.lab.controllers.prerequisites import provide, waiting, withdraw
+from mlcluster.lab.controllers.registry import controller
 from mlcluster.lab.failures import PortTaken
+from mlcluster.lab.lab_state import READY_SECONDS, LabState, wait_until
 from mlcluster.lab.ports import free_ports
 from mlcluster.lab.record import ControllerRecord
-from mlcluster.lab.running import READY_SECONDS, LabState, wait_until
 from mlcluster.progress import Task
 
 _TRIES = 3

@@ -1,4 +1,4 @@
-"""Each check on facts that are handed in: what it finds, how bad that is, and what to do about it."""
+"""Each check on given facts: its text, its severity, and its hint."""
 
 import errno
 import json
@@ -25,7 +25,7 @@ from mlcluster.report.checks_text import checks_text, doctor_document
 pytestmark = pytest.mark.unit
 
 UNREADABLE = "x" * 300
-"""Looking for a file of this name raises an OSError, as below a directory of another user; root may enter those."""
+"""A lookup of this name raises the OSError of an inaccessible directory, which root could access."""
 
 PATH, BUILT = Path("/usr/bin/pulumi"), Path("/cache/bin/pulumi")
 WANTED = "3.259.0 up to below 3.280.0"

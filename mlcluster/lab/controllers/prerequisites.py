@@ -8,14 +8,14 @@ from pathlib import Path
 from mlcluster import __version__
 from mlcluster.kube.client import Kube
 from mlcluster.lab import components, configs, pki
-from mlcluster.lab.bare import server_of
+from mlcluster.lab.control_plane import server_of
 from mlcluster.lab.controllers import objects
-from mlcluster.lab.controllers.arranging import Manifest
+from mlcluster.lab.controllers.adaptation import Manifest
 from mlcluster.lab.controllers.controller import Controller, Site
-from mlcluster.lab.controllers.known import controller
+from mlcluster.lab.controllers.registry import controller
 from mlcluster.lab.controllers.rendering import Programs
+from mlcluster.lab.lab_state import LabState
 from mlcluster.lab.record import ControllerRecord
-from mlcluster.lab.running import LabState
 from mlcluster.progress import Task
 
 _SECONDS = 315_360_000

@@ -8,10 +8,10 @@ from functools import partial
 
 from mlcluster.lab import components, configs, keys, pki, probe
 from mlcluster.lab.failures import NotReady, PortTaken
+from mlcluster.lab.lab_state import READY_SECONDS, LabState
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import LOOPBACK, Ports
 from mlcluster.lab.record import Record
-from mlcluster.lab.running import READY_SECONDS, LabState
 from mlcluster.progress import Task
 from mlcluster.waiting import wait_while
 
