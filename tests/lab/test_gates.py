@@ -13,13 +13,13 @@ import pytest
 
 from mlcluster.catalog.residue import Residue
 from mlcluster.deploy.ownership import baseline
+from mlcluster.deploy.preview.chart_failures import chart_trouble
 from mlcluster.deploy.removal import namespaces
 from mlcluster.deploy.removal.namespaces import Installed, empty_namespaces, installed_releases
 from mlcluster.deploy.removal.residue import clean_up
 from mlcluster.deploy.session.platform_program import PlatformProgram
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine import programs
-from mlcluster.engine.chart_failures import chart_trouble
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.engine.home import StackHome
