@@ -85,7 +85,7 @@ def test_a_value_that_another_manager_changed_is_kept(kube: Kube) -> None:
     write(kube, changed(kube, WANTED), WANTED.taints)
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
     assert managed_labels(node(kube)) == {}
-    with pytest.raises(MlclusterError, match="label ml-purpose=serving of somebody else"):
+    with pytest.raises(MlclusterError, match="label ml-purpose=serving of another manager"):
         change(node(kube), WANTED)
     write(kube, changed(kube, NOTHING), ())
     assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
@@ -128,6 +128,6 @@ def test_only_an_instruction_overwrites_the_label_of_the_operator(kube: Kube, la
     found = changed(kube, wanted)
     assert found.takes == {key: "true"}
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
-    with pytest.raises(MlclusterError, match="label ml-purpose=serving of somebody else"):
+    with pytest.raises(MlclusterError, match="label ml-purpose=serving of another manager"):
         write(kube, found, ())
     assert node(kube)["metadata"]["labels"][key] == "true"
