@@ -170,7 +170,7 @@ def test_objects_are_created_after_a_crd_that_a_controller_installs(trial: Trial
     made = crd("tools.test", "Tool", "v1", {"type": "object"}, scope="Namespaced")
 
     def install(text: str) -> None:
-        if "waiting for ConfigMap policy: the definition tools.tools.test" in text:
+        if "waiting for ConfigMap policy: the CRD tools.tools.test" in text:
             assert trial.has("v1", "ConfigMap", "policy")
             trial.kube.apply(made)
 
