@@ -7,11 +7,11 @@ generically: the SDK's classes send a type token and the whole object too, but t
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pulumi
 
-from mlcluster.plan.model import ValuePath
+from mlcluster.plan.model import DefiningObject, PlanObject, PlanRelease, PlanResource
 from mlcluster.plan.secrecy import secret_overrides
 from stacks.readiness import Gated, Ready
 from stacks.references import Find, Values, exported, sent
@@ -25,61 +25,7 @@ NAMESPACE_TIMEOUT = "5m"
 RELEASE_TIMEOUT_SECONDS = 900
 """Covers driver builds of a first GPU node."""
 
-_Item = TypeVar("_Item", bound="Registered")
-
-
-class Registered(Protocol):
-    """The fields of a plan's object or resource that the loop reads."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def needs(self) -> tuple[str, ...]: ...
-
-
-class KubernetesObject(Registered, Protocol):
-    """An object of the plan."""
-
-    @property
-    def manifest(self) -> dict[str, Any]: ...
-
-
-class Release(Registered, Protocol):
-    """A Helm release of the plan."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def chart(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def repository(self) -> str: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def values(self) -> dict[str, Any]: ...
-    @property
-    def realisation(self) -> str: ...
-    @property
-    def overrides(self) -> tuple[ValuePath, ...]: ...
-    @property
-    def crds(self) -> tuple[str, ...]: ...
-    @property
-    def webhook_probes(self) -> tuple[Mapping[str, Any], ...]: ...
-
-
-class Awaited(Protocol):
-    """A release, or an object that creates CRDs, that must be ready before objects that need it are registered."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def realisation(self) -> str: ...
-    @property
-    def crds(self) -> tuple[str, ...]: ...
-    @property
-    def webhook_probes(self) -> tuple[Mapping[str, Any], ...]: ...
+_Item = TypeVar("_Item", "Entry", PlanResource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +55,7 @@ def type_token(manifest: Mapping[str, Any]) -> str:
     return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
 
-def object_entry(item: KubernetesObject, find: Find, immutable: tuple[str, ...] = ()) -> Entry:
+def object_entry(item: PlanObject, find: Find, immutable: tuple[str, ...] = ()) -> Entry:
     """How a Kubernetes object is registered; the contents of a Secret are encrypted in the state."""
     inputs = dict(sent(item.manifest, find))
     if inputs["kind"] == "Secret":
@@ -119,7 +65,7 @@ def object_entry(item: KubernetesObject, find: Find, immutable: tuple[str, ...] 
     return Entry(item.id, type_token(inputs), inputs, item.needs, timeouts, immutable)
 
 
-def release_entry(item: Release, find: Find) -> Entry:
+def release_entry(item: PlanRelease, find: Find) -> Entry:
     """How a Helm release is registered: its name as it is, and the engine waits until it is ready."""
     inputs: dict[str, Any] = {
         "name": item.name,
@@ -141,8 +87,8 @@ def release_entry(item: Release, find: Find) -> Entry:
 
 
 def platform_entries(
-    objects: Iterable[KubernetesObject],
-    releases: Iterable[Release],
+    objects: Iterable[PlanObject],
+    releases: Iterable[PlanRelease],
     values: Values | None = None,
     immutable: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[list[Entry], set[str]]:
@@ -165,8 +111,8 @@ def platform_entries(
     return [*ours, *others], elsewhere | values.keys()
 
 
-def gated_releases(releases: Iterable[Awaited], ready: Ready | None) -> Gated:
-    """Return the releases that have a readiness check for the objects that need them.
+def gated_releases(releases: Iterable[PlanRelease | DefiningObject], ready: Ready | None) -> Gated:
+    """The releases that say what to ask before something that needs them is registered.
 
     A simulated release has no pods that could become ready.
     """

@@ -1,1 +1,1 @@
-"""Read-only questions to an AWS account: who we are, what would go wrong, what was left behind."""
+"""Read-only access to an AWS account: the caller's identity, checks before a run, leftover resources."""

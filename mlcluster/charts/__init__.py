@@ -1,1 +1,1 @@
-"""Charts as files: which archive belongs to a release, and what Helm renders of it."""
+"""Charts as files: the archive of a release, and the objects that Helm renders from it."""

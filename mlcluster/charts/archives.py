@@ -1,4 +1,4 @@
-"""Archives of charts in a directory, as `helm pull` names them: NAME-VERSION.tgz."""
+"""Chart archives in a directory, with the file names of `helm pull`: NAME-VERSION.tgz."""
 
 import re
 import tarfile
@@ -19,7 +19,7 @@ _NAME = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*?)-(?P<version>v?[0-9]+\.[0-9]+.
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One archive; `version` is as its file name has it."""
+    """A chart archive; `version` comes from its file name."""
 
     path: Path
     name: str
@@ -37,7 +37,7 @@ def archives(directory: Path) -> list[Archive]:
 
 
 def packed_chart(archive: Archive) -> tuple[str, str] | None:
-    """Return name and version of the chart in an archive, from its Chart.yaml; None where that cannot be read."""
+    """Return name and version of the chart in an archive, from its Chart.yaml; None if that cannot be read."""
     try:
         with tarfile.open(archive.path, "r:gz") as tar:
             for member in tar:
@@ -50,7 +50,7 @@ def packed_chart(archive: Archive) -> tuple[str, str] | None:
 
 
 def exact(known: Iterable[Archive], chart: str, version: str) -> Archive | None:
-    """Return the archive of a chart at a version, with or without a leading v; None where there is none.
+    """Return the archive of a chart at a version, with or without a leading v; None if there is none.
 
     Args:
         chart: name of the chart, or its OCI reference.
@@ -63,7 +63,7 @@ def nearest(known: Iterable[Archive], chart: str, version: str) -> Archive | Non
     """Return the archive of a chart whose version is nearest to `version`: the same minor before the same major.
 
     Returns:
-        None where there is no archive of the chart.
+        The archive, or None if there is no archive of the chart.
     """
     name = chart_name(chart)
     mine = [one for one in known if one.name == name]

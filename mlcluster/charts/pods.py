@@ -18,16 +18,16 @@ _DOING = "rendering charts"
 
 
 def pods_of_charts(plan: Plan, directory: Path, helm: Path | None, progress: Progress) -> Rendered:
-    """Return the pods of every release that has some, by the id of the release.
+    """Return the pods of every release with pods, by the id of the release.
 
     Args:
-        plan: with declared pods; its values are what the charts are rendered with.
-        directory: holds an archive of each chart in the version of the release.
-        helm: None where there is none.
-        progress: is told of each chart.
+        plan: a plan with declared pods; the charts are rendered with its values.
+        directory: contains an archive of each chart in the version of the release.
+        helm: the Helm executable, None if there is none.
+        progress: receives a message for each chart.
 
     Raises:
-        MlclusterError: there is no Helm, an archive is missing or holds another chart, or Helm refuses a chart.
+        MlclusterError: there is no Helm, an archive is missing or contains another chart, or Helm rejects a chart.
     """
     wanted = _with_pods(plan)
     found = _found(wanted, directory)
@@ -47,7 +47,7 @@ def _pods(plan: Plan, release: PlanRelease, archive: Archive, renderer: Renderer
     """Return the pods of one release.
 
     Raises:
-        MlclusterError: the archive holds another chart, Helm refuses it, or it renders what no API server accepts.
+        MlclusterError: the archive contains another chart, Helm rejects it, or it renders invalid objects.
     """
     _require_chart(release, archive)
     name = archive.path.name
@@ -56,22 +56,22 @@ def _pods(plan: Plan, release: PlanRelease, archive: Archive, renderer: Renderer
         facts = chart_facts(renderer.objects(release, archive.path), release.namespace)
         return rendered_pods(plan, release, facts.workloads, source)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, yaml.YAMLError) as error:
-        # The schema of a chart's objects is the API server's; an archive can hold anything.
+        # Only the API server checks the schema of a chart's objects; an archive can contain any object.
         happened = f"the rendered chart has an object without the fields of its kind ({type(error).__name__}: {error})"
         hint = "Check the archive and the values of the component in the spec."
         raise MlclusterError(f"reading the chart {name} of {release.id}", happened, hint) from error
 
 
 def _require_chart(release: PlanRelease, archive: Archive) -> None:
-    """Check what is in the archive; where that cannot be read, Helm names the reason.
+    """Check the contents of the archive; if they are unreadable, Helm later reports the reason.
 
     Raises:
-        MlclusterError: it is another chart, or another version.
+        MlclusterError: the archive contains another chart or version.
     """
     packed = packed_chart(archive)
     if packed is None or (packed[0], plain(packed[1])) == (chart_name(release.chart), plain(release.version)):
         return
-    happened = f"{archive.path} holds the chart {packed[0]} {packed[1]}"
+    happened = f"{archive.path} contains the chart {packed[0]} {packed[1]}"
     command = pull_command(release.chart, release.version, release.repository)
     raise MlclusterError(_DOING, happened, f"Remove it, and run:\n  {command} -d {archive.path.parent}")
 
@@ -85,7 +85,7 @@ def _found(wanted: Iterable[PlanRelease], directory: Path) -> dict[str, Archive]
     """Return the archive of each release.
 
     Raises:
-        MlclusterError: the directory is none, or archives are missing in it.
+        MlclusterError: the path is not a directory, or archives are missing in it.
     """
     if not directory.is_dir():
         raise MlclusterError(_DOING, f"{directory} is not a directory", "Set --chart-dir to a directory of archives.")

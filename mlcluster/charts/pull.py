@@ -1,4 +1,4 @@
-"""Pulls the charts that the catalogue pins into a directory: `make charts`."""
+"""Download of the charts that the catalog pins into a directory: `make charts`."""
 
 import argparse
 import subprocess
@@ -13,7 +13,7 @@ from mlcluster.lab.toolchain.find import find_tool
 
 
 def pull(helm: Path, wanted: Iterable[ComponentPin], directory: Path) -> list[str]:
-    """Pull each chart that the directory lacks and print its name; return what could not be pulled, and why."""
+    """Pull each chart that the directory lacks and print its name; return a text for each failure."""
     directory.mkdir(exist_ok=True)
     failed = list[str]()
     for pin in wanted:
@@ -28,7 +28,7 @@ def pull(helm: Path, wanted: Iterable[ComponentPin], directory: Path) -> list[st
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Pull every pinned chart into a directory; the exit code is 1 when one is missing then."""
+    """Pull every pinned chart into a directory, and return the exit code: 1 if a chart is still missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=Path)
     directory = parser.parse_args(arguments).directory

@@ -1,14 +1,13 @@
-"""Runs `helm template` on an archive and reads what comes out."""
+"""Objects of a chart archive, from the output of `helm template`."""
 
 import json
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -17,10 +16,10 @@ from mlcluster.plan.chart_facts import FROM_CRDS
 from mlcluster.plan.model import Manifest, PlanRelease
 
 KUBERNETES = "1.35"
-"""For a plan that names no version of Kubernetes."""
+"""The version for a plan without a Kubernetes version."""
 
 _APIS = ("monitoring.coreos.com/v1", "resource.k8s.io/v1")
-"""What charts look for in a cluster: a chart with a ServiceMonitor or a DRA driver does not render without it."""
+"""API versions that charts with a ServiceMonitor or a DRA driver require to render."""
 
 _SECONDS = 120
 _SEPARATOR = re.compile(r"^---\s*$", re.MULTILINE)
@@ -29,21 +28,21 @@ _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: *\"?([^\s\"]+)", re.MULTILI
 _KEEP = re.compile(r"^    \"?helm\.sh/resource-policy\"?: *\"?keep", re.MULTILINE)
 _SOURCE = re.compile(r"^# Source: (\S+)", re.MULTILINE)
 _UNREAD = frozenset({"PrometheusRule", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"})
-"""Kinds without facts unless they are hooks of Helm; some are long."""
+"""Kinds that are read only if they are Helm hooks; some objects are long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Helm, and the version of Kubernetes that it renders for."""
+    """Helm, and the Kubernetes version for which it renders."""
 
     helm: Path
     kubernetes: str = KUBERNETES
 
     def objects(self, release: PlanRelease, archive: Path) -> list[Manifest]:
-        """Return the objects of an archive with the values of a release; of CRDs only name and annotations.
+        """Return the objects of an archive with the values of a release; CRDs have only name and annotations.
 
         Raises:
-            MlclusterError: Helm cannot be run, or refuses the chart or its values.
+            MlclusterError: Helm cannot be run, or rejects the chart or its values.
         """
         return list(documents(self._rendered(release, archive)))
 
@@ -65,14 +64,14 @@ class Renderer:
 
 
 def documents(text: str) -> Iterator[Manifest]:
-    """Return the objects of rendered YAML.
+    """Yield the objects of rendered YAML.
 
-    CRDs are megabytes of schemas: their names are read from the text.
+    The schemas of CRDs take megabytes, so their names are read from the text by regular expressions.
     """
     source = ""
     for part in _SEPARATOR.split(text):
         found, kind = _SOURCE.search(part), _KIND.search(part)
-        source = found[1] if found else source  # a file that begins with --- stands in the part after its name
+        source = found[1] if found else source  # a file that starts with --- is in the part after its name
         if kind is None or (kind[1] in _UNREAD and "helm.sh/hook" not in part):
             continue
         if kind[1] == "CustomResourceDefinition":
@@ -94,7 +93,7 @@ def _crd(text: str, source: str) -> Manifest:
 
 
 def _run(argv: Sequence[str | Path], doing: str, scratch: str) -> str:
-    # A home of its own: helm writes caches, and a user's plugins or kubeconfig must not matter.
+    # Use a separate home: helm writes caches, and the user's plugins and kubeconfig must have no effect.
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": scratch, "TMPDIR": scratch, "KUBECONFIG": os.devnull}
     try:
         answer = subprocess.run(
@@ -116,9 +115,3 @@ def _run(argv: Sequence[str | Path], doing: str, scratch: str) -> str:
         happened = answer.stderr.strip()[-600:] or f"Helm ended with exit code {answer.returncode}"
         raise MlclusterError(doing, happened, "Check the archive and the values of the component in the spec.")
     return answer.stdout
-
-
-def values_key(release: PlanRelease) -> str:
-    """Return a text that is the same for releases which render the same."""
-    parts: Mapping[str, Any] = {"name": release.name, "namespace": release.namespace, "values": release.values}
-    return json.dumps(parts, sort_keys=True)

@@ -1,1 +1,1 @@
-"""Checks of this machine and of what a cluster needs from it; each one is small logic on facts that are handed in."""
+"""Checks of this machine and of the requirements of a cluster. Each check is a small function on given facts."""

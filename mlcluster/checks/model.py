@@ -11,7 +11,7 @@ from mlcluster.progress import Progress
 
 
 class State(StrEnum):
-    """How a check ended."""
+    """The result of a check."""
 
     OK = "ok"
     NOT_NEEDED = "notNeeded"
@@ -24,10 +24,10 @@ class Check:
     """One line of a report.
 
     Attributes:
-        name: what was looked at, e.g. "plugin aws".
-        state: fine, missing but not needed so far, worth knowing, or in the way.
-        found: what is there, with names and numbers.
-        fix: what to do; "" when nothing is to be done.
+        name: the subject of the check, e.g. "plugin aws".
+        state: fine, missing but not needed so far, a warning, or a problem.
+        found: the observed facts, with names and numbers.
+        fix: the hint; "" if no action is needed.
     """
 
     name: str
@@ -37,33 +37,33 @@ class Check:
 
 
 def ok(name: str, found: str) -> Check:
-    """Return a check that found nothing wrong."""
+    """Return a check without a problem."""
     return Check(name, State.OK, found)
 
 
 def not_needed(name: str, found: str) -> Check:
-    """Return a check that found something missing that only some specs need."""
+    """Return a check of a missing requirement that only some specs have."""
     return Check(name, State.NOT_NEEDED, found)
 
 
 def warning(name: str, found: str, fix: str) -> Check:
-    """Return a check that found something that stops nothing."""
+    """Return a check whose problem does not stop `up`."""
     return Check(name, State.WARNING, found, fix)
 
 
 def problem(name: str, found: str, fix: str) -> Check:
-    """Return a check that found something that stops `up`."""
+    """Return a check whose problem stops `up`."""
     return Check(name, State.PROBLEM, found, fix)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A few checks that belong together.
+    """A group of checks that run together.
 
     Attributes:
-        name: what is looked at, for progress, and for the check that stands for all when there is no answer.
-        answer: looks; an MlclusterError or OSError of it becomes a problem.
-        seconds: how long it may take.
+        name: their subject, for progress, and for the one check that is reported if the group does not finish.
+        answer: runs the checks; its MlclusterError or OSError becomes a problem.
+        seconds: the time limit.
     """
 
     name: str
@@ -72,10 +72,10 @@ class Question:
 
 
 def run(questions: Sequence[Question], progress: Progress) -> tuple[list[Check], bool]:
-    """Ask every question; one that does not answer in time is given up and reported.
+    """Run every group of checks; a group that exceeds its time limit is reported as a problem.
 
     Returns:
-        The checks in the order of the questions, and whether a question was given up: its thread may still wait.
+        The checks in the order of the groups, and whether a group exceeded its limit; its thread may still wait.
     """
     checks: list[Check] = []
     given_up = False
@@ -89,17 +89,17 @@ def run(questions: Sequence[Question], progress: Progress) -> tuple[list[Check],
 
 
 def _silent(question: Question) -> Check:
-    fix = "Find out what it waits for: a mount, a proxy, or a credential helper that asks in a browser."
+    fix = "Check mounts, proxies, and credential helpers that open a browser: one of them may not respond."
     return problem(question.name, f"no answer within {question.seconds:g} s", fix)
 
 
 def _refused(question: Question, error: OSError) -> Check:
     place = error.filename or "that file or directory"
-    return problem(question.name, str(error), f"Check that {place} exists and that you may read it.")
+    return problem(question.name, str(error), f"Check that {place} exists and that you can read it.")
 
 
 def _answered(question: Question) -> Sequence[Check] | None:
-    """The checks of one question; None when it takes too long. A bug in it is raised here."""
+    """Return the checks of one group; None if it takes too long. An unexpected exception is raised here."""
     answers: SimpleQueue[Sequence[Check] | Exception] = SimpleQueue()
 
     def look() -> None:

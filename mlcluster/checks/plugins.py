@@ -10,8 +10,8 @@ def plugin_checks(found: Sequence[Presence], spec: str) -> list[Check]:
     """Return a check for each plugin.
 
     Args:
-        found: where each is.
-        spec: path of the spec that needs them, for the fix; "" without a spec, when no plugin is known to be needed.
+        found: the installation state of each plugin.
+        spec: path of the spec that needs them, for the hint; "" without a spec.
     """
     return [_check(one, spec) for one in found]
 

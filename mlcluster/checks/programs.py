@@ -1,4 +1,4 @@
-"""Check the programs that mlcluster starts: the engine, helm, those of the lab, the AWS CLI."""
+"""Check the programs that mlcluster starts: the engine, Helm, the programs of the lab, the AWS CLI."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ ENGINE, HELM, LAB, AWS_CLI = "engine", "helm", "lab programs", "AWS CLI"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program and where it may come from.
+    """A program and its possible sources.
 
     Attributes:
-        on_path: the one on PATH; None when there is none.
-        version: what that one says; None when it says nothing that is a version.
-        fits: whether mlcluster takes that one.
-        built: the one that mlcluster built; None before that.
-        wanted: the versions that fit, in words.
+        on_path: its path on PATH; None if there is none.
+        version: the version that this one prints; None if it prints none.
+        fits: whether mlcluster accepts this version.
+        built: the program that mlcluster built; None before that.
+        wanted: the accepted versions, as text.
     """
 
     on_path: Path | None
@@ -32,16 +32,16 @@ class Program:
 
     @property
     def used(self) -> Path | None:
-        """The one that mlcluster starts: PATH first when it fits."""
+        """The program that mlcluster starts: the one on PATH if its version is accepted."""
         return self.on_path if self.fits else self.built
 
 
 def engine_check(engine: Program, building: str) -> Check:
-    """Return whether there is a Pulumi engine that fits.
+    """Check that there is a supported Pulumi engine.
 
     Args:
-        engine: what was found.
-        building: what a build takes, as a clause.
+        engine: the engine.
+        building: the time and space of a build, as a clause.
     """
     other = _unfit(engine)
     if engine.fits and engine.version:
@@ -55,19 +55,19 @@ def engine_check(engine: Program, building: str) -> Check:
 def _unfit(program: Program) -> str:
     if program.on_path is None or program.fits:
         return ""
-    said = f"has version {spell(program.version)}" if program.version else "does not tell its version"
-    return f"{program.on_path} {said} and is not used: {program.wanted} fits"
+    version = f"has version {spell(program.version)}" if program.version else "does not print its version"
+    return f"{program.on_path} {version} and is not used: mlcluster requires {program.wanted}"
 
 
 def helm_check(helm: Program, configured: str, engine: Path | None) -> Check:
-    """Return whether the built-in Kubernetes provider will find helm.
+    """Check that the built-in Kubernetes provider will find Helm.
 
     The provider starts `$MLCLUSTER_HELM`, else `helm` from PATH, where the directory of the engine comes first.
 
     Args:
-        helm: what was found.
-        configured: value of MLCLUSTER_HELM; "" when it is not set.
-        engine: the engine that will run; None when it is built first, and helm with it.
+        helm: the Helm program.
+        configured: value of MLCLUSTER_HELM; "" if it is not set.
+        engine: the engine that will run; None if it must be built first, together with Helm.
     """
     if configured:
         known = Path(configured).is_file()
@@ -88,12 +88,12 @@ def _no_helm(found: str) -> Check:
 
 
 def lab_check(missing: Sequence[str], go: str, building: str, *, needed: bool) -> Check:
-    """Return whether the programs of the lab are there.
+    """Check that the programs of the lab are built.
 
     Args:
-        missing: programs that have to be built.
-        go: the Go on PATH in words; "" when there is none that fits.
-        building: what a build takes, as a clause.
+        missing: programs that must be built.
+        go: the Go on PATH as text; "" if there is no suitable one.
+        building: the time and space of a build, as a clause.
         needed: whether the spec is for the lab.
     """
     if not missing:
@@ -106,7 +106,7 @@ def lab_check(missing: Sequence[str], go: str, building: str, *, needed: bool) -
 
 
 def aws_cli_check(cli: AwsCli, *, needed: bool) -> Check:
-    """Return whether the AWS CLI fits what the eks component and the kubeconfig want of it."""
+    """Check that the eks component and the kubeconfig can use the AWS CLI."""
     if not cli.problem and cli.version:
         return ok(AWS_CLI, f"aws {spell(cli.version)} ({cli.path})")
     if not needed:

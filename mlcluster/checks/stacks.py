@@ -14,57 +14,57 @@ _DOING = "asking the state backend"
 
 
 def file_backend_check(directory: Path, *, own: bool, writable: Callable[[Path], bool] = may_write) -> Check:
-    """Return whether a backend of files can be used.
+    """Check that a file backend can be used.
 
     Args:
-        directory: where its files are.
-        own: mlcluster makes the directory itself; one that was configured must exist.
-        writable: whether a directory, or what is above it, can be written to.
+        directory: the directory of its files.
+        own: whether mlcluster creates the directory; a configured one must exist.
+        writable: returns whether a directory or its nearest existing parent is writable.
     """
     if not own and not directory.is_dir():
-        return problem(BACKEND, f"{directory} is no directory", "Make it, or correct `state.backend`.")
+        return problem(BACKEND, f"{directory} is not a directory", "Create it, or correct `state.backend`.")
     if not writable(directory):
         return problem(BACKEND, f"{directory} cannot be written to", "Correct its owner or mode.")
     return ok(BACKEND, f"files in {directory}")
 
 
 def remote_backend_check(url: str, answer: Answer, seconds: float) -> Check:
-    """Return whether a backend answers; the engine was asked to list its stacks, and nothing was written.
+    """Check that a backend responds to a list of its stacks by the engine, which writes no data.
 
     Args:
-        url: of the backend.
-        answer: of the engine.
-        seconds: how long it had.
+        url: URL of the backend.
+        answer: the output of the engine.
+        seconds: the time limit of the engine.
     """
     shown = scrub(url)
     if answer.code is None:
-        return problem(BACKEND, f"{shown} does not answer within {seconds:g} s", "Check address, network and proxy.")
+        return problem(BACKEND, f"{shown} does not respond within {seconds:g} s", "Check address, network and proxy.")
     if answer.code:
         error = explain(_DOING, Failed("", answer.code, answer.stderr))
         return problem(BACKEND, f"{shown}: {error.happened}", error.hint or "Check address and credentials.")
-    return ok(BACKEND, f"{shown} answers; writing to it was not tried")
+    return ok(BACKEND, f"{shown} responds; write access was not checked")
 
 
 def lock_checks(
     held: Sequence[tuple[str, Sequence[Lock]]], spec: str, alive: Callable[[Lock], bool | None] = is_alive
 ) -> list[Check]:
-    """Return a check for each lock that is held, or one that says that none is.
+    """Return a check for each lock, or one check if there is no lock.
 
     Args:
         held: the locks by project.
-        spec: path of the spec, for the fix.
-        alive: whether the holder of a lock runs; None when that cannot be known on this host.
+        spec: path of the spec, for the hint.
+        alive: returns whether the owner of a lock is alive; None if it is on another host.
     """
     checks = [_lock(f"lock of {project}", lock, spec, alive(lock)) for project, locks in held for lock in locks]
     return checks or [ok("locks", "no lock is held")]
 
 
-def _lock(name: str, lock: Lock, spec: str, alive: bool | None) -> Check:  # noqa: FBT001 - three answers, not a flag
+def _lock(name: str, lock: Lock, spec: str, alive: bool | None) -> Check:  # noqa: FBT001 - three values, not a flag
     owner = f"held by {lock.owner}"
     if alive:
         return warning(name, f"{owner}, which is still running", "Wait for it to end.")
     if alive is None:
-        fix = f"Make sure that nothing runs on that host any more, then run `mlcluster unlock {spec} --assume-dead`."
+        fix = f"Make sure that no run is in progress on that host, then run `mlcluster unlock {spec} --assume-dead`."
         return problem(name, f"{owner}, which cannot be checked from this host", fix)
     fix = f"Run `mlcluster up {spec}` again, which clears it, or `mlcluster unlock {spec}`."
     return warning(name, f"{owner}, which is no longer running", fix)

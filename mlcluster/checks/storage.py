@@ -7,18 +7,18 @@ from pathlib import Path
 from mlcluster.checks.model import Check, ok, problem, warning
 
 LEAST = 100_000_000
-"""Bytes that state and logs of one run may take."""
+"""The bytes that state and logs of one run can take."""
 
 SOME = 1_000_000_000
-"""Below this a warning: a plugin alone unpacks to several hundred megabytes."""
+"""Less free space causes a warning, because one plugin unpacks to several hundred megabytes."""
 
 Writable = Callable[[Path], bool]
 
 
 def may_write(place: Path) -> bool:
-    """Return whether a directory, or the nearest one above it that exists, can be written to.
+    """Return whether a directory, or its nearest existing parent, is writable.
 
-    What lies below a directory that this user may not enter cannot be looked at (PermissionError), nor written to.
+    A path below a directory that this user cannot access (PermissionError) is not writable.
     """
     try:
         while not place.exists():
@@ -31,15 +31,15 @@ def may_write(place: Path) -> bool:
 def directory_check(  # noqa: PLR0913 - the facts of a directory, by name
     name: str, place: Path, variable: str, free: int, *, writable: bool = True, needed: int = 0
 ) -> Check:
-    """Return whether a directory can take what mlcluster will write.
+    """Check that a directory is writable and has enough free space.
 
     Args:
-        name: of the check.
-        place: the directory, whether it exists or not.
-        variable: the environment variable that moves it.
-        free: bytes that are free there.
-        writable: whether it can be written to.
-        needed: bytes that the next command needs.
+        name: name of the check.
+        place: the directory, which need not exist.
+        variable: the environment variable that sets it.
+        free: the free bytes on its disk.
+        writable: whether it is writable.
+        needed: the bytes that the next command needs.
     """
     move = f"set {variable} to a directory on another disk"
     if not writable:

@@ -4,7 +4,7 @@ from typing import Any
 
 from mlcluster.catalog.residue import residue_of, split_kind
 from mlcluster.kube.client import Kube
-from mlcluster.kube.controllers import CRD_KIND, listed, served_version
+from mlcluster.kube.controllers import CRD_KIND, list_if_served, served_version
 from mlcluster.plan import names
 
 NODE_POOL = "karpenter.sh/nodepool"
@@ -40,7 +40,7 @@ def live_on(kube: Kube, node_pool: str) -> list[str]:
 
 def workloads_of(kube: Kube, release: str) -> list[str]:
     """Return the workloads of a component's controller: without it they stop, or are deleted with their CRD."""
-    found = [(split_kind(kind)[1], listed(kube, *split_kind(kind))) for kind in residue_of(release).workloads]
+    found = [(split_kind(kind)[1], list_if_served(kube, *split_kind(kind))) for kind in residue_of(release).workloads]
     return [_counted(f"{word} objects", objects) for word, objects in found if objects]
 
 
@@ -50,7 +50,7 @@ def objects_of(kube: Kube, crd: str) -> list[str]:
     if found is None:
         return []
     kind = found["spec"]["names"]["kind"]
-    objects = [one for one in listed(kube, served_version(found), kind) if not _is_managed(one)]
+    objects = [one for one in list_if_served(kube, served_version(found), kind) if not _is_managed(one)]
     return [_counted(f"{kind} objects", objects)] if objects else []
 
 

@@ -22,8 +22,8 @@ from mlcluster.kube.nodes import (
     Wanted,
     change,
     is_marked,
-    our_labels,
-    our_taints,
+    managed_labels,
+    managed_taints,
     write,
 )
 from mlcluster.plan.components.instruction_labels import NAMES_CONFIGURATION, is_instruction
@@ -138,7 +138,7 @@ def _changes(node: Object, marks: Sequence[Mark], *, early: bool) -> Iterator[tu
 def _early(node: Object, wanted: Wanted) -> Wanted:
     """Return the managed labels that are there, and those that need nothing of the platform."""
     ready = {key: value for key, value in wanted.labels.items() if key not in NAMES_CONFIGURATION}
-    return Wanted({**our_labels(node), **ready}, tuple(our_taints(node)), wanted.over)
+    return Wanted({**managed_labels(node), **ready}, tuple(managed_taints(node)), wanted.over)
 
 
 def _texts(changed: NodeChange) -> Iterator[tuple[str, str]]:

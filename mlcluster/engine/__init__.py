@@ -1,1 +1,1 @@
-"""The real Pulumi engine under our verbs: the only package that imports `pulumi.automation`, and only when it runs."""
+"""The Pulumi engine: the only package that imports `pulumi.automation`, and only when an engine runs."""

@@ -1,4 +1,4 @@
-"""One engine process at a time: start it, own its process group, stop it from a signal handler."""
+"""The engine process: start it in its own process group, and stop it from a signal handler."""
 
 import json
 import os
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import psutil
 
 OPERATIONS = frozenset({"up", "preview", "destroy", "refresh"})
-"""Commands that take long and end cleanly when they are interrupted; every other one is quick and is left to end."""
+"""Long-running commands, which end cleanly when they are interrupted. All other commands run to their end."""
 
 OLDEST, NEWEST = VersionInfo(3, 206), VersionInfo(4)
-"""Engines that send their events over gRPC and speak the SDK's protocol; the lab builds 3.259."""
+"""Versions of engines that send events over gRPC and support the SDK's protocol; the lab builds 3.259."""
 
 _LAST_UPDATE = [
     {"kind": "update", "startTime": "2000-01-01T00:00:00.000000Z", "message": "", "environment": {}, "config": {}}
@@ -45,20 +45,18 @@ def _version(binary: str) -> VersionInfo:
         )
     text = told.stdout.strip().removeprefix("v")
     if told.returncode or not VersionInfo.is_valid(text):
-        raise InvalidVersionError(f"{binary} does not tell its version")
+        raise InvalidVersionError(f"{binary} does not print its version")
     version = VersionInfo.parse(text)
     if not OLDEST <= version < NEWEST:
-        raise InvalidVersionError(
-            f"{binary} is {version}, and mlcluster needs at least {OLDEST} and less than {NEWEST}"
-        )
+        raise InvalidVersionError(f"{binary} is {version}; mlcluster requires at least {OLDEST} and less than {NEWEST}")
     return version
 
 
 def _engine_below(pid: int) -> int:
-    """Return the pid of the engine: the child, or where that is a script around the engine, the engine below it.
+    """Return the pid of the engine: the child, or the engine below it if the child is a wrapper script.
 
-    A shell that waits for its command passes no signal on, and ends before it or after it. The file that a process runs
-    tells the two apart: the name of a script's shell is that of the script.
+    A shell that waits for its command does not forward signals, and can exit before or after the command. The process
+    is identified by its executable, because the process name of a shell is the name of its script.
     """
     import psutil
 
@@ -77,19 +75,20 @@ def _runs_engine(process: "psutil.Process") -> bool:
 
 
 class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not followed by mypy
-    """The seam of the Automation API through which every engine process goes.
+    """The command object through which the Automation API starts every engine process.
 
-    The child gets a process group of its own: a Ctrl-C of the terminal reaches us alone, and we pass it on, so that
-    Ctrl-C and SIGTERM take the same way. Of the caller's environment nothing that begins with PULUMI_ is passed on.
+    The child has its own process group, so that Ctrl-C in the terminal reaches only mlcluster, which forwards it:
+    Ctrl-C and SIGTERM then work the same way. No variable of the caller's environment that starts with PULUMI_ is
+    passed to the engine.
 
     Args:
         binary: the pulumi executable.
-        exists: whether the stack exists, if that is known without asking the engine.
+        exists: returns whether the stack exists, None if only the engine can find out.
 
     Attributes:
-        quick: while True the SDK's questions for outputs are answered with nothing; `up` asks twice.
-        stopped: somebody interrupted; no further command starts.
-        last: how the last command ended.
+        quick: while True, the SDK's commands that read outputs, two for each `up`, return nothing at once.
+        stopped: whether the user interrupted the run; no further command starts.
+        last: the result of the last command.
     """
 
     def __init__(self, binary: Path, exists: Callable[[], bool | None]) -> None:
@@ -110,8 +109,8 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
         on_output: Callable[[str], Any] | None = None,
         on_error: Callable[[str], Any] | None = None,
     ) -> CommandResult:
-        """Runs one engine command to its end; raises a `CommandError` like the SDK's own, and keeps `last`."""
-        del on_output, on_error  # events say it better
+        """Run one engine command to its end, and set `last`; raises the SDK's `CommandError` if it fails."""
+        del on_output, on_error  # the events contain the same facts as data
         result = self._known(args) or self._start(private_addresses(args), cwd, additional_env)
         self.last = result
         if result.code:
@@ -119,12 +118,12 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
         return result
 
     def interrupt(self) -> None:
-        """Asks the running operation to end after what it is doing now; later commands are refused."""
+        """Interrupt the running operation, which then ends after its current steps; refuse later commands."""
         self.stopped = True
         self._signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Ends the operation and the plugins that it started at once; its lock and pending operations stay."""
+        """Kill the operation and its plugins at once; its lock and pending operations stay in the state."""
         self.stopped = True
         self._signal(signal.SIGKILL)
 
@@ -138,7 +137,7 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
                     os.kill(_engine_below(child.pid), number)
 
     def _known(self, args: list[str]) -> CommandResult | None:
-        """Answers of which the SDK asks after or before an operation and which cost 0.2 s each to ask for."""
+        """Return the result of a command that needs no process: the SDK runs several, for 0.2 s each."""
         if self.stopped:
             return CommandResult("", "error: interrupted before the engine started", 8)
         if args[:2] == ["stack", "select"] and self._exists() is not None:
@@ -167,7 +166,7 @@ class EngineCommand(PulumiCommand):  # type: ignore[misc] # the SDK is not follo
             process_group=0,
         ) as child:
             self._child = child
-            if self.stopped:  # the signal came while the process started
+            if self.stopped:  # the signal arrived while the process was starting
                 self._signal(signal.SIGINT)
             try:
                 stdout, stderr = child.communicate()

@@ -1,4 +1,4 @@
-"""Quick commands of the engine: questions about a stack and edits of its state, one process each."""
+"""Quick engine commands, which read a stack or edit its state, one process each."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Runs commands for one stack of one project.
+    """Quick engine commands for one stack of one project.
 
     Attributes:
         home: the stack's directories and backend.
         project: the Pulumi project.
         binary: the pulumi executable.
-        provider: which Kubernetes provider the engine is to find.
-        attach: ports of providers that run already, by package; beside those of the caller's environment.
-        mend: called when a command met a state that was half written, before it is tried once more.
+        provider: the Kubernetes provider that the engine uses.
+        attach: ports of running providers by package, in addition to those of the caller's environment.
+        mend: called before the second attempt, if a command read a partially written state.
     """
 
     home: StackHome
@@ -35,13 +35,13 @@ class Console:
     binary: Path
     provider: Provider
     attach: Mapping[str, int]
-    mend: Callable[[], object]
+    repair: Callable[[], object]
 
     def process(self) -> "EngineCommand":
-        """A fresh engine process, not started yet.
+        """Return a new command object.
 
         Raises:
-            MlclusterError: there is no engine, or it does not fit.
+            MlclusterError: there is no engine, or its version is not supported.
         """
         doing = "starting the Pulumi engine"
         if not self.binary.is_file():
@@ -53,7 +53,7 @@ class Console:
             return EngineCommand(self.binary, lambda: None if checkpoint is None else checkpoint.exists())
 
     def environment(self) -> dict[str, str]:
-        """What the engine is told; puts the plugins where it looks."""
+        """Return the environment of the engine, and place the plugins where the engine looks for them."""
         told = self.home.environment()
         attach = {**plugins.attached(), **self.attach}
         if attach:
@@ -64,7 +64,7 @@ class Console:
         return told
 
     def _place_plugins(self, attach: Mapping[str, int]) -> None:
-        """Puts the installed plugins, and the built-in provider where it is wanted, into the stack's home."""
+        """Link the installed plugins, and if selected the built-in provider, into the stack's home."""
         from mlcluster import kubernetes_provider
 
         builtin = self.provider == "builtin"
@@ -75,7 +75,7 @@ class Console:
             kubernetes_provider.install(self.home.plugin_home)
 
     def run(self, doing: str, *args: str) -> str:
-        """What a command prints; it is tried once more when the state was half written."""
+        """Return the output of a command, which is repeated once if the state was partially written."""
         command = self.process()
         work, environment = str(self.home.prepare(self.project)), self.environment()
         with operation.explained(self.home.spec, doing, command):
@@ -84,11 +84,11 @@ class Console:
             except Exception:
                 if not operation.read_half_written(command):
                     raise
-                self.mend()
+                self.repair()
                 return str(command.run(list(args), work, environment).stdout)
 
     def ask(self, *question: str, missing: str) -> str:
-        """The answer of `pulumi stack QUESTION`, `missing` when there is no such stack."""
+        """Return the output of `pulumi stack QUESTION`; `missing` if the stack does not exist."""
         from pulumi.automation import StackNotFoundError
 
         try:
@@ -99,26 +99,26 @@ class Console:
             raise
 
     def exported(self) -> dict[str, Any]:
-        """The whole state as `pulumi stack export` gives it, secrets encrypted; {} when there is none."""
+        """Return the whole state that `pulumi stack export` prints, with encrypted secrets; {} if there is none."""
         found: dict[str, Any] = json.loads(self.ask("export", missing="{}"))
         return found
 
     def deployment(self) -> dict[str, Any]:
-        """What the state holds, {} when there is none; from a file backend without starting a process."""
+        """Return the deployment of the state, {} if there is none; a file backend needs no process for this."""
         checkpoint = self.home.checkpoint(self.project)
         if checkpoint is not None:
             if not checkpoint.exists():
                 return {}
             read = parse_checkpoint(checkpoint.read_text(encoding="utf-8"))
-            if read is not None:  # else it is of another version or being written: let the engine read it
+            if read is not None:  # else it has another version or is being written: let the engine read it
                 return read
         return self.exported().get("deployment") or {}
 
     def replace(self, exported: Mapping[str, Any]) -> None:
-        """Puts another state in place of the present one."""
+        """Replace the state."""
         path = self.home.project_directory(self.project) / "deployment.json"
         write_private(path, json.dumps(exported))
         try:
-            self.run("mending the state", "stack", "import", "--file", str(path), "--stack", self.home.name)
+            self.run("repairing the state", "stack", "import", "--file", str(path), "--stack", self.home.name)
         finally:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The Pulumi engine for one stack of one project: preview, up, destroy, drift, and what the state holds."""
+"""The Pulumi engine for one stack of one project: preview, up, destroy, drift, and the contents of the state."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcluster.engine import locks, operation, recovery
-from mlcluster.engine.adopting import Adopted, Held, objects_in, with_adopted, without
+from mlcluster.engine.adoption import Adopted, Held, objects_in, with_adopted, without
 from mlcluster.engine.console import Console
 from mlcluster.engine.events import Changes, Fold, OnEvent
 from mlcluster.engine.home import StackHome
@@ -35,11 +35,11 @@ _QUIET: dict[str, Any] = {"color": "never", "suppress_progress": True, "suppress
 
 @dataclass(frozen=True, slots=True)
 class UpResult:
-    """What `up` did.
+    """The result of `up`.
 
     Attributes:
-        changes: per resource of the plan.
-        drift: what the refresh before it found to differ on the server; `changes` puts it right.
+        changes: the changes to the resources of the plan.
+        drift: the differences on the server that the preceding refresh found; `changes` corrects them.
         seconds: wall time of the operation.
     """
 
@@ -54,16 +54,16 @@ def _silent(text: str) -> None:
 
 @dataclass
 class Engine:
-    """Operations of one stack; each may raise MlclusterError with what happened and what to try.
+    """The operations of one stack; each can raise MlclusterError with a hint.
 
     Attributes:
         home: the stack's directories and backend; its name is the stack's name.
         project: the Pulumi project, e.g. mlcluster-platform.
         program: registers the resources; the engine calls it in a thread of this process.
-        settings: which cluster and provider this run is for; another one than recorded is refused.
+        settings: the cluster and provider of this run; the engine refuses values that differ from the recorded ones.
         binary: the pulumi executable.
-        attach: ports of providers that run already, by package; for tests and stand-ins.
-        tell: told what a user should know meanwhile: interruptions and recoveries.
+        attach: ports of running providers by package; for tests and simulated providers.
+        tell: receives messages for the user: interruptions and recoveries.
     """
 
     home: StackHome
@@ -79,10 +79,10 @@ class Engine:
 
     def __post_init__(self) -> None:
         provider = self.settings.provider
-        self._console = Console(self.home, self.project, self.binary, provider, self.attach, self._mend)
+        self._console = Console(self.home, self.project, self.binary, provider, self.attach, self._repair)
 
     def preview(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> Changes:
-        """What `up` would do; with `refresh` it reads the server first, like `up` does by default."""
+        """Return the changes that `up` would make; with `refresh` it first reads the server, as `up` does."""
         fold = self._run(
             "previewing",
             lambda stack, take: stack.preview(on_event=take, refresh=refresh, **_QUIET),
@@ -92,7 +92,7 @@ class Engine:
         return fold.changes()
 
     def up(self, on_event: OnEvent | None = None, *, refresh: bool = True) -> UpResult:
-        """Makes the cluster what the program says. A lock whose owner is provably dead is cleared first."""
+        """Create or update the cluster to match the program, after removing a lock whose owner is provably dead."""
         began = time.monotonic()
         self._check_settings()
         self.recover_if_owner_dead()
@@ -103,14 +103,14 @@ class Engine:
         return UpResult(fold.changes(), fold.drift(), time.monotonic() - began)
 
     def destroy(self, on_event: OnEvent | None = None) -> Changes:
-        """Deletes everything that the state holds; the empty stack stays until `remove_stack`."""
+        """Delete every resource of the state; the empty stack stays until `remove_stack`."""
         self._check_settings()
         self.recover_if_owner_dead()
         doing = "taking the cluster down"
         return self._run(doing, lambda stack, take: stack.destroy(on_event=take, **_QUIET), on_event).changes()
 
     def drift(self, on_event: OnEvent | None = None) -> Changes:
-        """What differs on the server from the state: `delete` is gone there, `update` was changed there."""
+        """Return how the server differs from the state: `delete` is missing there, `update` was changed there."""
         doing = "looking for drift"
         fold = self._run(
             doing, lambda stack, take: stack.preview_refresh(on_event=take, **_QUIET), on_event, reads=True
@@ -118,7 +118,7 @@ class Engine:
         return fold.drift()
 
     def take_over(self) -> None:
-        """Looks open creations up on the server: what is there and ours joins the state, the rest leaves it."""
+        """Look up pending creations on the server: add managed objects to the state, and remove the rest from it."""
         doing = "looking for what a killed run left"
         before = self._console.exported()
         deployment, added = with_created(before.get("deployment") or {})
@@ -128,21 +128,21 @@ class Engine:
                 doing, lambda stack, take: stack.refresh(clear_pending_creates=True, on_event=take, **_QUIET), None
             )
         except MlclusterError:
-            self._console.replace(before)  # nobody has seen whose these objects are
+            self._console.replace(before)  # the refresh failed, so the owner of these objects is unknown
             raise
         for urn in foreign_in(self._console.deployment(), added):
             self._console.run(doing, "state", "delete", urn, "--yes", "--stack", self.home.name)
 
     def held_objects(self) -> list[Held]:
-        """The Kubernetes objects of the state, sorted by plan id; none for a stack that does not exist."""
+        """Return the Kubernetes objects of the state, sorted by plan id; none if the stack does not exist."""
         return objects_in(self._console.deployment()) if self.exists() else []
 
     def adopt(self, adopted: Collection[Adopted], provider: Mapping[str, Any]) -> None:
-        """Puts objects that exist on the server into the state, and has the provider read them.
+        """Add objects that exist on the server to the state, and refresh them.
 
         Args:
-            adopted: what to add.
-            provider: inputs of the Kubernetes provider, for a state that has none.
+            adopted: the objects to add.
+            provider: inputs of the Kubernetes provider, used if the state contains no provider.
         """
         doing = "adding existing objects to the state"
         self.open()
@@ -158,17 +158,17 @@ class Engine:
             raise
 
     def forget(self, urns: Collection[str]) -> None:
-        """Takes resources out of the state; the objects stay as they are on the server."""
+        """Remove resources from the state; the objects on the server stay unchanged."""
         before = self._console.exported()
         self._console.replace({**before, "deployment": without(before.get("deployment") or {}, urns)})
 
     def exists(self) -> bool:
-        """Whether the backend has this stack; makes nothing in it."""
+        """Return whether the backend has this stack, without creating it."""
         checkpoint = self.home.checkpoint(self.project)
         return checkpoint.exists() if checkpoint is not None else bool(self._console.exported())
 
     def outputs(self) -> dict[str, Any]:
-        """The stack's outputs in plain text; {} before the first `up`. Handle them as secrets."""
+        """Return the outputs of the stack in plain text, which contain secrets; {} before the first `up`."""
         found: dict[str, Any] = json.loads(self._console.ask("output", "--json", "--show-secrets", missing="{}"))
         return found
 
@@ -181,77 +181,77 @@ class Engine:
         return resources_in(self._console.deployment()) if self.exists() else []
 
     def outputs_of(self, type_: str) -> dict[str, dict[str, Any]]:
-        """Return what the state records of every resource of a type, by plan id; {} for a stack never made."""
+        """Return the recorded outputs of every resource of a type, by plan id; {} if the stack was never created."""
         return outputs_in(self._console.deployment(), type_) if self.exists() else {}
 
     def releases(self) -> list[Deployed]:
-        """The Helm releases of the state, with their versions."""
+        """Return the Helm releases of the state, with their versions."""
         return releases_in(self._console.deployment()) if self.exists() else []
 
     def is_empty(self) -> bool:
-        """Whether nothing is left: no resource of the plan, no open operation. True for a stack never made."""
+        """Return whether the state has no resource of the plan and no pending operation, or does not exist."""
         deployment = self._console.deployment()
         return not resources_in(deployment) and not pending_in(deployment)
 
     def pending(self) -> list[Pending]:
-        """Operations that a killed run left open; `text` says each in words."""
+        """Return the pending operations of a killed run; `text` describes each."""
         return pending_in(self._console.deployment())
 
     def stop_retaining(self, plan_ids: Collection[str]) -> None:
-        """Has the next destroy delete these resources, which it would keep otherwise."""
+        """Mark retained resources so that the next destroy deletes them."""
         exported = self._console.exported()
         changed = without_retention(exported.get("deployment") or {}, plan_ids)
         self._console.replace({**exported, "deployment": changed})
 
     def abandon(self) -> None:
-        """Forgets the stack with whatever it holds, when that is known to be gone."""
+        """Remove the stack and its state without deleting resources, if they are known to be gone."""
         if self.exists():
             self._console.run("forgetting the stack", "stack", "rm", "--force", "--yes", self.home.name)
         self._stack = None
 
     def remove_stack(self) -> None:
-        """Removes the empty stack from its backend; the directories stay until `home.forget()`.
+        """Remove the empty stack from its backend; the directories stay until `home.forget()`.
 
         Raises:
-            MlclusterError: it still holds resources, or somebody holds it.
+            MlclusterError: the state contains resources, or another run locks the stack.
         """
         if self.exists():
             self._console.run("removing the stack", "stack", "rm", "--yes", self.home.name)
         self._stack = None
 
     def lock(self) -> Lock | None:
-        """Who holds the stack, the oldest first; None for nobody and for backends that are not made of files."""
+        """Return the oldest lock of the stack; None if there is none, or if the backend is not a file backend."""
         found = locks.read_locks(self.home, self.project)
         return found[0] if found else None
 
     def unlock(self, *, assume_dead: bool = False) -> recovery.Recovered:
-        """Clears the locks of dead owners and the operations that they left open.
+        """Remove the locks of dead owners, and resolve their pending operations.
 
         Args:
-            assume_dead: the user vouches that a holder on another host is gone.
+            assume_dead: the user confirms that owners on other hosts are dead.
 
         Raises:
-            MlclusterError: a holder lives, or is on another host and nobody vouches.
+            MlclusterError: an owner is alive, or is on another host without that confirmation.
         """
         return recovery.unlock(self, assume_dead=assume_dead)
 
     def recover_if_owner_dead(self) -> recovery.Recovered:
-        """Clears what a killed run left if its process provably ended on this host, and says what it did."""
+        """Remove lock and pending operations of a killed run if its process provably ended on this host."""
         return recovery.recover_if_owner_dead(self)
 
     def cancel(self) -> None:
-        """Deletes every lock of the stack without looking at its owner; `unlock` looks."""
+        """Delete every lock of the stack without a check of its owner; `unlock` checks it."""
         self._console.run("removing the lock", "cancel", "--yes", "--stack", self.home.name)
 
     def say(self, text: str, /) -> object:
-        """Tells the user."""
+        """Show a message to the user."""
         return self.tell(text)
 
     def open(self) -> Any:
-        """The SDK's stack, made on first use; a new stack is created in the backend.
+        """Return the SDK's stack, created in the backend on first use.
 
         Raises:
-            MlclusterError: no engine, another cluster, the other provider, no backend.
+            MlclusterError: no engine, another cluster, another provider, or no backend.
         """
         if self._stack is None:
             self._check_settings()
@@ -267,9 +267,9 @@ class Engine:
         self._checked = True
 
     def _recorded_in_state(self) -> StackSettings | None:
-        """In a shared backend another machine may have made the stack: its outputs say for which cluster.
+        """Return the settings that the state implies, for a stack that another machine created in a shared backend.
 
-        The notes in its objects say by which provider.
+        The outputs contain the UID of the cluster, and the notes in its objects identify the provider.
         """
         uid = "" if self.home.owns_backend else self.outputs().get("clusterUid", "")
         if not uid:
@@ -296,7 +296,7 @@ class Engine:
 
     def _run(self, doing: str, call: operation.Call, on_event: OnEvent | None, *, reads: bool = False) -> Fold:
         what = operation.Operation(doing, call, self.home.spec, on_event, reads)
-        return operation.run(self.open(), what, say=self.say, mend=self._mend)
+        return operation.run(self.open(), what, say=self.say, repair=self._repair)
 
-    def _mend(self) -> None:
-        recovery.mend_if_nobody_writes(self)
+    def _repair(self) -> None:
+        recovery.repair_unless_locked(self)

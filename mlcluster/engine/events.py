@@ -1,7 +1,7 @@
-"""Events of the engine while it works, folded into a few small ones. Pure.
+"""Reduction of the engine's event stream to a few events. Pure.
 
-The engine's own stream has 6 to 8 events per resource: debug diagnostics, status lines and steps. What a person or a
-log wants is here: one start and one end per resource and operation, failures with their reason, and a summary.
+The engine sends 6 to 8 events for each resource: debug diagnostics, status lines and steps. The reduced stream has one
+start and one end for each resource and operation, failures with their reason, and a summary.
 """
 
 import re
@@ -21,7 +21,7 @@ _PROGRAM_ERROR = "python inline source runtime error"
 
 @dataclass(frozen=True, slots=True)
 class ResourceStarted:
-    """An operation on a resource of the plan began."""
+    """The start of an operation on a resource of the plan."""
 
     id: str
     type: str
@@ -30,7 +30,7 @@ class ResourceStarted:
 
 @dataclass(frozen=True, slots=True)
 class ResourceFinished:
-    """An operation ended well after `seconds`."""
+    """The successful end of an operation after `seconds`."""
 
     id: str
     type: str
@@ -40,7 +40,7 @@ class ResourceFinished:
 
 @dataclass(frozen=True, slots=True)
 class ResourceFailed:
-    """An operation failed; `message` is the server's or the provider's."""
+    """The failure of an operation; `message` comes from the server or the provider."""
 
     id: str
     message: str
@@ -48,7 +48,7 @@ class ResourceFailed:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """Something the engine or a provider says; `id` is "" when it is about no single resource."""
+    """A message of the engine or a provider; `id` is "" if it concerns no single resource."""
 
     severity: str
     text: str
@@ -57,7 +57,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The end of an operation: how many resources by operation, and its seconds."""
+    """The end of an operation: the number of resources by operation, and its seconds."""
 
     counts: Mapping[str, int]
     seconds: float
@@ -69,16 +69,16 @@ OnEvent = Callable[[Event], object]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an operation does, or would do, to one resource.
+    """The change that an operation makes, or would make, to one resource.
 
     Attributes:
         id: the plan id.
         type: the provider's type token.
         op: create, update, replace, delete, same, read or refresh.
-        paths: property paths that differ.
+        paths: the property paths that differ.
         replaces_because: the paths that force a replacement.
-        identity: what the resource is, from its type and inputs.
-        retained: a deletion that only takes it out of the state; what it stands for stays.
+        identity: kind, name and namespace of the resource, from its type and inputs.
+        retained: whether a deletion removes it only from the state and keeps the object.
     """
 
     id: str
@@ -92,13 +92,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Every resource of the plan that an operation met, sorted by id; the stack and its provider are left out."""
+    """The changes of an operation to the resources of the plan, sorted by id, without the stack and its providers."""
 
     items: tuple[Change, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many resources by operation, `same` among them."""
+        """The number of resources by operation, including `same`."""
         found: dict[str, int] = {}
         for change in self.items:
             found[change.op] = found.get(change.op, 0) + 1
@@ -106,21 +106,21 @@ class Changes:
 
     @property
     def effective(self) -> tuple[Change, ...]:
-        """The changes that change something."""
+        """The changes other than `same`, `refresh` and `read`."""
         return tuple(change for change in self.items if change.op not in {"same", "refresh", "read"})
 
     def __bool__(self) -> bool:
-        """True when something changes."""
+        """Whether there is an effective change."""
         return bool(self.effective)
 
 
 def plan_id(urn: str) -> str:
-    """The plan id inside a URN, which is the resource's Pulumi name; it may contain slashes and colons."""
+    """Return the plan id in a URN, which is the resource's Pulumi name and can contain slashes and colons."""
     return urn.split("::", 3)[-1]
 
 
 def is_internal(type_: str) -> bool:
-    """Whether a type is the engine's own: the stack or a provider."""
+    """Return whether a type is internal to the engine: the stack or a provider."""
     return type_.startswith("pulumi:")
 
 
@@ -130,14 +130,14 @@ def _op(metadata: Any) -> str:
 
 @dataclass
 class Fold:
-    """Takes the SDK's engine events one by one (from any thread, in order) and keeps what matters.
+    """Reduces the SDK's engine events, which arrive in order from any thread.
 
     Attributes:
-        on_event: who is told; its first exception is kept in `error` and nothing more is told.
+        on_event: receives the reduced events. Its first exception is stored in `error`, and ends the calls.
         failures: id and message of every failed resource, in order.
-        errors: what the engine said of no resource of the plan, in order: a provider that cannot start or log in, a
-            component that refuses its inputs.
-        program_error: the traceback of a program that raised, "" when it did not.
+        errors: the error messages that concern no resource of the plan, in order: a provider that cannot start or log
+            in, a component that rejects its inputs.
+        program_error: the traceback of a program that raised an exception, else "".
     """
 
     on_event: OnEvent | None = None
@@ -157,7 +157,7 @@ class Fold:
     _half_replaced: set[str] = field(default_factory=set)
 
     def take(self, event: Any) -> None:
-        """Folds one `pulumi.automation.EngineEvent`."""
+        """Process one `pulumi.automation.EngineEvent`."""
         self.seen += 1
         self._began = self.clock() if self._began is None else self._began
         if event.diagnostic_event:
@@ -175,20 +175,20 @@ class Fold:
             self.ended.set()
 
     def changes(self) -> Changes:
-        """What was done or would be done; a refresh that went before is not part of it."""
+        """Return the changes of the operation, without those of a preceding refresh."""
         return Changes(tuple(sorted(self._applied.values(), key=lambda change: change.id)))
 
     @property
     def finished(self) -> int:
-        """How many resources have changed to the end; of a replacement the new one has to be there."""
+        """The number of completed changes; a replacement is complete once the new resource exists."""
         return len([change for change in self.changes().effective if change.id not in self._half_replaced])
 
     def drift(self) -> Changes:
-        """What a refresh found to differ on the server."""
+        """Return the differences on the server that a refresh found."""
         return Changes(tuple(sorted(self._drifted.values(), key=lambda change: change.id)))
 
     def unfinished(self) -> list[str]:
-        """Ids whose operation began and never ended."""
+        """Return the ids of resources whose operation started but did not end."""
         return sorted({plan_id(urn) for urn, _ in self._started})
 
     def _pre(self, metadata: Any) -> None:
@@ -244,7 +244,7 @@ class Fold:
         if event.severity == "error" and ours:
             self._fail(plan_id(urn), text.removeprefix("error: "))
         elif not (event.severity == "error" and urn and not ours):
-            # the stack's own "update failed" repeats what its resources said
+            # "update failed" of the stack itself repeats the errors of its resources
             self._tell(Diagnostic(event.severity, text, plan_id(urn) if ours else ""))
         if event.severity == "error" and not ours and _STACK not in urn:
             self.errors.append(text.removeprefix("error: "))
@@ -264,7 +264,7 @@ class Fold:
 
 
 def _merged(known: Change | None, metadata: Any, op: str) -> Change:
-    """One change per resource: the three steps of a replacement are one."""
+    """Return one change for the resource, which combines the three steps of a replacement."""
     paths = set(known.paths if known else ()) | set(metadata.detailed_diff or metadata.diffs or ())
     keys = set(known.replaces_because if known else ()) | set(metadata.keys or ())
     if op in REPLACEMENT_STEPS or (known is not None and known.op == "replace"):
@@ -284,7 +284,10 @@ def _merged(known: Change | None, metadata: Any, op: str) -> Change:
 
 
 def _drifted(metadata: Any, op: str) -> Change:
-    """What a refresh found. Before `up` the engine calls every step `refresh`; its states tell the rest."""
+    """Return the change that a refresh found.
+
+    In the refresh before `up`, every step is named `refresh`, so the states decide whether the object is missing.
+    """
     paths = tuple(sorted(metadata.detailed_diff or metadata.diffs or ()))
     if op == "refresh":
         op = "delete" if metadata.new is None else "update" if paths else "same"

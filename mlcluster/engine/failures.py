@@ -1,7 +1,7 @@
-"""Translate failures of the engine into errors without secrets. Pure.
+"""Conversion of engine failures into errors without secrets. Pure.
 
-The engine tells failures by exit code, by regular sentences on stderr and by events. The sentences below were collected
-from engine 3.259 (see tests/unit/engine/test_failures.py for each as it was printed).
+The engine reports failures by exit code, by fixed messages on stderr, and by events. The messages below are those of
+engine 3.259 (tests/unit/engine/test_failures.py contains each of them).
 """
 
 import re
@@ -24,28 +24,28 @@ class ResourcesFailedError(MlclusterError):
     """Resources of the plan failed.
 
     Attributes:
-        resources: id and message of each, in the order in which they failed; nothing secret is in a message.
+        resources: id and message of each, in the order of failure, without secrets.
     """
 
     def __init__(self, doing: str, resources: Sequence[tuple[str, str]]) -> None:
         self.resources = tuple((identifier, scrub(message or "failed")) for identifier, message in resources)
         count = f"{len(self.resources)} resource{'s' if len(self.resources) > 1 else ''} failed"
         lines = [f"{identifier}: {message}" for identifier, message in self.resources]
-        hint = "What was done stays and is recorded. Mend the cause and run the same command again."
+        hint = "Correct the cause and run the same command again. The completed changes stay and are recorded."
         super().__init__(doing, "\n  ".join([count, *lines]), hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """How an engine command ended.
+    """The result of a failed engine command.
 
     Attributes:
         spec: the spec file, for the commands in hints.
         code: exit code; negative for a signal.
-        stderr: what the engine printed.
+        stderr: the error output of the engine.
         resources: id and message of each failed resource.
-        program_error: traceback of the program, "" when it did not raise.
-        errors: what it said of no resource of the plan.
+        program_error: traceback of the program, "" if it raised no exception.
+        errors: error messages that concern no resource of the plan.
     """
 
     spec: str
@@ -80,14 +80,14 @@ _SENTENCES = (
     ),
     _known(
         re.escape(CHECKPOINT_RACE),
-        "the state was being written by another run each time it was read",
+        "another run was writing the state at every attempt to read it",
         "Wait for the other run to end and try again.",
     ),
     _known(r"no space left on device", "the disk is full", "Free some space and run the same command again."),
     _known(
         r"no resource plugin 'pulumi-resource-(?P<name>[a-z-]+)' found .* version (?P<version>v[0-9.]+[0-9])",
         "the engine has no plugin for {name} {version}",
-        "Run `mlcluster plugins install`, then the same command again; `mlcluster plugins list` shows what is there.",
+        "Run `mlcluster plugins install`, then the same command again; `mlcluster plugins list` shows all plugins.",
     ),
     _known(
         r"no resource plugin|could not find plugin|plugin .* not found",
@@ -105,17 +105,17 @@ _SENTENCES = (
         "the state backend cannot be reached: {line}",
         "Check the backend's address, your credentials for it, and the network.",
     ),
-    _known(r"permission denied", "a file of the stack is not ours to read or write: {line}", "Check its owner."),
+    _known(r"permission denied", "a file of the stack cannot be read or written: {line}", "Check its owner."),
     _known(
         r"no stack named",
         "there is no such stack in this backend",
-        "Check metadata.name and the backend; `mlcluster up` makes the stack.",
+        "Check metadata.name and the backend; `mlcluster up` creates the stack.",
     ),
 )
 
 
 def scrub(text: str) -> str:
-    """Takes credentials out of a text: in URLs, access tokens, key=value pairs."""
+    """Return the text without credentials in URLs, access tokens and key=value pairs."""
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
     return text
@@ -124,7 +124,7 @@ def scrub(text: str) -> str:
 def explain(
     doing: str, failed: Failed, *, alive: Callable[[Lock], bool | None] = is_alive, binary: str = "pulumi"
 ) -> MlclusterError:
-    """The error to raise for a failed engine command; `doing` is what we were doing, as a phrase."""
+    """Return the error for a failed engine command; `doing` is the interrupted activity as a phrase."""
     if LOCKED in failed.stderr:
         return lock_conflict(doing, failed.spec, locks_in_message(failed.stderr), alive=alive)
     if failed.program_error:
@@ -135,7 +135,7 @@ def explain(
         return ResourcesFailedError(doing, failed.resources)
     if failed.code < 0:
         happened = f"the engine was killed (exit {failed.code}) before it could finish"
-        return MlclusterError(doing, happened, "Run the same command again; it goes on from what is there.")
+        return MlclusterError(doing, happened, "Run the same command again; it continues from the present state.")
     said = "\n".join((failed.stderr, *(f"error: {text}" for text in failed.errors)))
     line = scrub(_last_error(said))
     for known in _SENTENCES:
@@ -143,34 +143,34 @@ def explain(
             parts = {"line": line, **found.groupdict()}
             return MlclusterError(doing, known.happened.format(**parts), known.hint.format(**parts))
     told = "\n  ".join(map(scrub, failed.errors)) or line
-    return MlclusterError(doing, told or f"{binary} ended with exit {failed.code} and said nothing")
+    return MlclusterError(doing, told or f"{binary} ended with exit {failed.code} without output")
 
 
 def lock_conflict(
     doing: str, spec: str, locks: Sequence[Lock], *, alive: Callable[[Lock], bool | None] = is_alive
 ) -> MlclusterError:
-    """The error for a stack that another run holds: who, since when, and whether that process lives.
+    """Return the error for a locked stack: its owner, the start, and whether that process is alive.
 
     Args:
-        doing: what failed.
+        doing: the activity that failed, as a phrase.
         spec: the spec file, quoted for a shell.
-        locks: those that are held; [] where the engine names none.
-        alive: whether the holder of a lock still runs.
+        locks: the present locks; [] if the engine names none.
+        alive: returns whether the owner of a lock is alive; None if that is unknown.
     """
     unlock = f"Run `mlcluster unlock {spec}`."
     if not locks:
-        return MlclusterError(doing, "another run holds the stack", f"Wait for it, or: {unlock}")
+        return MlclusterError(doing, "another run holds the stack", f"Wait for it to end. Otherwise, {unlock}")
     held = "; ".join(f"{lock.owner}, {_state(alive(lock))}" for lock in locks)
     states = [alive(lock) for lock in locks]
     hint = unlock
     if any(states):
         hint = "Wait for it to end."
     elif None in states:
-        hint = f"Make sure that nothing runs on that host any more. Then run `mlcluster unlock {spec} --assume-dead`."
+        hint = f"Make sure that no run is in progress on that host. Then run `mlcluster unlock {spec} --assume-dead`."
     return MlclusterError(doing, f"the stack is held by {held}", hint)
 
 
-def _state(alive: bool | None) -> str:  # noqa: FBT001 - three answers, not a flag
+def _state(alive: bool | None) -> str:  # noqa: FBT001 - three values, not a flag
     if alive is None:
         return "which cannot be checked from this host"
     return "which is still running" if alive else "which is no longer running"

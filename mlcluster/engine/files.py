@@ -1,4 +1,4 @@
-"""Private files and directories of a stack: 0700 and 0600, written whole or not at all."""
+"""Private files and directories of a stack: 0700 and 0600, written atomically."""
 
 import os
 from contextlib import suppress
@@ -8,10 +8,10 @@ from mlcluster.directories import explained
 
 
 def private_directory(path: Path) -> Path:
-    """Creates `path` and what is missing above it, readable by the owner alone.
+    """Create `path` and its missing parents, readable only by the owner.
 
     Raises:
-        MlclusterError: the directory cannot be made or is not writable.
+        MlclusterError: the directory cannot be created or is not writable.
     """
     with explained("preparing the stack's directory", path):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -22,7 +22,7 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file that only the owner can read; a crash or a full disk leaves the old contents.
+    """Write a file that only the owner can read; after a crash or on a full disk, the old contents remain.
 
     Raises:
         MlclusterError: no space, no permission.

@@ -1,4 +1,4 @@
-"""Files of a stack on this machine: its state, passphrase, project files, plugins and settings."""
+"""The files of a stack on this machine: its state, passphrase, project files, plugins and settings."""
 
 import os
 import secrets
@@ -16,18 +16,18 @@ from mlcluster.trust import require_trusted
 BACKEND_VARIABLE = "MLCLUSTER_BACKEND_URL"
 PASSPHRASE_VARIABLES = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
 KEPT_LOGS = 40
-"""The engine writes a file per command and per operation, and never removes one."""
+"""The number of log files to keep: the engine writes one for each command and operation, and removes none."""
 
 
 class StackHome:
-    """The directories of one stack; nothing is written before `prepare`.
+    """The directories of one stack, which `prepare` creates.
 
     Args:
-        name: the stack, which is the spec's `metadata.name`.
+        name: name of the stack: `metadata.name` of the spec.
         root: directory of this stack; default: `stacks/NAME` in the state directory.
-        backend_url: where the state goes; default: files below `root`. `$MLCLUSTER_BACKEND_URL` wins over both.
+        backend_url: URL of the state backend; default: files below `root`. `$MLCLUSTER_BACKEND_URL` overrides both.
         secrets_provider: "passphrase" or None for a passphrase, else the URL of a key (awskms://, gcpkms://, ...).
-        spec: the spec file as the user named it, for the commands in hints.
+        spec: the spec file as the user typed it, for the commands in hints.
     """
 
     def __init__(
@@ -51,29 +51,29 @@ class StackHome:
 
     @property
     def plugin_home(self) -> Path:
-        """PULUMI_HOME of this stack alone: plugins, workspaces and logs."""
+        """The PULUMI_HOME of this stack: plugins, workspaces and logs."""
         return self.root / "home"
 
     @property
     def state_files(self) -> Path | None:
-        """The directory of a file backend, None for any other."""
+        """The directory of a file backend, None for other backends."""
         parts = urlsplit(self.backend_url)
         return Path(unquote(parts.netloc + parts.path)).expanduser() if parts.scheme == "file" else None
 
     def project_directory(self, project: str) -> Path:
-        """Where Pulumi.yaml and the stack's settings file with the salt are."""
+        """Return the directory of Pulumi.yaml and the stack's settings file, which contains the salt."""
         return self.root / "projects" / project
 
     def checkpoint(self, project: str) -> Path | None:
-        """The state file of a project in a file backend, whether it exists or not."""
+        """Return the path of a project's state file in a file backend, None for other backends."""
         base = self.state_files
         return base and base / ".pulumi" / "stacks" / project / f"{self.name}.json"
 
     def prepare(self, project: str) -> Path:
-        """Makes every directory and file that the engine needs; returns the project directory.
+        """Create every directory and file that the engine needs, and return the project directory.
 
         Raises:
-            MlclusterError: no space, no permission, or the passphrase of an existing stack is gone.
+            MlclusterError: no space, no permission, or the passphrase of an existing stack is missing.
         """
         for directory in (self.root, self.plugin_home):
             private_directory(directory)
@@ -85,20 +85,20 @@ class StackHome:
         settings = work / "Pulumi.yaml"
         if not settings.exists() or settings.read_text(encoding="utf-8") != description:
             write_private(settings, description)
-        if self._passphrase_is_ours():
+        if self._generates_passphrase():
             self._ensure_passphrase()
         self._prune_logs()
         return work
 
     def environment(self) -> dict[str, str]:
-        """What the engine is told beside the caller's environment; never the text of our own passphrase."""
+        """Return the additional environment of the engine, without the text of a generated passphrase."""
         told = {
             "PULUMI_HOME": str(self.plugin_home),
             "PULUMI_BACKEND_URL": self.backend_url,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         }
-        if self._passphrase_is_ours():
+        if self._generates_passphrase():
             told["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(self.root / "passphrase")
         elif not self.secrets_provider:
             name = next(name for name in PASSPHRASE_VARIABLES if name in os.environ)
@@ -108,11 +108,11 @@ class StackHome:
         return told
 
     def settings(self) -> StackSettings | None:
-        """What the last `up` recorded, None before the first."""
+        """Return the settings that the last `up` recorded, None before the first."""
         return read_settings(self.root / "settings.json")
 
     def record(self, settings: StackSettings) -> None:
-        """Remembers the settings; a UID that is known already is kept when the new one is empty."""
+        """Record the settings; an empty UID does not replace the recorded one."""
         known = self.settings()
         now = known.merged(settings) if known else settings
         if now != known:
@@ -120,10 +120,10 @@ class StackHome:
             write_settings(self.root / "settings.json", now)
 
     def forget(self) -> None:
-        """Removes everything of the stack from this machine; call it only when its state is empty.
+        """Delete all files of the stack from this machine; its state must be empty.
 
         Raises:
-            MlclusterError: something cannot be removed.
+            MlclusterError: a file cannot be deleted.
         """
         try:
             shutil.rmtree(self.root)
@@ -133,7 +133,7 @@ class StackHome:
             doing = "removing the stack's directory"
             raise MlclusterError(doing, str(error), f"Remove {self.root} by hand.") from error
 
-    def _passphrase_is_ours(self) -> bool:
+    def _generates_passphrase(self) -> bool:
         if self.secrets_provider:
             return False
         return self.owns_backend or not any(name in os.environ for name in PASSPHRASE_VARIABLES)
@@ -146,7 +146,7 @@ class StackHome:
         if self.owns_backend and written.is_dir() and any(written.rglob("*.json")):
             raise MlclusterError(
                 f"opening the stack {self.name}",
-                f"its passphrase file {path} is gone, and without it the secrets of the state cannot be read",
+                f"its passphrase file {path} is missing, and without it the secrets of the state cannot be read",
                 "Restore the file from a backup.",
             )
         write_private(path, secrets.token_urlsafe(32) + "\n")

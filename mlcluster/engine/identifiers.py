@@ -1,8 +1,8 @@
-"""Predict the ID that a provider gives a resource from its inputs, to find what a killed run was creating.
+"""Prediction of provider IDs from the inputs of resources, to find the resources that a killed run was creating.
 
-Kubernetes objects and Helm releases are called NAMESPACE/NAME. Of AWS only types whose import ID is made of inputs are
-here (source: "Import" section of each type in the registry documentation of pulumi-aws 7.51); others get a random ID
-from AWS, and a killed creation of one is found by its tags at the end of `down`.
+The ID of a Kubernetes object or Helm release is NAMESPACE/NAME. For AWS, this module lists only types whose import ID
+consists of inputs (source: "Import" section of each type in the registry documentation of pulumi-aws 7.51). AWS gives
+the other types a random ID; the search at the end of `down` finds them by their tags.
 """
 
 import re
@@ -24,10 +24,10 @@ _FIELD = re.compile(r"{(\w+)}")
 
 
 def provider_id(resource: Mapping[str, Any]) -> str:
-    """The provider's ID of a resource in the state, "" when its inputs do not tell.
+    """Return the provider ID of a resource in the state, "" if its inputs do not determine it.
 
     Args:
-        resource: as the state holds it: `type` and `inputs`.
+        resource: its entry in the state, with `type` and `inputs`.
     """
     inputs = resource.get("inputs") or {}
     kind = str(resource.get("type") or "")

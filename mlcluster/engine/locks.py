@@ -1,6 +1,7 @@
-"""Locks of a file backend: their holder, and whether it is still alive.
+"""Locks of a file backend: their owners, and whether these are alive.
 
-The engine writes one JSON file per running update and removes it at the end. It never looks whether the holder lives.
+The engine writes one JSON file for each running update and removes it at the end. It never checks whether the owner is
+alive.
 """
 
 import contextlib
@@ -22,10 +23,10 @@ _HELD = re.compile(
     r"^\s*(?P<path>\S+): created by (?P<user>[^@\s]+)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<time>\S+)", re.MULTILINE
 )
 ENGINE = "pulumi"
-"""Name of the engine's process; its plugins are called pulumi-resource-NAME and pulumi-language-NAME."""
+"""Name of the engine's process; its plugins are named pulumi-resource-NAME and pulumi-language-NAME."""
 _HOLDERS = (ENGINE, "mlcluster")
 PARENT_VARIABLE = "MLCLUSTER_ENGINE_PARENT"
-"""In the environment of an engine that we start: our pid, by which an orphan is known."""
+"""Environment variable of an engine: the pid of the mlcluster that started it, which identifies orphans."""
 _CLOCK_SLACK_SECONDS = 2.0
 
 
@@ -35,9 +36,9 @@ class Lock:
 
     Attributes:
         pid: process id of the engine that wrote it.
-        user: whose it was.
-        host: on which machine.
-        started: when, in UTC; None when the file does not say.
+        user: the user of that process.
+        host: the host of that process.
+        started: the start time in UTC; None if the file does not contain it.
         path: the file, or its URL in another kind of backend.
     """
 
@@ -49,24 +50,24 @@ class Lock:
 
     @property
     def owner(self) -> str:
-        """The holder in words."""
+        """The owner as text."""
         when = f" since {self.started:%Y-%m-%d %H:%M:%S} UTC" if self.started else ""
         return f"pid {self.pid} of {self.user}@{self.host}{when}"
 
     @property
     def is_here(self) -> bool:
-        """Whether the holder ran on this host."""
+        """Whether the owner ran on this host."""
         return self.host == socket.gethostname()
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessFacts:
-    """What this host knows of a pid.
+    """The facts of a process on this host.
 
     Attributes:
-        began: seconds since the epoch.
+        began: start time in seconds since the epoch.
         words: its name and command line.
-        orphaned: it is an engine, and the mlcluster that started it is gone.
+        orphaned: whether it is an engine whose mlcluster has ended.
     """
 
     began: float
@@ -75,7 +76,7 @@ class ProcessFacts:
 
 
 def process_facts(pid: int) -> ProcessFacts | None:
-    """Looks a pid up on this host; None when no such process runs."""
+    """Return the facts of a process on this host; None if no such process runs."""
     import psutil
 
     try:
@@ -87,32 +88,32 @@ def process_facts(pid: int) -> ProcessFacts | None:
         return ProcessFacts(process.create_time(), words, bool(parent) and not _outlived_by(process, parent))
     except psutil.NoSuchProcess:
         return None
-    except psutil.AccessDenied:  # it lives, but belongs to somebody else
+    except psutil.AccessDenied:  # it is alive, but belongs to another user
         return ProcessFacts(0.0, ENGINE)
 
 
 def is_alive(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_facts) -> bool | None:
-    """Whether the holder still runs; None when it ran on another host and nobody here can tell."""
+    """Return whether the owner is alive; None if it ran on another host."""
     if not lock.is_here:
         return None
     facts = look(lock.pid)
     if facts is None:
         return False
     if lock.started is not None and facts.began > lock.started.timestamp() + _CLOCK_SLACK_SECONDS:
-        return False  # the pid was given to another process since
+        return False  # another process has the pid now
     return any(name in facts.words for name in _HOLDERS)
 
 
 def is_orphan(lock: Lock, look: Callable[[int], ProcessFacts | None] = process_facts) -> bool:
-    """Whether the holder lives on this host but the mlcluster that started it was killed."""
+    """Return whether the owner is alive on this host, but the mlcluster that started it was killed."""
     facts = look(lock.pid) if lock.is_here and is_alive(lock, look) else None
     return facts is not None and facts.orphaned
 
 
 def orphaned_engines(home: StackHome) -> list[int]:
-    """Return the pids of engines that work for this stack on this host while the mlcluster that started them is gone.
+    """Return the pids of engines that work for this stack on this host, and whose mlcluster has ended.
 
-    An engine that has just started holds no lock yet.
+    The locks do not suffice, because an engine that has just started has no lock yet.
     """
     import psutil
 
@@ -130,10 +131,10 @@ def orphaned_engines(home: StackHome) -> list[int]:
 
 
 def _outlived_by(engine: "psutil.Process", parent: str) -> bool:
-    """Whether the mlcluster with the pid `parent` still runs.
+    """Return whether the mlcluster with the pid `parent` still runs.
 
-    It need not be the parent process: where `pulumi` on PATH is a script, the script is between the two. Another
-    process that has its pid by now began later than the engine.
+    It is not always the parent process: if `pulumi` on PATH is a script, the script is between the two. A process that
+    reuses its pid started later than the engine.
     """
     import psutil
 
@@ -145,14 +146,14 @@ def _outlived_by(engine: "psutil.Process", parent: str) -> bool:
 
 
 def parse_lock(text: str, path: str) -> Lock:
-    """Reads the engine's lock file; raises ValueError, KeyError, TypeError or AttributeError when it is not one."""
+    """Parse a lock file of the engine; raises ValueError, KeyError, TypeError or AttributeError for invalid files."""
     found = json.loads(text)
     user, host = str(found.get("username", "unknown")), str(found.get("hostname", "unknown"))
     return Lock(int(found["pid"]), user, host, _moment(str(found.get("timestamp", ""))), path)
 
 
 def locks_in_message(stderr: str) -> list[Lock]:
-    """The holders that a lock conflict names: the only source for backends that are not files."""
+    """Return the locks that the message of a lock conflict names: the only source for other than file backends."""
     return [
         Lock(int(held["pid"]), held["user"], held["host"], _moment(held["time"]), held["path"].split("?")[0])
         for held in _HELD.finditer(stderr)
@@ -160,9 +161,9 @@ def locks_in_message(stderr: str) -> list[Lock]:
 
 
 def read_locks(home: StackHome, project: str) -> list[Lock]:
-    """The lock files of a project's stack, oldest first; [] when the backend is not made of files.
+    """Return the locks of a project's stack, oldest first; [] if the backend is not a file backend.
 
-    A file that nobody can read counts as held by an unknown host: nothing is assumed about it.
+    An unreadable file counts as a lock of an unknown host.
     """
     base = home.state_files
     if base is None:
@@ -173,7 +174,7 @@ def read_locks(home: StackHome, project: str) -> list[Lock]:
 
 
 def remove_locks(locks: Sequence[Lock]) -> None:
-    """Deletes exactly these files, so that a lock which somebody took meanwhile stays."""
+    """Delete exactly these files, so that a lock that another run has taken meanwhile stays."""
     for lock in locks:
         Path(lock.path).unlink(missing_ok=True)
 
@@ -188,7 +189,7 @@ def _read(path: Path) -> Lock | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """RFC 3339 with nanoseconds, which Python reads with at most six digits."""
+    """Parse an RFC 3339 time with nanoseconds, of which Python accepts at most six digits."""
     shortened = re.sub(r"(\.\d{6})\d+", r"\1", text.replace("Z", "+00:00"))
     try:
         moment = datetime.fromisoformat(shortened)

@@ -1,4 +1,4 @@
-"""Run one engine operation under signal handlers, and turn its end into a result or an error."""
+"""Engine operations under signal handlers, and conversion of their end into a result or an error."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +14,14 @@ from mlcluster.errors import InterruptedByUserError, MlclusterError
 
 Take = Callable[[Any], None]
 Call = Callable[[Any, Take], object]
-"""Starts an operation on the SDK's stack and has every engine event given to the second argument."""
+"""A function that runs an operation on the SDK's stack and passes every engine event to its second argument."""
 
 LAST_EVENTS_SECONDS = 5.0
-"""How long to wait for events that are on their way when the engine has ended; it sends `cancel` last."""
+"""How long to wait for the last events after the engine has ended; its final event is `cancel`."""
 
 
 class Ended(Protocol):
-    """How a process ended."""
+    """The result of a process."""
 
     @property
     def code(self) -> int: ...
@@ -30,7 +30,7 @@ class Ended(Protocol):
 
 
 class Process(Stoppable, Protocol):
-    """The engine's process, as `command.EngineCommand` is one."""
+    """The engine's process; `command.EngineCommand` implements it."""
 
     stopped: bool
     quick: bool
@@ -41,14 +41,14 @@ class Process(Stoppable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What to do.
+    """The description of an operation.
 
     Attributes:
-        doing: what this is, as a phrase, for errors.
-        call: starts it.
+        doing: the activity as a phrase, for errors.
+        call: runs the operation.
         spec: the spec file, for the commands in hints.
-        on_event: told while it runs, from another thread; an exception of it is raised when the operation has ended.
-        reads: it changes nothing: a preview, a look for drift.
+        on_event: receives events from another thread; its exception is raised after the operation has ended.
+        reads: whether the operation changes nothing, such as a preview or drift detection.
     """
 
     doing: str
@@ -58,13 +58,13 @@ class Operation:
     reads: bool = False
 
 
-def run(stack: Any, what: Operation, *, say: Callable[[str], object], mend: Callable[[], object]) -> Fold:
-    """One operation to its end; once more when it met a state that was half written.
+def run(stack: Any, what: Operation, *, say: Callable[[str], object], repair: Callable[[], object]) -> Fold:
+    """Run one operation to its end, and repeat it once if the state was partially written.
 
     Args:
         stack: the SDK's stack; its program is a TidyProgram, its command an EngineCommand.
         what: the operation.
-        say: told when somebody interrupts.
+        say: receives a message at every interruption.
         mend: called before the second attempt.
 
     Raises:
@@ -74,7 +74,7 @@ def run(stack: Any, what: Operation, *, say: Callable[[str], object], mend: Call
     process: Process = stack.workspace.pulumi_command
     fold, failed = _guarded(stack, what, say)
     if failed is not None and read_half_written(process):
-        mend()
+        repair()
         fold, failed = _guarded(stack, what, say)
     if fold.error is not None:
         raise fold.error
@@ -84,7 +84,7 @@ def run(stack: Any, what: Operation, *, say: Callable[[str], object], mend: Call
 
 
 def read_half_written(process: Process) -> bool:
-    """Whether the last command ended because the state was being written, or was cut off in the middle of it."""
+    """Return whether the last command failed because the state was being written or was truncated."""
     return process.last is not None and CHECKPOINT_RACE in process.last.stderr
 
 
@@ -103,7 +103,7 @@ def _guarded(stack: Any, what: Operation, say: Callable[[str], object]) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """The engine and our program, which may wait for something: an interruption ends both."""
+    """The engine and the program, which can wait for a resource: an interruption ends both."""
 
     process: Stoppable
     program: TidyProgram
@@ -119,7 +119,7 @@ class _Whole:
 
 @contextmanager
 def explained(spec: str, doing: str, process: Process | None, fold: Fold | None = None) -> Iterator[None]:
-    """Turns what the SDK raises into MlclusterError; the SDK's own error stays as the cause."""
+    """Convert exceptions of the SDK into MlclusterError, with the original exception as the cause."""
     from pulumi.automation import CommandError, InvalidVersionError
 
     try:
@@ -130,19 +130,19 @@ def explained(spec: str, doing: str, process: Process | None, fold: Fold | None 
         program_error, errors = (fold.program_error, fold.errors) if fold else ("", [])
         raise explain(doing, Failed(spec, code, stderr, resources, program_error, errors)) from error
     except InvalidVersionError as error:
-        hint = "Run `mlcluster doctor`; it says which versions fit."
-        raise MlclusterError(doing, f"this Pulumi engine does not fit: {error}", hint) from error
+        hint = "Run `mlcluster doctor`; it shows the supported versions."
+        raise MlclusterError(doing, f"this Pulumi engine is not supported: {error}", hint) from error
     except RuntimeError as error:
         if "summary event" not in str(error):
             raise
-        happened = "the engine ended without saying what it did"
+        happened = "the engine ended without a summary of its changes"
         raise MlclusterError(doing, happened, "Run the same command again.") from error
 
 
 def _attempt(stack: Any, what: Operation, fold: Fold) -> MlclusterError | None:
     process: Process = stack.workspace.pulumi_command
     process.quick = True
-    # a killed engine ends its stream of events in the middle; how it ended is told better by its exit code
+    # The event stream of a killed engine ends early. The exit code already shows how it ended.
     warnings.filterwarnings("ignore", message="Error in event stream", category=UserWarning)
     try:
         with explained(what.spec, what.doing, process, fold):
@@ -160,10 +160,10 @@ def _attempt(stack: Any, what: Operation, fold: Fold) -> MlclusterError | None:
 
 
 class OperationInterruptedError(InterruptedByUserError):
-    """Ctrl-C, SIGTERM or SIGHUP while the engine worked.
+    """Ctrl-C, SIGTERM or SIGHUP during an operation.
 
     Attributes:
-        finished: how many changes had ended well; 0 for an operation that only reads.
+        finished: the number of completed changes; 0 for an operation that only reads.
     """
 
     def __init__(self, doing: str, finished: int, notes: Sequence[str], hint: str) -> None:
@@ -173,7 +173,7 @@ class OperationInterruptedError(InterruptedByUserError):
         self.notes = tuple(notes)
 
     def after(self, earlier: int) -> "OperationInterruptedError":
-        """The same interruption of a run that had finished `earlier` changes before this operation."""
+        """Return the interruption of a run that completed `earlier` changes before this operation."""
         return OperationInterruptedError(self.doing, earlier + self.finished, self.notes, self.hint)
 
 
@@ -182,10 +182,10 @@ def _interrupted(what: Operation, fold: Fold, failed: MlclusterError | None) -> 
         return InterruptedByUserError(what.doing, "interrupted; nothing was changed", "Run the same command again.")
     notes = []
     open_ends = [] if failed is None else fold.unfinished()
-    if isinstance(failed, InterruptedByUserError):  # our program was waiting for something
+    if isinstance(failed, InterruptedByUserError):  # the program was waiting for a resource
         notes.append(f"{failed.doing}: {failed.happened}")
     if open_ends:
         notes.append(f"not finished: {', '.join(open_ends[:10])}{' and more' if len(open_ends) > 10 else ''}")
-    again = "Run the same command again: it goes on from here."
+    again = "Run the same command again: it continues from here."
     hint = again if failed is None else f"{again} If the engine was killed, `mlcluster unlock {what.spec}`."
     return OperationInterruptedError(what.doing, fold.finished, notes, hint)

@@ -1,4 +1,4 @@
-"""Install one plugin with the engine that mlcluster runs, into the Pulumi home that stacks use."""
+"""Installation of a plugin into the user's Pulumi home, by the engine that mlcluster runs."""
 
 import os
 import re
@@ -16,25 +16,25 @@ from mlcluster.processes import bound_group
 from mlcluster.progress import Task
 
 KEPT_VARIABLE = "PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES"
-"""Pulumi's own: where to download from instead, e.g. a mirror. No other PULUMI_ variable of the caller is passed on."""
+"""Pulumi's variable for other download addresses, e.g. a mirror: the only PULUMI_ variable passed to the engine."""
 
 _LOOK_EVERY = 1.0  # seconds
 _END_SECONDS = 5.0
-"""How long the engine has to end when it is told to."""
+"""How long the engine may take to end after SIGTERM."""
 _ATTEMPT = re.compile(r"Error downloading plugin: (.+)")
 
 
 def install_plugin(binary: Path, pin: PluginPin, archive: Path | None, task: Task) -> None:
-    """Download a plugin, or unpack it from an archive; one that is there in part is installed again.
+    """Download a plugin, or unpack it from an archive; reinstall a partially installed plugin.
 
     Args:
         binary: the pulumi executable.
-        pin: which plugin.
+        pin: the plugin.
         archive: a checked archive of it; None to download it.
-        task: shows how much is there.
+        task: shows the progress.
 
     Raises:
-        MlclusterError: no network, no such version, no space, or an archive that the engine does not take.
+        MlclusterError: no network, no such version, no space, or an archive that the engine rejects.
     """
     home = user_home()
     folder = home / "plugins" / folder_name(pin.name, pin.version)
@@ -51,8 +51,8 @@ def install_plugin(binary: Path, pin: PluginPin, archive: Path | None, task: Tas
 
 
 def _run(argv: list[str], output: int, folder: Path, task: Task) -> int:
-    """The exit code; what the engine prints goes to the file `output`."""
-    # In an empty directory: a Pulumi.yaml above the working directory could name other sources.
+    """Return the exit code; the engine writes its output to the file `output`."""
+    # Use an empty directory: a Pulumi.yaml above the working directory could set other sources.
     with (
         tempfile.TemporaryDirectory(prefix="mlcluster-plugins-") as empty,
         bound_group() as group,
@@ -78,7 +78,7 @@ def _run(argv: list[str], output: int, folder: Path, task: Task) -> int:
 
 
 def _bytes_in(folder: Path) -> int:
-    """What was counted until a file was renamed or removed by the engine."""
+    """Return the bytes of the files in a directory, as far as the engine did not rename or remove files meanwhile."""
     there = 0
     with suppress(OSError):
         for file in folder.rglob("*"):
@@ -93,7 +93,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             child.wait(_END_SECONDS)
     finally:
-        child.kill()  # nothing happens when it has ended
+        child.kill()  # has no effect if it has ended
 
 
 def _environment() -> dict[str, str]:
@@ -104,7 +104,7 @@ def _environment() -> dict[str, str]:
 
 
 def _explained(pin: PluginPin, text: str, home: Path, archive: Path | None) -> MlclusterError:
-    """The error for what the engine printed; the sentences are those of engine 3.259."""
+    """Return the error for the output of the engine; the messages are those of engine 3.259."""
     doing = f"installing the plugin {pin.title}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
@@ -113,8 +113,8 @@ def _explained(pin: PluginPin, text: str, home: Path, archive: Path | None) -> M
     if "no space left on device" in text:
         return MlclusterError(doing, f"the disk of {home} is full", "Free some space and run the same command again.")
     if "permission denied" in text:
-        return MlclusterError(doing, reason, f"Make {home} writable for you, or set PULUMI_HOME.")
+        return MlclusterError(doing, reason, f"Make {home} writable for your user, or set PULUMI_HOME.")
     if archive:
         return MlclusterError(doing, reason, f"Fetch {archive.name} again and compare its checksum.")
-    hint = f"Check network and proxy; or fetch {archive_name(pin)} elsewhere and add `--from` with its directory."
+    hint = f"Check network and proxy, or fetch {archive_name(pin)} elsewhere and add `--from` with its directory."
     return MlclusterError(doing, reason, hint)

@@ -1,6 +1,6 @@
-"""Provider plugins that the engine needs: their versions, and which of them are installed.
+"""The provider plugins that the engine needs: their versions, and which of them are installed.
 
-The version of a plugin is that of the Python SDK whose resources the programs register; the SDK packages pin it.
+The version of a plugin is that of its Python SDK, from which the programs register resources; the SDK packages pin it.
 """
 
 import shutil
@@ -14,11 +14,11 @@ from mlcluster.engine.plugins import folder_name, is_installed, is_partial, user
 from mlcluster.engine.settings import Provider
 
 KUBERNETES_OF_EKS = "4.19.0"
-"""Version of the Kubernetes provider that `eks.Cluster` makes for itself, in a preview too, whatever the program uses.
+"""Version of the Kubernetes provider that `eks.Cluster` creates for its own use, also in a preview.
 
 It is a dependency of the component, `@pulumi/kubernetes` in nodejs/eks/package.json of pulumi-eks, the same from v4.0.0
-to v4.3.0; the Python SDK 4.4.0 still names it as the oldest version it takes. The component registers nothing of aws
-without the provider that mlcluster hands it, so it asks for no second version of that plugin.
+to v4.3.0; the Python SDK 4.4.0 still lists it as its minimum version. The component registers all aws resources with
+the provider that mlcluster passes to it, so it needs no second version of that plugin.
 """
 
 
@@ -39,8 +39,8 @@ class PluginPin:
     Attributes:
         name: the package, e.g. aws.
         version: without "v".
-        needed_by: what asks for it, in words.
-        optional: whether no target with default settings asks for it.
+        needed_by: the resources or settings that need it, as text.
+        optional: whether no target with default settings needs it.
     """
 
     name: str
@@ -50,16 +50,16 @@ class PluginPin:
 
     @property
     def title(self) -> str:
-        """Name and version, as the engine spells them."""
+        """Name and version in the engine's spelling."""
         return f"{self.name} v{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Where a plugin is.
+    """The installation state of a plugin.
 
     Attributes:
-        where: its directory in the user's Pulumi home, the program on PATH, or the port of an attached one.
+        where: its directory in the user's Pulumi home, the program on PATH, or the port of an attached provider.
     """
 
     pin: PluginPin
@@ -73,12 +73,12 @@ class Presence:
 
 
 def needed_plugins(target: str, provider: Provider, attached: Collection[str] = ()) -> tuple[PluginPin, ...]:
-    """Return the plugins that the engine asks for.
+    """Return the plugins that the engine needs.
 
     Args:
         target: kind of the target: eks, existing or local.
         provider: the Kubernetes provider of the plan.
-        attached: packages of providers that run already; an attached eks component brings what it needs.
+        attached: packages of attached providers; an attached eks component needs no Kubernetes plugin.
     """
     wanted: list[tuple[str, str, str]] = []
     if target == "eks":
@@ -91,7 +91,7 @@ def needed_plugins(target: str, provider: Provider, attached: Collection[str] = 
 
 
 def all_plugins() -> tuple[PluginPin, ...]:
-    """Return every plugin that any target and provider asks for; those that only the official provider needs last."""
+    """Return every plugin that any target or provider needs, with those of the official provider last."""
     default = {pin.title for pin in needed_plugins("eks", "builtin")}
     return tuple(replace(pin, optional=pin.title not in default) for pin in needed_plugins("eks", "official"))
 
@@ -102,10 +102,10 @@ def look_for(
     attached: dict[str, int],
     which: Callable[[str], str | None] = shutil.which,
 ) -> list[Presence]:
-    """Return where each plugin is.
+    """Return the installation state of each plugin.
 
-    The engine takes a program on PATH first, unless it is told not to: it is with the built-in Kubernetes provider and
-    where providers are attached.
+    The engine prefers a program on PATH. mlcluster disables this with the built-in Kubernetes provider, and if
+    providers are attached.
     """
     ambient = provider == "official" and not attached
     return [_look_for(pin, attached, which if ambient else lambda _program: None) for pin in pins]
@@ -129,7 +129,7 @@ def _sdk(name: str) -> str:
 
 
 def _merged(wanted: Iterable[tuple[str, str, str]]) -> tuple[PluginPin, ...]:
-    """One pin for each name and version, in the order of first mention."""
+    """Return one pin for each name and version, in the order of their first occurrence."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for name, version, reason in wanted:
         reasons.setdefault((name, version), []).append(reason)

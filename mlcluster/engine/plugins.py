@@ -1,8 +1,8 @@
-"""Directories in which the engine finds provider plugins that are not part of mlcluster.
+"""The directories in which the engine finds provider plugins that are not part of mlcluster.
 
-The engine looks at the entries of `PULUMI_HOME/plugins` and takes only real directories; a link to a directory is
-skipped (pulumi v3.259.0, sdk/go/common/workspace/plugins.go, `tryPlugin`). So a stack's home gets a real directory for
-each plugin, with links to the files of the installed plugin in it.
+The engine reads the entries of `PULUMI_HOME/plugins`, and skips links to directories (pulumi v3.259.0,
+sdk/go/common/workspace/plugins.go, `tryPlugin`). Therefore a stack's home has a real directory for each plugin, which
+contains links to the files of the installed plugin.
 """
 
 import os
@@ -14,8 +14,8 @@ from pathlib import Path
 from mlcluster.errors import MlclusterError
 
 ATTACH_VARIABLE = "PULUMI_DEBUG_PROVIDERS"
-"""Pulumi's own: providers that run already, as PACKAGE:PORT,PACKAGE:PORT. The only PULUMI_ variable beside credentials
-that we take over from the caller."""
+"""Pulumi's variable for running providers, PACKAGE:PORT,PACKAGE:PORT: the only PULUMI_ variable other than credentials
+that mlcluster reads from the caller."""
 
 HOME_VARIABLE = "PULUMI_HOME"
 
@@ -23,7 +23,7 @@ _OFFICIAL = re.compile(r"resource-(aws|eks|kubernetes)-v\d+\.\d+\.\d+")
 
 
 def attached() -> dict[str, int]:
-    """The ports of providers that the caller wants attached, by package; what is not PACKAGE:PORT is left out."""
+    """Return the ports of the caller's attached providers by package; entries other than PACKAGE:PORT are ignored."""
     pairs = (entry.strip().partition(":") for entry in os.environ.get(ATTACH_VARIABLE, "").split(","))
     return {package: int(port) for package, _, port in pairs if package and port.isdigit()}
 
@@ -31,7 +31,7 @@ def attached() -> dict[str, int]:
 def user_home() -> Path:
     """Return the Pulumi home in which plugins are installed: `$PULUMI_HOME`, else `~/.pulumi`.
 
-    All stacks of a user share it, and so does the `pulumi` CLI: a plugin of a few hundred megabytes is there once.
+    All stacks of a user and the `pulumi` CLI share it, because a plugin takes a few hundred megabytes.
     """
     return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".pulumi")
 
@@ -42,9 +42,9 @@ def folder_name(name: str, version: str) -> str:
 
 
 def is_installed(home: Path, name: str, version: str) -> bool:
-    """Return whether a plugin is complete in `home`: its program is there and no installation is under way.
+    """Return whether a plugin is complete in `home`: its program exists and no installation is in progress.
 
-    One in a directory that this user may not enter is not installed.
+    A plugin in a directory that this user cannot read counts as not installed.
     """
     folder = home / "plugins" / folder_name(name, version)
     program = folder / f"pulumi-resource-{name}"
@@ -57,9 +57,9 @@ def is_installed(home: Path, name: str, version: str) -> bool:
 def link_installed(plugin_home: Path, *, without: str = "") -> None:
     """Link the files of the installed aws, eks and kubernetes plugins into the home of a stack.
 
-    A stack has a home of its own, so that logins and settings of the user do not matter; the engine looks nowhere
-    else, downloads nothing, and asks for one exact version of each. Links that lead nowhere any more are removed.
-    A directory with files, or a link that mlcluster did not make, stays as it is.
+    A stack has its own home, so that logins and settings of the user have no effect. The engine looks only there,
+    downloads nothing, and needs one exact version of each plugin. This function removes dangling links, and leaves
+    directories with files and links of other tools unchanged.
 
     Args:
         plugin_home: PULUMI_HOME of the stack.
@@ -73,7 +73,7 @@ def link_installed(plugin_home: Path, *, without: str = "") -> None:
         if ours.resolve() != installed.resolve():
             _link_all({folder.name: folder for folder in _complete(installed) if folder.name != without}, ours)
     except OSError as error:
-        hint = "Make the directory readable and writable for you."
+        hint = "Make the directory readable and writable for your user."
         raise MlclusterError("linking the installed plugins", str(error), hint) from error
 
 
@@ -86,7 +86,7 @@ def _link_all(installed: dict[str, Path], ours: Path) -> None:
 
 
 def _complete(installed: Path) -> Iterator[Path]:
-    """The directories of plugins whose installation has ended."""
+    """Yield the directories of plugins whose installation is complete."""
     if installed.is_dir():
         for folder in installed.iterdir():
             if _OFFICIAL.fullmatch(folder.name) and folder.is_dir() and not is_partial(folder):
@@ -94,12 +94,12 @@ def _complete(installed: Path) -> Iterator[Path]:
 
 
 def is_partial(folder: Path) -> bool:
-    """Return whether the engine installs this plugin now, or was stopped while it did (its `PartialFilePath`)."""
+    """Return whether an installation of this plugin is in progress or was interrupted (Pulumi's `PartialFilePath`)."""
     return is_there(folder.with_name(f"{folder.name}.partial"))
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a file or directory exists and this user may look at it."""
+    """Return whether a file or directory exists and this user can access it."""
     try:
         return path.exists()
     except OSError:
@@ -107,17 +107,17 @@ def is_there(path: Path) -> bool:
 
 
 def _link(source: Path | None, folder: Path) -> None:
-    """Make `folder` a directory of links to everything in `source`; None: remove the links.
+    """Make `folder` a directory of links to everything in `source`; if that is None, remove the links.
 
-    Another run may do the same at the same time.
+    Another run may change the same directory at the same time.
     """
     if folder.is_symlink():
         if folder.exists() and folder.readlink().parts[-2:] != ("plugins", folder.name):
             return
-        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # another run was quicker
+        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # another run removed it first
             folder.unlink()
     entries = list(folder.iterdir()) if folder.is_dir() else []
-    links = [entry for entry in entries if _is_link_of_ours(entry)]
+    links = [entry for entry in entries if _is_managed_link(entry)]
     if len(links) < len(entries):
         return
     wanted = {entry.name: entry for entry in source.iterdir()} if source else {}
@@ -134,5 +134,5 @@ def _link(source: Path | None, folder: Path) -> None:
             (folder / name).symlink_to(entry)
 
 
-def _is_link_of_ours(entry: Path) -> bool:
+def _is_managed_link(entry: Path) -> bool:
     return entry.is_symlink() and entry.readlink().parts[-3:-1] == ("plugins", entry.parent.name)

@@ -1,8 +1,8 @@
-"""Compare planned objects and the state with the objects that exist on the server. Pure.
+"""Comparison of planned objects and the state with the objects that exist on the server. Pure.
 
 The official provider creates by POST and updates by name (`Creation` and `Update` in provider/pkg/await/await.go of
-pulumi-kubernetes 4.32): it neither continues an object that an interrupted run left, nor notices that another object
-has taken a managed name. mlcluster decides both before the engine starts, on labels and UIDs, by the rules of the
+pulumi-kubernetes 4.32): it neither adopts an object that an interrupted run created, nor detects that an unmanaged
+object uses a managed name. mlcluster decides both before the engine starts, from labels and UIDs, by the rules of the
 built-in provider.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlcluster.engine.adopting import Adopted, Held
+from mlcluster.engine.adoption import Adopted, Held
 from mlcluster.kubernetes_provider.ownership import belongs_to, describe, identity, ours
 
 Object = Mapping[str, Any]
@@ -20,7 +20,7 @@ _IDENTIFYING = frozenset({"name", "namespace", "uid", "labels"})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An object of the plan: its id, its manifest, and the plan ids it needs."""
+    """An object of the plan: its id, its manifest, and the plan ids of its dependencies."""
 
     id: str
     manifest: dict[str, Any]
@@ -33,9 +33,9 @@ class Foreign:
 
     Attributes:
         name: kind and name.
-        manager: who seems to manage it.
-        urn: of the resource in the state that it stands for, "" if the state has none.
-        namespace: of the object, "" for one of the whole cluster.
+        manager: its probable manager.
+        urn: URN of the resource in the state that has its name, "" if there is none.
+        namespace: its namespace, "" for a cluster-scoped object.
     """
 
     name: str
@@ -45,24 +45,24 @@ class Foreign:
 
     @property
     def text(self) -> str:
-        """In words: "ConfigMap a/m, managed by the field manager kubectl"."""
+        """A description such as "ConfigMap a/m, managed by the field manager kubectl"."""
         return f"{self.name}, managed by {self.manager}"
 
 
 def type_token(manifest: Object) -> str:
-    """Return the Pulumi type of an object, as `stacks.registration` registers it."""
+    """Return the Pulumi type with which `stacks.registration` registers an object."""
     version = str(manifest["apiVersion"])
     return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
 
 def sort_missing(found: Iterable[tuple[Planned, dict[str, Any]]], cluster: str) -> tuple[list[Adopted], list[Foreign]]:
-    """Return what exists of the planned objects that the state misses: those to adopt, and those to refuse.
+    """Return the existing objects among those that the state lacks: the ones to adopt, and the foreign ones.
 
-    An object that is being deleted is neither: it cannot be continued, and the provider reports it.
+    An object that is being deleted is in neither list: it cannot be adopted, and the provider reports it.
 
     Args:
         found: planned objects with the live objects of their names.
-        cluster: name of the cluster, as its label says it.
+        cluster: name of the cluster, the value of its label.
     """
     adopted, foreign = [], []
     for planned, live in found:
@@ -83,22 +83,22 @@ def _adopted(planned: Planned, live: dict[str, Any]) -> Adopted:
 
 
 def _bare(secret: Object) -> dict[str, Any]:
-    """What identifies a Secret and nothing else: `kubectl apply` repeats the data in an annotation.
+    """Return only the identity of a Secret, because `kubectl apply` repeats the data in an annotation.
 
-    The state gets the contents from the provider, which has the engine encrypt them.
+    The provider later adds the contents to the state, encrypted by the engine.
     """
     metadata = {key: value for key, value in secret["metadata"].items() if key in _IDENTIFYING}
     return {key: secret[key] for key in ("apiVersion", "kind") if key in secret} | {"metadata": metadata}
 
 
 def replaced(found: Iterable[tuple[Held, dict[str, Any]]], cluster: str) -> list[Foreign]:
-    """Return the objects of the state whose name another object has by now, which mlcluster does not manage.
+    """Return the objects of the state whose name an unmanaged object uses now.
 
-    An object with the UID that the state knows is managed even when its labels were taken off by hand.
+    An object with the recorded UID is managed, even if a user removed its labels.
 
     Args:
         found: objects of the state with the live objects of their names.
-        cluster: name of the cluster, as its label says it.
+        cluster: name of the cluster, the value of its label.
     """
     return [
         Foreign(describe(live), belongs_to(live), held.urn, held.namespace)

@@ -1,8 +1,8 @@
-"""Move the servers that the SDK opens for the engine to Unix sockets that only this user can reach.
+"""Unix sockets that only this user can reach, for the servers that the SDK opens for the engine.
 
-For each operation the SDK serves the program and takes events on loopback ports, without credentials: another user of
-the machine could run the program against another server and read what the program registers, secrets included. The
-engine dials the address in its arguments, so inside `private_servers` these servers listen in a private directory, and
+For each operation, the SDK serves the program and receives events on loopback ports without credentials: another user
+of the machine could run the program and read the resources that it registers, including secrets. The engine connects to
+the addresses in its arguments. Within `private_servers`, these servers listen in a private directory, and
 `private_addresses` writes their sockets into the engine's arguments.
 """
 
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
 
 @contextmanager
 def private_servers() -> Iterator[None]:
-    """Make servers that the SDK opens in this thread listen on Unix sockets while the context lasts."""
+    """Make the servers that the SDK opens in this thread listen on Unix sockets within the context."""
     directory = make_socket_directory()
     if not isinstance(sdk.grpc, _Grpc):
         sdk.grpc = _Grpc()
@@ -53,7 +53,7 @@ def private_addresses(arguments: Sequence[str]) -> list[str]:
 
 
 class _Grpc:
-    """The module `grpc` as the SDK's stack sees it."""
+    """The replacement of the module `grpc` in the SDK's stack."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(grpc, name)
@@ -65,7 +65,7 @@ class _Grpc:
 
 
 class _PrivateServer:
-    """A server whose port is the number of a Unix socket; numbers are below those of ports that a user gets."""
+    """A server whose port is the number of a Unix socket, below the numbers of unprivileged ports."""
 
     def __init__(self, server: Any, directory: Path) -> None:
         self._server = server

@@ -1,7 +1,7 @@
-"""Run a Pulumi program, and clean up after the SDK when the engine ended before it.
+"""Pulumi programs, with cleanup after an engine that ended before the program.
 
-When a resource fails, the engine goes away while the SDK waits for answers. The SDK then drops its event loop with the
-tasks on it, and Python complains about both on stderr whenever it collects them. This closes the loop properly.
+If a resource fails, the engine ends while the SDK waits for responses. The SDK then drops its event loop and the tasks
+on it, and Python prints warnings about both on stderr when it collects them. This module closes the loop.
 """
 
 import asyncio
@@ -13,18 +13,18 @@ from mlcluster.errors import MlclusterError
 from mlcluster.waiting import wait_while
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
-"""The SDK's server logs a traceback when the engine is gone before the program. Without a handler that is for stderr;
-handlers that somebody set up, a log file for one, still get it."""
+"""The SDK's server logs a traceback if the engine ends before the program. This handler keeps it off stderr; configured
+handlers, such as a log file, still receive it."""
 
 END_SECONDS = 5.0
 """How long the SDK's thread may still use the loop after the engine has ended."""
 
 
 class TidyProgram:
-    """A program for the SDK, and `tidy` for when the operation is over.
+    """A program for the SDK, with `tidy` to call after the operation.
 
-    A program that waits for something may have `stop()`, which ends that at once, and `failure`, an MlclusterError that
-    says it better than what the SDK makes of it.
+    A program that waits for resources can have `stop()`, which ends the wait, and `failure`, an MlclusterError that is
+    more precise than the error of the SDK.
     """
 
     def __init__(self, program: Callable[[], object]) -> None:
@@ -37,18 +37,18 @@ class TidyProgram:
 
     @property
     def failure(self) -> MlclusterError | None:
-        """What the program itself says of its failure."""
+        """The error that the program recorded."""
         found: MlclusterError | None = getattr(self._program, "failure", None)
         return found
 
     def stop(self) -> None:
-        """Ends what the program waits for."""
+        """End the wait of the program."""
         stop = getattr(self._program, "stop", None)
         if stop is not None:
             stop()
 
     def tidy(self) -> None:
-        """Ends what is left on the loops of finished runs; does nothing after a run that ended well."""
+        """Cancel the remaining tasks of finished runs, and close their loops; a successful run leaves none."""
         self.stop()
         while self._loops:
             _close(self._loops.pop())
@@ -58,7 +58,7 @@ def _close(loop: asyncio.AbstractEventLoop) -> None:
     wait_while(loop.is_running, END_SECONDS, pause=0.01)
     if loop.is_running() or loop.is_closed():
         return
-    if left := asyncio.all_tasks(loop):  # gather() of nothing would look for a loop of this thread
+    if left := asyncio.all_tasks(loop):  # gather() without tasks would look for a loop of this thread
         for task in left:
             task.cancel()
         with suppress(RuntimeError):  # the loop was stopped once more

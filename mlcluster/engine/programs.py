@@ -1,4 +1,4 @@
-"""Load a Pulumi program from the shipped `stacks` directory."""
+"""The Pulumi programs of the packaged `stacks` directory."""
 
 import importlib
 import importlib.machinery
@@ -12,23 +12,23 @@ from mlcluster.errors import ExitCode, MlclusterError
 
 
 def load(name: str, directory: Path | None = None) -> ModuleType:
-    """The module `stacks/NAME/program.py`, whose function `program` registers a plan.
+    """Return the module `stacks/NAME/program.py`, whose function `program` registers a plan.
 
-    In a wheel the directory is package data and not importable by itself, so it is announced as the namespace
-    package `stacks` first. Importing it imports pulumi: about 0.7 s, so call this only where the engine runs.
+    In a wheel, the directory is package data and not importable, so this function first adds it as the namespace
+    package `stacks`. The module imports pulumi, which takes about 0.7 s: call this only before the engine runs.
 
     Raises:
-        MlclusterError: this installation has no such program.
+        MlclusterError: this installation does not contain the program.
     """
     directory = directory or packaged("stacks")
     if not (directory / name / "program.py").is_file():
         happened = f"{directory} has no program {name}"
         raise MlclusterError("loading the Pulumi program", happened, "Install mlcluster again.", exit_code=ExitCode.BUG)
-    _announce(directory)
+    _add_namespace_package(directory)
     return importlib.import_module(f"stacks.{name}.program")
 
 
-def _announce(directory: Path) -> None:
+def _add_namespace_package(directory: Path) -> None:
     known = sys.modules.get("stacks")
     if known is not None and str(directory) in getattr(known, "__path__", ()):
         return

@@ -1,8 +1,8 @@
-"""Recover from a killed run: its lock, and the operations that it left open.
+"""Recovery from a killed run: its lock, and its pending operations.
 
-The order matters: the owner must be provably dead, then its lock goes, then every creation that was open is looked up
-on the server. What is there with our label joins the state, so `up` continues it and `destroy` deletes it; what is not
-there, or belongs to somebody else, leaves the state.
+The order matters: the owner must be provably dead, then its lock is removed, then every pending creation is looked up
+on the server. An object with the cluster's label is added to the state, so that `up` continues it and `destroy` deletes
+it; missing and unmanaged objects are removed from the state.
 """
 
 import os
@@ -17,7 +17,7 @@ from mlcluster.engine.events import plan_id
 from mlcluster.engine.failures import lock_conflict
 from mlcluster.engine.home import StackHome
 from mlcluster.engine.locks import Lock
-from mlcluster.engine.mending import mend_files
+from mlcluster.engine.repair import repair_files
 from mlcluster.engine.state import Pending
 from mlcluster.plan import names
 from mlcluster.waiting import wait_while
@@ -30,11 +30,11 @@ _KILL_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was cleared.
+    """The result of a recovery.
 
     Attributes:
-        owners: the dead holders, in words.
-        pending: operations that were open: "creating Namespace/research".
+        owners: the dead owners, as text.
+        pending: the pending operations, such as "creating Namespace/research".
     """
 
     owners: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Recovered:
 
 
 class Recoverable(Protocol):
-    """The part of the engine that recovery needs."""
+    """The interface of the engine that recovery uses."""
 
     @property
     def home(self) -> StackHome: ...
@@ -64,10 +64,10 @@ class Recoverable(Protocol):
 
 
 def recover_if_owner_dead(engine: Recoverable) -> Recovered:
-    """Before `up` and `destroy`: clears what a killed run left, if its process provably ended on this host.
+    """Remove lock and pending operations of a killed run before `up` and `destroy`, if its process ended on this host.
 
     Raises:
-        MlclusterError: a holder is alive, or ran on another host.
+        MlclusterError: an owner is alive, or ran on another host.
     """
     held = _end_orphans(engine.home, engine.project, engine.say)
     if any(locks.is_alive(lock) is not False for lock in held):
@@ -76,10 +76,10 @@ def recover_if_owner_dead(engine: Recoverable) -> Recovered:
 
 
 def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
-    """For `mlcluster unlock`: the same, and holders on other hosts when the user vouches for them.
+    """Remove locks and pending operations for `mlcluster unlock`, also of owners on other hosts with `assume_dead`.
 
     Raises:
-        MlclusterError: a holder is alive, or on another host and nobody vouches.
+        MlclusterError: an owner is alive, or is on another host without `assume_dead`.
     """
     held = _end_orphans(engine.home, engine.project, engine.say)
     states = [locks.is_alive(lock) for lock in held]
@@ -90,47 +90,49 @@ def unlock(engine: Recoverable, *, assume_dead: bool) -> Recovered:
     return _clear(engine, held)
 
 
-def mend_if_nobody_writes(engine: Recoverable) -> None:
-    """Puts files in order that a killed run left half written, unless somebody may be writing them now."""
+def repair_unless_locked(engine: Recoverable) -> None:
+    """Repair files that a killed run wrote partially, unless another run may be writing them now."""
     held = locks.read_locks(engine.home, engine.project)
     if all(locks.is_alive(lock) is False for lock in held):
-        _mend(engine, killed=bool(held))
+        _repair(engine, killed=bool(held))
 
 
-def _mend(engine: Recoverable, *, killed: bool) -> None:
-    for mended in mend_files(engine.home, engine.project, killed=killed):
-        engine.say(f"A killed run left its state half written: {mended}.")
+def _repair(engine: Recoverable, *, killed: bool) -> None:
+    for mended in repair_files(engine.home, engine.project, killed=killed):
+        engine.say(f"A killed run left a partially written state: {mended}.")
 
 
 def _clear(engine: Recoverable, held: Sequence[Lock]) -> Recovered:
     locks.remove_locks(held)
     for lock in held:
         engine.say(f"Removed the lock of {lock.owner}, which is no longer running.")
-    _mend(engine, killed=bool(held))
+    _repair(engine, killed=bool(held))
     pending = engine.pending()
     if pending:
-        engine.say(f"A killed run left open: {', '.join(item.text for item in pending)}. Looking what is there.")
+        engine.say(
+            f"A killed run left pending operations: {', '.join(item.text for item in pending)}. Checking the server."
+        )
         engine.take_over()
         _say_what_was_not_looked_up(engine, pending)
     return Recovered(tuple(lock.owner for lock in held), tuple(item.text for item in pending))
 
 
 def _say_what_was_not_looked_up(engine: Recoverable, pending: Iterable[Pending]) -> None:
-    """Name the creations whose ID the inputs do not tell: AWS may have finished them, and `up` repeats them."""
+    """Report the creations whose ID is not predictable: AWS may have completed them, and `up` repeats them."""
     nameless = [item for item in pending if item.operation == "creating" and not item.id]
     if nameless:
         engine.say(
             f"mlcluster cannot look up {', '.join(plan_id(item.urn) for item in nameless)}: only AWS knows the ID. "
             "If AWS created it before the kill, `up` fails because it exists, or creates a second one. In both cases "
-            f"delete the first one. `down` lists at its end what is left with the tag {names.CLUSTER}."
+            f"delete the first one. `down` ends with a list of leftover resources with the tag {names.CLUSTER}."
         )
 
 
 def end_killed_runs(home: StackHome, project: str, say: Callable[[str], object]) -> None:
-    """Before the state of a stack is removed: end the engines of killed runs, which would write it again.
+    """End the engines of killed runs before the state of a stack is removed, because they would write it again.
 
     Raises:
-        MlclusterError: a holder is alive, or ran on another host.
+        MlclusterError: an owner is alive, or ran on another host.
     """
     held = _end_orphans(home, project, say)
     if any(locks.is_alive(lock) is not False for lock in held):
@@ -138,7 +140,7 @@ def end_killed_runs(home: StackHome, project: str, say: Callable[[str], object])
 
 
 def _end_orphans(home: StackHome, project: str, say: Callable[[str], object]) -> list[Lock]:
-    """The locks that are held once no engine of a killed run works any more."""
+    """End the engines of killed runs, and return the locks that remain."""
     pids = _orphans(home, project)
     if pids:
         say("Waiting for the engine of a killed run to end.")

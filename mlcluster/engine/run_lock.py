@@ -1,8 +1,8 @@
 """The run lock of a stack: one `up`, `down` or `unlock` at a time on this machine, from before the preview to the end.
 
 The kernel holds it (`flock`) for the process, so it ends with the process, SIGKILL included. Children do not inherit
-it. The holder writes into the file who it is. The engine's own lock is another one: it covers single operations, and
-other machines that share the backend.
+it. The holder writes its identity into the file. The engine has a different lock, which covers single operations and
+protects from other machines that share the backend.
 """
 
 import errno
@@ -27,7 +27,7 @@ from mlcluster.engine.locks import process_facts
 from mlcluster.errors import MlclusterError
 
 NAMELESS_SECONDS = 3.0
-"""How long a held lock may name no living process: it was just taken, or another command looks whether it is held."""
+"""How long a lock may name no live process: its owner has just taken it, or another command is checking it."""
 _PAUSE_SECONDS = 0.05
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 
@@ -37,13 +37,13 @@ class RunHolder:
     """The run that holds a stack.
 
     Attributes:
-        stack: which stack.
-        command: as it was typed: "mlcluster up atlas.yaml --yes".
+        stack: name of the stack.
+        command: the command as typed: "mlcluster up atlas.yaml --yes".
         pid: process id.
-        user: whose it is.
-        host: on which machine.
+        user: the user of the process.
+        host: the host of the process.
         since: when it took the lock: UTC, RFC 3339.
-        began: when the process started, in seconds since the epoch: tells it from a later one with the same pid.
+        began: start of the process in seconds since the epoch; a later process with its pid has another one.
     """
 
     stack: str
@@ -60,7 +60,7 @@ class RunHolder:
 
     @property
     def lives(self) -> bool:
-        """Whether this process still runs; one on another host is taken to."""
+        """Whether this process still runs; a process on another host is assumed to run."""
         if self.host != socket.gethostname():
             return True
         facts = process_facts(self.pid)
@@ -68,34 +68,34 @@ class RunHolder:
 
 
 class RunInProgressError(MlclusterError):
-    """Another run holds the stack; nothing was started."""
+    """Another run holds the stack, so the command did not start."""
 
     def __init__(self, verb: str, stack: str, holder: RunHolder | None) -> None:
-        who = "another command" if holder is None else str(holder)
+        owner = "another command" if holder is None else str(holder)
         super().__init__(
             f"starting `{verb}`",
-            f"another run is in progress on {stack}: {who}",
-            "Wait for it to end. If it is waiting for an answer on its terminal, answer it or press Ctrl-C there.",
+            f"another run is in progress on {stack}: {owner}",
+            "Wait for it to end. If it is waiting for input on its terminal, answer it or press Ctrl-C there.",
         )
         self.holder = holder
 
 
 def run_lock_path(home: StackHome) -> Path:
-    """Where the run lock is: beside the home, which `down` removes while it holds the lock."""
+    """Return the path of the run lock, beside the home, because `down` deletes the home while it holds the lock."""
     return home.root.with_name(f".{home.root.name}.run")
 
 
 @contextmanager
 def run_lock(home: StackHome, verb: str, patience: float = NAMELESS_SECONDS) -> Iterator[bool]:
-    """Holds the stack's run lock; yields False on a file system without locks, where only the engine's lock protects.
+    """Hold the stack's run lock; yields False on a file system without locks, where only the engine's lock protects.
 
     Args:
-        home: of the stack; need not exist.
-        verb: what wants to run, for the error.
+        home: directories of the stack, which need not exist.
+        verb: the command that wants to run, for the error.
         patience: seconds to wait for the name of the holder.
 
     Raises:
-        RunInProgressError: another run holds it; names it.
+        RunInProgressError: another run holds the lock.
         MlclusterError: the file cannot be written.
     """
     path = run_lock_path(home)
@@ -110,18 +110,18 @@ def run_lock(home: StackHome, verb: str, patience: float = NAMELESS_SECONDS) -> 
         yield True
     finally:
         with suppress(OSError):
-            if _is_at(descriptor, path):  # else it is the lock of another run, e.g. after the file was removed by hand
+            if _is_at(descriptor, path):  # else it is the lock of another run, e.g. after a user deleted the file
                 path.unlink()  # while the lock is held: a later command finds another file, or none
         os.close(descriptor)
 
 
 def run_in_progress(home: StackHome) -> RunHolder | None:
-    """The run that holds the stack now, None for none; changes nothing."""
+    """Return the run that holds the stack, or None, without a change to the lock."""
     return _holder(run_lock_path(home))
 
 
 def runs_in_progress(stacks: Path) -> list[RunHolder]:
-    """The runs that hold the stacks in a directory now, by stack; changes nothing."""
+    """Return the runs that hold the stacks of a directory, sorted by stack, without a change to the locks."""
     found = [_holder(path) for path in stacks.glob(".*.run")]
     return sorted((holder for holder in found if holder is not None), key=lambda holder: holder.stack)
 
@@ -148,7 +148,7 @@ def _holder(path: Path) -> RunHolder | None:
 
 
 def _acquired(path: Path, stack: str, verb: str, patience: float) -> int | None:
-    """The descriptor that holds the lock; None where the file system has no locks."""
+    """Return the descriptor that holds the lock; None if the file system has no locks."""
     until = time.monotonic() + patience
     while True:
         with explained("taking the stack's run lock", path):
@@ -156,7 +156,7 @@ def _acquired(path: Path, stack: str, verb: str, patience: float) -> int | None:
         kept = False
         try:
             if _lock(descriptor, fcntl.LOCK_EX):
-                kept = _is_at(descriptor, path)  # else the run before has removed it meanwhile
+                kept = _is_at(descriptor, path)  # else the previous run has removed it meanwhile
                 if kept:
                     return descriptor
                 continue
@@ -182,7 +182,7 @@ def _lock(descriptor: int, kind: int) -> bool:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is the one that has this name."""
+    """Return whether the open file is the file at this path."""
     opened = os.fstat(descriptor)
     try:
         there = path.stat()

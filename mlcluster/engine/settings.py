@@ -1,4 +1,4 @@
-"""Recorded settings of a stack: which cluster it belongs to, and which provider wrote it."""
+"""The recorded settings of a stack: its cluster, and the provider that wrote its state."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -13,14 +13,14 @@ Provider = Literal["builtin", "official"]
 
 @dataclass(frozen=True, slots=True)
 class StackSettings:
-    """Recorded by the first `up`.
+    """The settings that the first `up` records.
 
     Attributes:
         cluster_uid: UID of the kube-system namespace, "" while no cluster is known.
-        provider: which Kubernetes provider wrote the state.
+        provider: the Kubernetes provider that wrote the state.
         target: eks, existing or local.
         spec_name: `metadata.name` of the spec.
-        lab: on `local`, the name of the lab; "" elsewhere, and where an earlier version wrote the settings.
+        lab: on `local`, the name of the lab; "" on other targets, and in settings of earlier versions.
     """
 
     cluster_uid: str
@@ -30,10 +30,10 @@ class StackSettings:
     lab: str = ""
 
     def check(self, now: "StackSettings") -> None:
-        """Refuses a run that is meant for another cluster or uses the other provider.
+        """Refuse a run for another cluster or with another provider.
 
         Raises:
-            MlclusterError: names what is recorded and what was found.
+            MlclusterError: the recorded settings differ from the present ones.
         """
         doing = f"opening the stack {self.spec_name}"
         if self.provider != now.provider:
@@ -51,15 +51,15 @@ class StackSettings:
             )
 
     def merged(self, now: "StackSettings") -> "StackSettings":
-        """What to record after a run: the newer facts, and the UID that is known already."""
+        """Return the settings to record after a run: the newer ones, with the recorded UID if there is one."""
         return replace(now, cluster_uid=now.cluster_uid or self.cluster_uid)
 
 
 def read_settings(path: Path) -> StackSettings | None:
-    """The recorded settings; None when the stack has none yet. Keys of a newer mlcluster are ignored.
+    """Return the recorded settings; None if the stack has none. Keys of newer versions of mlcluster are ignored.
 
     Raises:
-        MlclusterError: the file is there but not readable; guessing could touch the wrong cluster.
+        MlclusterError: the file exists but is not readable. A guess could change the wrong cluster.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -69,13 +69,13 @@ def read_settings(path: Path) -> StackSettings | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MlclusterError(
             "reading the stack's settings",
-            f"{path} is not what mlcluster wrote ({error})",
-            "Restore the file from a backup. It says which cluster the stack belongs to.",
+            f"{path} was not written by mlcluster, or is damaged ({error})",
+            "Restore the file from a backup. It identifies the cluster of the stack.",
         ) from error
     text = {key: str(found.get(key, "")) for key in ("cluster_uid", "target", "spec_name", "lab")}
     return StackSettings(provider=cast("Provider", provider), **text)
 
 
 def write_settings(path: Path, settings: StackSettings) -> None:
-    """Records the settings, whole or not at all."""
+    """Write the settings atomically."""
     write_private(path, json.dumps(asdict(settings), indent=2, sort_keys=True) + "\n")

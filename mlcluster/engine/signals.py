@@ -1,7 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP while the engine works: handlers that stop the engine cleanly.
+"""Signal handlers that stop the engine cleanly on Ctrl-C, SIGTERM and SIGHUP.
 
-Without them Python leaves in the middle of a call, the engine dies with its pipes, and a lock and pending operations
-stay behind. With them the engine ends the operations that run, writes its state and removes its lock.
+Without them, Python exits during a call, the engine dies with its pipes, and its lock and pending operations remain.
+With them, the engine ends the running operations, writes its state and removes its lock.
 """
 
 import signal
@@ -12,8 +12,8 @@ from types import FrameType, TracebackType
 from typing import Any, Protocol, Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-FIRST = "Stopping after the operations that are running; once more to stop at once."
-SECOND = "Stopping at once; once more to kill the engine."
+FIRST = "Stopping after the running operations. Interrupt again to stop at once."
+SECOND = "Stopping at once. Interrupt again to kill the engine."
 THIRD = "Killing the engine."
 
 
@@ -25,12 +25,12 @@ class Stoppable(Protocol):
 
 
 class Interruption:
-    """Handlers for as long as the context lasts; the old ones come back afterwards.
+    """Signal handlers that are installed within the context; the previous ones are restored afterwards.
 
-    In any thread but the main one Python cannot install handlers, and this does nothing.
+    Python can install handlers only in the main thread; in other threads, this has no effect.
 
     Attributes:
-        count: how many signals came.
+        count: the number of received signals.
     """
 
     def __init__(self, engine: Stoppable, say: Callable[[str], object]) -> None:
@@ -41,7 +41,7 @@ class Interruption:
 
     @property
     def happened(self) -> bool:
-        """Whether anybody asked to stop."""
+        """Whether a signal was received."""
         return self.count > 0
 
     def __enter__(self) -> Self:
@@ -62,6 +62,6 @@ class Interruption:
         if self.count >= 3:
             self._engine.kill()
         else:
-            self._engine.interrupt()  # the engine takes the second one as "give up what is running"
-        with suppress(Exception):  # a broken terminal must not end the engine in the middle of its work
+            self._engine.interrupt()  # at the second interrupt, the engine abandons the running operations
+        with suppress(Exception):  # a broken terminal must not end the engine during an operation
             self._say({1: FIRST, 2: SECOND}.get(self.count, THIRD))

@@ -18,12 +18,12 @@ _NOTE, _BUILTIN_NOTE = "__fieldManager", "__mlclusterOwner"
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource in the state.
+    """A resource in the state.
 
     Attributes:
-        id: the ID that the provider gives it.
+        id: its provider ID.
         plan_id: its id in the plan, which is its Pulumi name.
-        identity: what the resource is, from its type and inputs.
+        identity: kind, name and namespace of the resource, from its type and inputs.
     """
 
     urn: str
@@ -34,18 +34,18 @@ class Resource:
 
     @property
     def is_child(self) -> bool:
-        """Whether a component made it, so that no plan names it: its URN has the component's type before its own."""
+        """Whether a component created it, so that no plan contains it: its URN has two types."""
         return "$" in self.urn.split("::")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An operation that was open when the engine was killed.
+    """An operation that was pending when the engine was killed.
 
     Attributes:
         operation: creating, updating, deleting, reading or importing.
-        urn: of the resource.
-        id: what the provider calls the resource, worked out from its inputs; "" when they do not tell.
+        urn: URN of the resource.
+        id: the provider ID of the resource, predicted from its inputs; "" if they do not determine it.
     """
 
     operation: str
@@ -54,12 +54,12 @@ class Pending:
 
     @property
     def text(self) -> str:
-        """In words: "creating Namespace/research"."""
+        """A description such as "creating Namespace/research"."""
         return f"{self.operation} {plan_id(self.urn)}"
 
 
 def parse_checkpoint(text: str) -> dict[str, Any] | None:
-    """The deployment inside a checkpoint file; None when it is of another version or was caught half written."""
+    """Return the deployment in a checkpoint file; None if it has another version or is partially written."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -71,7 +71,7 @@ def parse_checkpoint(text: str) -> dict[str, Any] | None:
 
 
 def resources_in(deployment: Mapping[str, Any]) -> list[Resource]:
-    """The resources of the plan, sorted by plan id: neither the stack itself nor its providers."""
+    """Return the resources other than the stack and its providers, sorted by plan id."""
     found = [_resource(item) for item in deployment.get("resources") or [] if not is_internal(item["type"])]
     return sorted(found, key=lambda resource: resource.plan_id)
 
@@ -92,7 +92,7 @@ def outputs_in(deployment: Mapping[str, Any], type_: str) -> dict[str, dict[str,
 
 
 def releases_in(deployment: Mapping[str, Any]) -> list[Deployed]:
-    """The Helm releases, those that a killed run may have left half made among them; neither values nor secrets."""
+    """Return the Helm releases without values and secrets, including partially installed ones of a killed run."""
     items = list(deployment.get("resources") or [])
     items += [entry["resource"] for entry in deployment.get("pending_operations") or []]
     found = {(one.namespace, one.name): one for one in (_deployed(item) for item in reversed(items)) if one is not None}
@@ -114,9 +114,9 @@ def _deployed(item: Mapping[str, Any]) -> Deployed | None:
 
 
 def provider_in(deployment: Mapping[str, Any]) -> Provider | None:
-    """Return the Kubernetes provider that wrote the objects of a state; None where the state holds no objects.
+    """Return the Kubernetes provider that wrote the objects of a state; None if the state has no objects.
 
-    Both keep notes among the outputs of an object. The built-in provider adds the cluster label of the last write.
+    Both providers store notes in the outputs of an object. The built-in one adds the cluster label of the last write.
     """
     for item in deployment.get("resources") or []:
         outputs = item.get("outputs") or {}
@@ -126,7 +126,7 @@ def provider_in(deployment: Mapping[str, Any]) -> Provider | None:
 
 
 def pending_in(deployment: Mapping[str, Any]) -> list[Pending]:
-    """The open operations, sorted by URN."""
+    """Return the pending operations, sorted by URN."""
     found = [
         Pending(item["type"], item["resource"]["urn"], provider_id(item["resource"]))
         for item in deployment.get("pending_operations") or []
@@ -135,9 +135,10 @@ def pending_in(deployment: Mapping[str, Any]) -> list[Pending]:
 
 
 def with_created(deployment: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """The deployment as if every open creation had succeeded, and the URNs that this adds.
+    """Return the deployment as if every pending creation had succeeded, and the URNs that this adds.
 
-    What cannot be named, or stands in the state already, is dropped; a refresh must follow and say what is true.
+    Creations without a predictable ID and those already in the state are dropped. A refresh must follow, which corrects
+    the state.
     """
     resources = list(deployment.get("resources") or [])
     known = {item["urn"] for item in resources}
@@ -154,16 +155,16 @@ def with_created(deployment: Mapping[str, Any]) -> tuple[dict[str, Any], set[str
 
 
 def foreign_in(deployment: Mapping[str, Any], urns: set[str]) -> list[str]:
-    """Which of these resources are objects on the server without our label, or in AWS without our tag: URNs, sorted."""
+    """Return the sorted URNs of those resources that carry neither the cluster's label nor its AWS tag."""
     return sorted(
         item["urn"]
         for item in deployment.get("resources") or []
-        if item["urn"] in urns and not _is_ours(item.get("outputs") or {})
+        if item["urn"] in urns and not _is_managed(item.get("outputs") or {})
     )
 
 
 def without_retention(deployment: Mapping[str, Any], plan_ids: Collection[str]) -> dict[str, Any]:
-    """The deployment in which these resources are deleted by a destroy, where they were to be kept."""
+    """Return the deployment in which a destroy deletes these resources instead of retaining them."""
     return {
         **deployment,
         "resources": [
@@ -173,8 +174,8 @@ def without_retention(deployment: Mapping[str, Any], plan_ids: Collection[str]) 
     }
 
 
-def _is_ours(outputs: Mapping[str, Any]) -> bool:
-    """Whether it carries our label or tag; what can carry neither was found by a name that is ours."""
+def _is_managed(outputs: Mapping[str, Any]) -> bool:
+    """Return whether the outputs carry the label or tag. A resource that can carry neither has a managed name."""
     name, value = OWNER_LABEL
     if "metadata" in outputs:
         return bool(((outputs["metadata"] or {}).get("labels") or {}).get(name) == value)

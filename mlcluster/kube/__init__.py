@@ -1,4 +1,4 @@
-"""Questions and writes to one Kubernetes API server, with plain dict objects.
+"""Access to one Kubernetes API server, with objects as plain dicts.
 
-Nothing heavy is imported here: `from mlcluster.kube.client import Kube` where a server is really asked.
+This package imports no HTTP client; import `mlcluster.kube.client.Kube` where requests are sent.
 """

@@ -1,14 +1,14 @@
-"""Find fields that another manager added to what a manifest sets exactly. Pure; reads `metadata.managedFields`.
+"""Detection of fields that another manager added to an exact manifest. Pure; reads `metadata.managedFields`.
 
-Server-side apply compares only the fields of a manifest. So a NetworkPolicy with `podSelector: {}` can be narrowed by
-another manager, and every field of the manifest still has its value. Two cases count as additions:
+Server-side apply compares only the fields of a manifest. Another manager can therefore narrow a NetworkPolicy with
+`podSelector: {}` while every field of the manifest keeps its value. Two cases count as additions:
 
-- A key in a map that is empty in the manifest, when another manager owns the key. The server's own defaults have no
-  other owner, so `strategy: {}` stays as it is.
-- A key anywhere inside a value that is owned as a whole (a label selector, the list `ingress`), when another manager
-  has taken the value over. Every writer of such a value sets all of it.
+- A key in a map that is empty in the manifest, if another manager owns the key. Defaults of the server have no other
+  owner, so `strategy: {}` has no additions.
+- A key inside an atomic value (a label selector, the list `ingress`), if another manager has taken the value over.
+  Every writer of an atomic value sets all of it.
 
-Labels, annotations and the status belong to several writers by design and never count.
+Labels, annotations and the status have several writers by design and never count.
 """
 
 import json
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 Object = dict[str, Any]
 Path = tuple[str | int, ...]
-IsOurs = Callable[[Mapping[str, Any]], bool]
-"""Whether an entry of `managedFields` is one of the managers that apply the manifest."""
+IsManaged = Callable[[Mapping[str, Any]], bool]
+"""A function that returns whether an entry of `managedFields` belongs to a manager that applies the manifest."""
 
 _SHARED = frozenset({"metadata", "status"})
 
@@ -27,9 +27,9 @@ class Added(NamedTuple):
     """A field that another manager added.
 
     Attributes:
-        path: in the live object.
-        whole: it is part of a value that has one owner, so the next forced apply removes it.
-        manager: the name that its writer gave.
+        path: its path in the live object.
+        whole: whether it is part of an atomic value, so that the next forced apply removes it.
+        manager: the field manager that wrote it.
     """
 
     path: Path
@@ -38,26 +38,26 @@ class Added(NamedTuple):
 
 
 class _Owner(NamedTuple):
-    """A manager and what it owns from some place on, in the form of `fieldsV1`; {} is the whole rest."""
+    """A manager and the fields that it owns below a path, in the form of `fieldsV1`; {} means all of them."""
 
     manager: str
     fields: Mapping[str, Any]
 
 
-def added_fields(wanted: Object, live: Object, is_ours: IsOurs) -> list[Added]:
+def added_fields(wanted: Object, live: Object, is_managed: IsManaged) -> list[Added]:
     """Return the fields of a live object that another manager added, in a stable order.
 
     Args:
         wanted: the manifest.
-        live: the object as the server returns it.
-        is_ours: tells the entries of the manifest's own manager.
+        live: the object that the server returns.
+        is_managed: returns whether an entry belongs to the manager of the manifest.
     """
     ours: list[_Owner] = []
     others: list[_Owner] = []
     for entry in (live.get("metadata") or {}).get("managedFields") or []:
         if not entry.get("subresource"):
             owner = _Owner(str(entry.get("manager") or ""), entry.get("fieldsV1") or {})
-            (ours if is_ours(entry) else others).append(owner)
+            (ours if is_managed(entry) else others).append(owner)
     shared = _SHARED | ({"rules"} if wanted.get("aggregationRule") else set())  # filled by a controller
     exact = {key: value for key, value in wanted.items() if key not in shared}
     return list(_in_map(exact, live, ours, others, ()))
@@ -99,7 +99,7 @@ def _in_empty(live: Object, ours: list[_Owner], others: list[_Owner], at: Path) 
 
 
 def _beyond(wanted: Any, live: Any, at: Path) -> Iterator[Path]:
-    """The keys of maps in `live` that the maps of `wanted` do not have."""
+    """Yield the paths of keys in the maps of `live` that the maps of `wanted` do not have."""
     if isinstance(wanted, dict) and isinstance(live, dict):
         for key, value in live.items():
             if key in wanted:
@@ -126,7 +126,7 @@ def _of_item(owners: list[_Owner], item: Any) -> list[_Owner]:
 
 
 def _selects(field: str, item: Any) -> bool:
-    """Whether `k:{"name":"main"}` or `v:"a"` of `fieldsV1` means this item of a list."""
+    """Return whether `k:{"name":"main"}` or `v:"a"` of `fieldsV1` selects this item of a list."""
     kind, _, text = field.partition(":")
     if kind not in {"k", "v"}:
         return False
@@ -137,7 +137,7 @@ def _selects(field: str, item: Any) -> bool:
 
 
 def _counterpart(item: Any, index: int, wanted: list[Any]) -> Any:
-    """The wanted item of a list that a live item stands for: by name where it has one, else by place."""
+    """Return the wanted item of a list that corresponds to a live item, by name if it has one, else by index."""
     name = item.get("name") if isinstance(item, dict) else None
     if name is not None:
         return next((one for one in wanted if isinstance(one, dict) and one.get("name") == name), None)

@@ -1,4 +1,4 @@
-"""One Kubernetes API server: requests, objects, discovery and rights. Thread-safe; objects are plain dicts."""
+"""The client of one Kubernetes API server: requests, objects, discovery and access reviews. It is thread-safe."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["Kube", "Resource"]
 
 Object = dict[str, Any]
-_PAGE = 500  # objects a page, what kubectl asks for
+_PAGE = 500  # objects per page, as in kubectl
 
 _MERGE = "application/merge-patch+json"
 
 
 class Kube:
-    """Questions and writes to one API server.
+    """The client of one API server; objects are plain dicts.
 
-    Every method raises `ApiError` (with `Unauthorized` and `Forbidden`) for an answer that is an error, and
-    `Unreachable` when there is no answer. GETs and server-side applies are tried a few times, other writes are
-    not (429 excepted: the server refused before doing anything).
+    Every method raises `ApiError` (or its subclasses `Unauthorized` and `Forbidden`) for an error response, and
+    `Unreachable` without a response. GETs and server-side applies are retried a few times; other writes are retried
+    only after 429, which the server sends before it changes anything.
     """
 
     def __init__(self, access: Access, *, connections: int = 64, transport: httpx.BaseTransport | None = None) -> None:
@@ -41,7 +41,7 @@ class Kube:
 
     @classmethod
     def from_kubeconfig(cls, source: Path | str, context: str | None = None) -> Self:
-        """Open the server of a kubeconfig: a path, the text itself, or "" for the default places."""
+        """Return a client for a kubeconfig: a path, its text, or "" for the default paths."""
         return cls(read_kubeconfig(source, context))
 
     def __enter__(self) -> Self:
@@ -64,21 +64,21 @@ class Kube:
         params: Mapping[str, str] | None = None,
         headers: Iterable[tuple[str, str]] = (),
     ) -> Object:
-        """Send one request and give the JSON answer back."""
+        """Send one request, and return the JSON response."""
         return self._transport.send(
             method, path, body, content_type=content_type, params=params or {}, headers=tuple(headers)
         )
 
     def discover(self, api_version: str, kind: str) -> Resource:
-        """Plural name and scope of a kind; asked once per group and version, once more on a miss.
+        """Return plural name and scope of a kind, from a cache that is refreshed once if the kind is missing.
 
         Raises:
-            ApiError: 404 with reason `NoKind` when the server does not serve the kind.
+            ApiError: 404 with reason `NoKind` if the server does not serve the kind.
         """
         return self._discovery.find(api_version, kind)
 
     def path_of(self, manifest: Object, *, named: bool = True, subresource: str = "") -> str:
-        """The URL path of an object, or of its collection with `named=False`."""
+        """Return the URL path of an object, or of its collection with `named=False`."""
         metadata = manifest.get("metadata") or {}
         name = str(metadata["name"]) if named else ""
         return self._path(manifest["apiVersion"], manifest["kind"], name, metadata.get("namespace"), subresource)
@@ -94,7 +94,7 @@ class Kube:
         return "/".join(parts)
 
     def get_object(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Object | None:
-        """The live object; None when it, its namespace or its kind does not exist."""
+        """Return the live object; None if the object, its namespace or its kind does not exist."""
         try:
             return self.request("GET", self._path(api_version, kind, name, namespace))
         except ApiError as error:
@@ -103,7 +103,7 @@ class Kube:
             raise
 
     def list(self, api_version: str, kind: str, namespace: str | None = None, label_selector: str = "") -> list[Object]:
-        """All objects of a kind, in one namespace or (None) everywhere, page by page; apiVersion and kind filled in."""
+        """Return all objects of a kind, with apiVersion and kind, in one namespace or (None) in all, read in pages."""
         resource = self.discover(api_version, kind)
         parts = [_root(api_version)]
         if namespace is not None and resource.namespaced:
@@ -128,7 +128,7 @@ class Kube:
         dry_run: bool = False,
         field_manager: str = "mlcluster",
     ) -> Object:
-        """POST an object, as somebody else when `as_user` is given; 409 when it exists already."""
+        """Create an object by POST, optionally impersonating `as_user`; ApiError 409 if it exists."""
         params = {"fieldManager": field_manager} | _dry(dry_run)
         path = self.path_of(manifest, named=False)
         return self.request("POST", path, manifest, params=params, headers=_impersonate(as_user, as_groups))
@@ -143,7 +143,7 @@ class Kube:
         field_validation: str = "Strict",
         subresource: str = "",
     ) -> Object:
-        """Server-side apply: creates the object or takes over exactly the fields that `manifest` sets."""
+        """Create or update an object by server-side apply, which takes ownership of the fields of `manifest`."""
         params = {
             "fieldManager": field_manager,
             "force": "true" if force else "false",
@@ -165,7 +165,7 @@ class Kube:
         dry_run: bool = False,
         field_manager: str = "mlcluster",
     ) -> Object:
-        """Merge patch: keys of `changes` replace, None removes; `subresource` such as `status` or `scale`."""
+        """Send a merge patch: keys of `changes` replace, None removes; `subresource` is e.g. `status` or `scale`."""
         params = {"fieldManager": field_manager} | _dry(dry_run)
         path = self._path(api_version, kind, name, namespace, subresource)
         return self.request("PATCH", path, changes, content_type=_MERGE, params=params)
@@ -180,7 +180,7 @@ class Kube:
         uid: str | None = None,
         propagation: str = "Background",
     ) -> None:
-        """Ask for deletion; what is gone already is fine. With `uid`, another object of that name is a 409."""
+        """Delete an object; no error if it does not exist. With `uid`, another object of that name is a 409."""
         options: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
         if uid:
             options["preconditions"] = {"uid": uid}
@@ -200,7 +200,7 @@ class Kube:
         as_user: str | None = None,
         as_groups: Iterable[str] = (),
     ) -> bool:
-        """Whether we (or `as_user`) may do it; `resource` may carry a subresource, `nodes/status`."""
+        """Return whether the user, or `as_user`, has a permission; `resource` may be a subresource (`nodes/status`)."""
         plural, _, subresource = resource.partition("/")
         asked = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, "namespace": namespace}
         kind = "SelfSubjectAccessReview"
@@ -214,16 +214,16 @@ class Kube:
         return bool((answer.get("status") or {}).get("allowed"))
 
     def version(self) -> str:
-        """The server's version, such as `v1.36.3`."""
+        """Return the server's version, such as `v1.36.3`."""
         return str(self.request("GET", "/version").get("gitVersion") or "")
 
     def cluster_uid(self) -> str:
-        """UID of the namespace kube-system: the identity of a cluster, whatever its address is."""
+        """Return the UID of the namespace kube-system, which identifies a cluster independently of its address."""
         namespace = self.request("GET", "/api/v1/namespaces/kube-system")
         return str(namespace["metadata"]["uid"])
 
     def kubeconfig_text(self) -> str:
-        """The kubeconfig cut down to this context, as JSON, for a tool's private file. Holds credentials."""
+        """Return the kubeconfig reduced to this context, as JSON with credentials, for the private file of a tool."""
         return json.dumps(self.access.document)
 
 

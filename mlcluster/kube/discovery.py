@@ -9,14 +9,14 @@ from mlcluster.kube.errors import ApiError
 
 
 class Resource(NamedTuple):
-    """How a kind is spelled in a path."""
+    """Plural name and scope of a kind."""
 
     plural: str
     namespaced: bool
 
 
 class Discovery:
-    """A cache in front of the discovery documents; one fetch at a time for a group and version."""
+    """A cache of discovery documents, which fetches each group and version once at a time."""
 
     def __init__(self, request: Callable[[str, str], dict[str, Any]]) -> None:
         self._request = request
@@ -24,10 +24,10 @@ class Discovery:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def find(self, api_version: str, kind: str) -> Resource:
-        """The resource of a kind.
+        """Return the resource of a kind.
 
         Raises:
-            ApiError: 404 with reason `NoKind`, after one fresh look.
+            ApiError: 404 with reason `NoKind`, after the document was fetched again.
         """
         before = self._known.get(api_version, {})
         if kind in before:
@@ -57,4 +57,4 @@ class Discovery:
 
 def _no_kind(api_version: str, kind: str) -> ApiError:
     body = {"reason": "NoKind", "message": f"the server has no kind {kind} in {api_version}"}
-    return ApiError(f"looking up {kind}", 404, body, "is its CustomResourceDefinition installed?")
+    return ApiError(f"looking up {kind}", 404, body, "Check that its CRD is installed.")

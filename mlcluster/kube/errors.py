@@ -1,4 +1,4 @@
-"""Errors of an API server, as sentences without a token."""
+"""Errors of an API server, without credentials."""
 
 from typing import Any, Literal
 
@@ -7,21 +7,21 @@ from mlcluster.errors import MlclusterError
 Trouble = Literal["refused", "timeout", "tls", "other"]
 
 _HINTS: dict[Trouble, str] = {
-    "refused": "nothing listens there: is the cluster running, and is it the right context?",
-    "timeout": "the address does not answer: check VPN, firewall and the endpoint's allowed networks",
-    "tls": "the certificate does not fit: check the kubeconfig's certificate authority and the server name",
+    "refused": "Check that the cluster is running and that the context is correct: no server listens at this address.",
+    "timeout": "Check VPN, firewall and the endpoint's allowed networks.",
+    "tls": "Check the certificate authority in the kubeconfig and the server name.",
     "other": "",
 }
 
 
 class ApiError(MlclusterError):
-    """The API server answered with an error.
+    """The API server returned an error.
 
     Attributes:
         status: the HTTP code.
-        reason: the machine-readable reason of the Status object, such as `AlreadyExists`; `NoKind` is ours and
-            means that the group and version do not serve the kind.
-        message: the server's own sentence.
+        reason: the machine-readable reason of the Status object, such as `AlreadyExists`. mlcluster adds `NoKind`:
+            the group and version do not serve the kind.
+        message: the message of the server.
         causes: the field errors of an invalid object, `{"field", "message", "reason"}` each.
     """
 
@@ -33,26 +33,27 @@ class ApiError(MlclusterError):
         super().__init__(doing, self.message, hint)
 
 
-class Unauthorized(ApiError):  # noqa: N818 - the HTTP word says it is an error
-    """401: the server does not know who we are."""
+class Unauthorized(ApiError):  # noqa: N818 - the HTTP term for an error
+    """401: the server does not accept the credentials."""
 
 
-class Forbidden(ApiError):  # noqa: N818 - the HTTP word says it is an error
-    """403: the server knows us and says no."""
+class Forbidden(ApiError):  # noqa: N818 - the HTTP term for an error
+    """403: the user lacks the permission."""
 
 
-class Unreachable(MlclusterError):  # noqa: N818 - reads as what it is
-    """No HTTP answer at all. `trouble` tells a dead server from a slow network and a wrong certificate."""
+class Unreachable(MlclusterError):  # noqa: N818 - the adjective names the error
+    """There was no HTTP response. `trouble` distinguishes a stopped server, a slow network and a wrong certificate."""
 
     def __init__(self, doing: str, server: str, trouble: Trouble, detail: str) -> None:
         self.trouble = trouble
-        super().__init__(doing, f"no answer from {server}: {detail}", _HINTS[trouble])
+        super().__init__(doing, f"no response from {server}: {detail}", _HINTS[trouble])
 
 
 def api_error(doing: str, status: int, body: dict[str, Any]) -> ApiError:
-    """The fitting class for an HTTP code."""
+    """Return the error for an HTTP status."""
     if status == 401:
-        return Unauthorized(doing, status, body, "the credentials of this kubeconfig context are wrong or have expired")
+        hint = "Renew the credentials of this kubeconfig context: they are wrong or have expired."
+        return Unauthorized(doing, status, body, hint)
     if status == 403:
-        return Forbidden(doing, status, body, "ask a cluster administrator for this right")
+        return Forbidden(doing, status, body, "Ask a cluster administrator for this permission.")
     return ApiError(doing, status, body)

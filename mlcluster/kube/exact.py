@@ -1,32 +1,32 @@
-"""Remove fields that other managers added to an object whose manifest is exact."""
+"""Removal of fields that other managers added to an object with an exact manifest."""
 
 from typing import Any
 
-from mlcluster.kube.added_fields import IsOurs, added_fields, without_added
+from mlcluster.kube.added_fields import IsManaged, added_fields, without_added
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 
 Object = dict[str, Any]
 
 _JSON_PATCH = "application/json-patch+json"
-_TRIES = 5  # until no other manager wrote in between
+_TRIES = 5  # attempts until no other manager writes in between
 
 
-def make_exact(kube: Kube, wanted: Object, live: Object, is_ours: IsOurs, field_manager: str) -> Object:
-    """Return the live object without added fields; nothing is written when there are none.
+def make_exact(kube: Kube, wanted: Object, live: Object, is_managed: IsManaged, field_manager: str) -> Object:
+    """Remove added fields, if there are any, and return the live object.
 
     Args:
         kube: the API server.
         wanted: the manifest.
-        live: the object as the server returned it last.
-        is_ours: tells the entries of `managedFields` that belong to the manifest's own manager.
-        field_manager: of the removal, which owns nothing afterwards.
+        live: the object that the server last returned.
+        is_managed: returns whether an entry of `managedFields` belongs to the manager of the manifest.
+        field_manager: the manager of the removal, which owns no field afterwards.
 
     Raises:
-        ApiError: the server refuses the removal, or the object changes all the time.
+        ApiError: the server rejects the removal, or the object changes at every attempt.
     """
     for tries_left in reversed(range(_TRIES)):
-        added = added_fields(wanted, live, is_ours)
+        added = added_fields(wanted, live, is_managed)
         if not added:
             break
         path, patch = kube.path_of(live), without_added(live, added)

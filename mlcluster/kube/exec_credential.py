@@ -1,4 +1,4 @@
-"""Run an exec credential plugin such as `aws eks get-token`, and keep its token until it expires.
+"""Exec credential plugins such as `aws eks get-token`, and a cache of their tokens.
 
 Protocol: kubernetes.io/docs/reference/config-api/client-authentication.v1.
 """
@@ -14,17 +14,17 @@ from typing import Any
 from mlcluster.errors import MlclusterError
 
 _VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-_SECONDS = 60  # a plugin that opens a browser is not for us
-_EARLY = dt.timedelta(seconds=30)  # a token this close to its end is fetched anew
+_SECONDS = 60  # too short for a plugin that opens a browser
+_EARLY = dt.timedelta(seconds=30)  # renew a token this long before it expires
 
 
 class ExecCredential:
-    """A token that renews itself, shared between threads.
+    """A token that is renewed when it expires, shared by threads.
 
     Args:
         spec: the `exec` entry of a kubeconfig user.
-        cluster: the kubeconfig cluster, given to the plugin when it asks by `provideClusterInfo`.
-        certificate: called with chain and key when the plugin answers with a client certificate.
+        cluster: the kubeconfig cluster, passed to the plugin with `provideClusterInfo`.
+        certificate: called with chain and key if the plugin returns a client certificate.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class ExecCredential:
         self._ends: dt.datetime | None = None
 
     def token(self) -> str:
-        """The token in force, "" when the plugin gave a certificate only.
+        """Return a valid token, "" if the plugin returned only a certificate.
 
         Raises:
-            MlclusterError: the plugin is missing, failed, or answered something else.
+            MlclusterError: the plugin is missing, failed, or returned something else.
         """
         with self._lock:
             now = dt.datetime.now(dt.UTC)
@@ -55,14 +55,14 @@ class ExecCredential:
         if chain and key:
             self._certificate(chain.encode(), key.encode())
         elif not status.get("token"):
-            raise self._failure("answered without a token or a certificate")
+            raise self._failure("returned neither a token nor a certificate")
         return str(status.get("token") or "")
 
     def _ask(self) -> dict[str, Any]:
         command = str(self._spec.get("command") or "")
         version = self._spec.get("apiVersion")
         if version not in _VERSIONS:
-            raise self._failure(f"speaks {version}; known: {', '.join(_VERSIONS)}")
+            raise self._failure(f"uses {version}; supported: {', '.join(_VERSIONS)}")
         argv = [command, *map(str, self._spec.get("args") or [])]
         try:
             done = subprocess.run(argv, env=self._environment(), capture_output=True, check=False, timeout=_SECONDS)
@@ -72,13 +72,13 @@ class ExecCredential:
             raise self._failure(f"did not run: {type(error).__name__}") from None
         if done.returncode:
             lines = done.stderr.decode(errors="replace").strip().splitlines()
-            raise self._failure(f"ended with {done.returncode}: {lines[-1] if lines else 'no message'}")
+            raise self._failure(f"failed with exit code {done.returncode}: {lines[-1] if lines else 'no message'}")
         try:
             answer = json.loads(done.stdout)
         except ValueError:
-            raise self._failure("did not answer with JSON") from None
+            raise self._failure("did not return JSON") from None
         if not isinstance(answer, dict):
-            raise self._failure("did not answer with an ExecCredential")
+            raise self._failure("did not return an ExecCredential")
         return answer
 
     def _environment(self) -> dict[str, str]:
@@ -90,5 +90,5 @@ class ExecCredential:
         extra = {item["name"]: item["value"] for item in self._spec.get("env") or []}
         return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
-    def _failure(self, what: str, hint: str = "") -> MlclusterError:
-        return MlclusterError("asking the credential plugin", f"{self._spec.get('command')} {what}", hint)
+    def _failure(self, problem: str, hint: str = "") -> MlclusterError:
+        return MlclusterError("running the credential plugin", f"{self._spec.get('command')} {problem}", hint)

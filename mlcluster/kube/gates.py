@@ -1,23 +1,24 @@
-"""Gates: wait until the API server shows that a release is ready for the objects that need it.
+"""Gates: wait until a release is ready for the objects that depend on it.
 
-A release is ready when its custom resource definitions are Established and served, and when an object of each kind
-that its webhooks look at gets an answer. That object is created by server-side dry run: a refusal of the webhook is an
-answer too. A webhook that makes its own certificate can be seconds later than its Deployment, and until then every
-write fails with "failed calling webhook".
+A release is ready when its CRDs are Established and served, and its webhooks respond to their readiness probes. A
+probe creates an object by server-side dry run; a rejection by the webhook is a response too. A webhook that generates
+its certificate can be ready seconds after its Deployment, and until then every write fails with "failed calling
+webhook".
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from mlcluster.errors import InterruptedByUserError, MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Forbidden, Unauthorized, Unreachable
+from mlcluster.plan.model import DefiningObject, PlanRelease
 
 READY_SECONDS = 300.0
-"""How long after its chart has succeeded a release may take; the slowest pull was over before, so this is ample."""
+"""How long a release may take to be ready after Helm has installed it, which includes the image pulls."""
 
 _REPEAT_SECONDS = 30.0
 _LONGEST_PAUSE = 2.0
@@ -25,46 +26,31 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WEBHOOK_DOWN = ("failed calling webhook", "conversion webhook for", "being terminated")
 
 
-class Release(Protocol):
-    """What a gate needs to know of a plan's release."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def crds(self) -> tuple[str, ...]: ...
-    @property
-    def webhook_probes(self) -> tuple[dict[str, Any], ...]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """What is not there yet: `what` did not do its part, and `said` is the last that was heard of it."""
+    """A part of a release that is not ready, with its last status."""
 
-    what: str
-    said: str
+    part: str
+    status: str
 
 
 class Gates:
-    """Waits for releases, each in the thread that asks; `stop` ends every wait at once.
+    """Waits for releases, each in the thread of its caller; `stop` ends all waits at once.
 
     Args:
         kube: the cluster.
-        releases: what may be asked for.
-        tell: told what is waited for.
+        releases: the releases to wait for.
+        tell: receives messages about the waits.
         patience: seconds for each release.
 
     Attributes:
-        failure: why the first wait that failed did so; None while none has.
+        failure: the error of the first failed wait, or None.
     """
 
     def __init__(
         self,
         kube: Kube,
-        releases: Iterable[Release],
+        releases: Iterable[PlanRelease | DefiningObject],
         tell: Callable[[str], object],
         *,
         patience: float = READY_SECONDS,
@@ -77,11 +63,12 @@ class Gates:
         self._stopped = threading.Event()
 
     def __call__(self, release_id: str) -> None:
-        """Returns when the release is ready for what needs it.
+        """Return once the release is ready.
 
         Raises:
             InterruptedByUserError: `stop` was called.
-            MlclusterError: it is not in time, or we may not ask; says which part, and what it said last.
+            MlclusterError: the release is not ready in time, or a permission is missing; names the part that is not
+                ready, and its last status.
         """
         try:
             self._wait(self._releases[release_id])
@@ -90,43 +77,45 @@ class Gates:
             raise
 
     def stop(self) -> None:
-        """Ends every wait that runs or begins."""
+        """End every present and future wait."""
         self._stopped.set()
 
-    def _wait(self, release: Release) -> None:
+    def _wait(self, release: PlanRelease | DefiningObject) -> None:
         began, told, pause = time.monotonic(), -_REPEAT_SECONDS, 0.1
-        while awaited := unready(self._kube, release):
+        while awaited := unready_part(self._kube, release):
             waited = time.monotonic() - began
             if waited > self._patience:
                 raise _too_late(release, awaited, self._patience)
             if waited - told >= _REPEAT_SECONDS:
                 told = waited
-                self._tell(f"  waiting for {release.name}: {awaited.what}: {awaited.said}")
+                self._tell(f"  waiting for {release.name}: {awaited.part}: {awaited.status}")
             if self._stopped.wait(pause):
                 doing = f"waiting for {release.name}"
-                raise InterruptedByUserError(doing, f"interrupted; {awaited.what} did not answer yet", "run up again")
+                raise InterruptedByUserError(
+                    doing, f"interrupted; {awaited.part} is not ready yet", "Run `mlcluster up` again."
+                )
             pause = min(pause * 1.5, _LONGEST_PAUSE)
         if told >= 0:
-            self._tell(f"  {release.name} answers after {time.monotonic() - began:.0f} s")
+            self._tell(f"  {release.name} is ready after {time.monotonic() - began:.0f} s")
 
 
-def unready(kube: Kube, release: Release) -> Awaited | None:
-    """The first thing that is not ready; None when everything is.
+def unready_part(kube: Kube, release: PlanRelease | DefiningObject) -> Awaited | None:
+    """Return the first part of a release that is not ready; None if all are ready.
 
     Raises:
-        MlclusterError: we may not ask.
+        MlclusterError: a permission is missing.
     """
     for name in release.crds:
-        if said := _crd(kube, name):
-            return Awaited(f"the definition {name}", said)
+        if status := _crd(kube, name):
+            return Awaited(f"the CRD {name}", status)
     for manifest in release.webhook_probes:
-        if said := _webhook(kube, manifest):
-            return Awaited(f"the webhook for {manifest['kind']} ({manifest['apiVersion']})", said)
+        if status := _webhook(kube, manifest):
+            return Awaited(f"the webhook for {manifest['kind']} ({manifest['apiVersion']})", status)
     return None
 
 
 def _crd(kube: Kube, name: str) -> str:
-    """Why a custom resource definition cannot be used yet; "" when it can."""
+    """Return why a CRD cannot be used yet; "" if it can."""
     try:
         found = kube.request("GET", f"{_DEFINITIONS}/{name}")
         conditions = {entry["type"]: entry for entry in (found.get("status") or {}).get("conditions") or []}
@@ -142,7 +131,7 @@ def _crd(kube: Kube, name: str) -> str:
 
 
 def _served(kube: Kube, spec: dict[str, Any]) -> str:
-    """An API server takes a moment to serve what it has Established."""
+    """Return why a CRD is not served yet, as the API server serves a CRD shortly after it is Established."""
     version = next(entry["name"] for entry in spec["versions"] if entry.get("served", True))
     listing = kube.request("GET", f"/apis/{spec['group']}/{version}")
     names = {entry["name"] for entry in listing.get("resources") or []}
@@ -150,7 +139,7 @@ def _served(kube: Kube, spec: dict[str, Any]) -> str:
 
 
 def _webhook(kube: Kube, manifest: dict[str, Any]) -> str:
-    """Why creating the object is not answered yet; "" when it is, with yes or no."""
+    """Return why the webhook does not respond to its readiness probe yet; "" if it admits or rejects the object."""
     try:
         kube.create(manifest, dry_run=True)
     except Unreachable as error:
@@ -163,16 +152,16 @@ def _webhook(kube: Kube, manifest: dict[str, Any]) -> str:
 
 
 def _refuse_if_final(error: ApiError) -> None:
-    """Who is not known, or may not ask, will not be told more later."""
+    """Raise an error of authentication or authorization, which a retry does not resolve."""
     if isinstance(error, Unauthorized) or (isinstance(error, Forbidden) and " cannot " in error.message):
         raise error
 
 
-def _too_late(release: Release, awaited: Awaited, seconds: float) -> MlclusterError:
+def _too_late(release: PlanRelease | DefiningObject, awaited: Awaited, seconds: float) -> MlclusterError:
     where = f"kubectl -n {release.namespace}"
     return MlclusterError(
         f"waiting for {release.name}",
-        f"{awaited.what} is not ready after {seconds:.0f} s; it said last: {awaited.said}",
-        f"look at `{where} get pods,endpointslices` and the controller's log (`{where} logs deploy/NAME`), mend the "
-        "cause and run up again; `mlcluster down` takes away what is there",
+        f"{awaited.part} is not ready after {seconds:.0f} s; its last status: {awaited.status}",
+        f"Check `{where} get pods,endpointslices` and the controller's log (`{where} logs deploy/NAME`), correct the "
+        "cause and run `mlcluster up` again, or run `mlcluster down`.",
     )

@@ -1,6 +1,6 @@
 """Impersonation of a kubeconfig's user: its fields `as`, `as-uid`, `as-groups` and `as-user-extra`.
 
-Without them we would act with all the rights of whoever has the credentials, where kubectl has only those asked for.
+Without them, requests would have all permissions of the credentials, where kubectl has only those of the named user.
 Format: kubernetes.io/docs/reference/config-api/kubeconfig.v1; headers: kubernetes.io/docs/reference/access-authn-authz/
 user-impersonation.
 """
@@ -13,20 +13,20 @@ from mlcluster.errors import MlclusterError
 
 USER = "Impersonate-User"
 _DOING = "reading the kubeconfig"
-_TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - besides letters and digits, what a header's name may have; % escapes the rest
+_TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - valid in header names in addition to letters and digits; % escapes the rest
 
 Headers = tuple[tuple[str, str], ...]
 
 
 def impersonation(user: Mapping[str, Any]) -> Headers:
-    """The headers that every request of a kubeconfig's user carries; () when it acts as itself.
+    """Return the impersonation headers for the requests of a kubeconfig's user; () without impersonation.
 
     Raises:
-        MlclusterError: something else than text where text belongs, or a group, uid or extra without `as`.
+        MlclusterError: a value is not text, or there is a group, uid or extra without `as`.
     """
     found = tuple(_headers(user))
     if found and found[0][0] != USER:
-        raise MlclusterError(_DOING, "its user has as-uid, as-groups or as-user-extra without `as`", "add `as`")
+        raise MlclusterError(_DOING, "its user has as-uid, as-groups or as-user-extra without `as`", "Add `as`.")
     return found
 
 
@@ -51,11 +51,11 @@ def _texts(values: Any, field: str) -> list[str]:
 
 
 def _text(value: Any, field: str) -> str:
-    """One header's value: a line break in it would begin another header."""
+    """Return the value of a header; a line break is an error, because it would start another header."""
     if not isinstance(value, str) or not value.isprintable():
         raise _wrong(field)
     return value
 
 
 def _wrong(field: str) -> MlclusterError:
-    return MlclusterError(_DOING, f"`{field}` of its user is not what the format of kubeconfigs says")
+    return MlclusterError(_DOING, f"`{field}` of its user is not valid in a kubeconfig")

@@ -1,7 +1,7 @@
-"""Read what is installed in a cluster. Kinds that the kubeconfig may not list are reported, never taken as absent.
+"""Discovery of existing installations. Kinds without list permission are reported, never treated as absent.
 
-Lists of definitions, webhooks and release records ask for metadata only: whole definitions are megabytes, and records
-hold values. Of each release one record is then read, and nothing is kept of it but chart, versions and status.
+Lists of CRDs, webhooks and release records request only metadata: CRDs take megabytes, and records contain values. Then
+one record of each release is read, of which only chart, versions and status are used.
 """
 
 import base64
@@ -26,19 +26,19 @@ WORKLOADS = {"Deployment": "deployments", "DaemonSet": "daemon sets"}
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-_STORES = ("/api/v1/secrets", "/api/v1/configmaps")  # where Helm keeps records; HELM_DRIVER chooses
+_STORES = ("/api/v1/secrets", "/api/v1/configmaps")  # Helm stores records here, according to HELM_DRIVER
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 _PAGE = "500"
 _RECORD = re.compile(r"sh\.helm\.release\.v1\.(.+)\.v([0-9]+)")
-_LARGEST = 64 << 20  # bytes of an unpacked record; packed it is at most 1.5 MB, which is what etcd takes
+_LARGEST = 64 << 20  # bytes of an unpacked record; a packed one has at most 1.5 MB, the limit of etcd
 
 
 def look(kube: Kube) -> Seen:
-    """What is installed.
+    """Return the existing installations of a cluster.
 
     Raises:
-        Unreachable: the server does not answer.
-        ApiError: it answers with an error other than a refusal.
+        Unreachable: the server does not respond.
+        ApiError: the server returns an error other than Forbidden.
     """
     blind: dict[str, str] = {}
 
@@ -58,7 +58,7 @@ def look(kube: Kube) -> Seen:
 
 
 def _tried(blind: dict[str, str], what: str, read: Callable[[], Iterator[Thing]]) -> tuple[Thing, ...]:
-    """What was read; with a note where that is forbidden, without one where the server does not have the kind."""
+    """Return the entries that were read, and note a kind whose list is forbidden; a missing kind has no note."""
     try:
         return tuple(read())
     except Forbidden as error:
@@ -121,7 +121,7 @@ def _named(kind: str, metadata: Object, service: str = "") -> Named:
 
 
 def _releases(kube: Kube) -> Iterator[Release]:
-    """Every release that is not uninstalled: its deployed revision, or the last one where none is."""
+    """Yield every release that is not uninstalled, with its deployed revision, or else its last one."""
     revisions: dict[tuple[str, str], list[tuple[int, Object, str]]] = {}
     for store in _STORES:
         for metadata in _metadata(kube, store, "owner=helm"):
@@ -140,7 +140,7 @@ def _releases(kube: Kube) -> Iterator[Release]:
 
 
 def _record(kube: Kube, path: str) -> Object:
-    """A release record; {} when it has gone since it was listed: Helm keeps ten, and the release is still there."""
+    """Return a release record; {} if Helm deleted it after the list, because Helm keeps ten records per release."""
     try:
         return kube.request("GET", path)
     except ApiError as error:
@@ -165,10 +165,10 @@ def _release(namespace: str, name: str, last: Object, chart: Object) -> Release:
 
 
 def _chart(record: Object) -> Object:
-    """The chart's metadata out of a release record; {} for one that is packed in no way that we know."""
+    """Return the chart's metadata from a release record; {} if its encoding is unknown."""
     try:
         packed = base64.b64decode((record.get("data") or {}).get("release") or "")
-        if record.get("kind") != "ConfigMap":  # a secret's data is encoded once more
+        if record.get("kind") != "ConfigMap":  # the data of a Secret has a second base64 encoding
             packed = base64.b64decode(packed)
         text = zlib.decompressobj(wbits=31).decompress(packed, _LARGEST)
         chart = (json.loads(text).get("chart") or {}).get("metadata") or {}
@@ -178,7 +178,7 @@ def _chart(record: Object) -> Object:
 
 
 def _metadata(kube: Kube, path: str, selector: str = "") -> Iterator[Object]:
-    """The metadata of all objects of a kind, page by page."""
+    """Yield the metadata of all objects of a kind, read in pages."""
     params = {"limit": _PAGE} | ({"labelSelector": selector} if selector else {})
     while True:
         page = kube.request("GET", path, params=params, headers=[("Accept", _METADATA)])

@@ -1,7 +1,7 @@
-"""Read a kubeconfig: address, TLS settings and credentials of the API server.
+"""Kubeconfigs: address, TLS settings and credentials of the API server.
 
-Format: kubernetes.io/docs/reference/config-api/kubeconfig.v1. Basic passwords and `auth-provider` are gone from
-client-go since 1.26 and are refused here with a sentence.
+Format: kubernetes.io/docs/reference/config-api/kubeconfig.v1. client-go 1.26 removed basic passwords and
+`auth-provider`; they are an error here.
 """
 
 import base64
@@ -20,18 +20,18 @@ from mlcluster.kube.exec_credential import ExecCredential
 from mlcluster.kube.impersonation import Headers, impersonation
 
 _DOING = "reading the kubeconfig"
-_TOKEN_FILE_HINT = "tokenFile must name a readable file"  # noqa: S105 - a sentence, not a password
+_TOKEN_FILE_HINT = "Set `tokenFile` to a readable file."  # noqa: S105 - a hint, not a password
 
 
 @dataclass(frozen=True)
 class Access:
-    """How to reach one API server as one user.
+    """The address and credentials of one API server.
 
     Attributes:
         server: address without a trailing slash.
-        token: gives the bearer token for the next request, "" when certificates say who we are.
-        document: the kubeconfig cut down to this context, with absolute paths: for tools such as helm.
-        impersonation: headers of every request, when the user acts as another.
+        token: returns the bearer token for the next request, "" if a certificate authenticates the user.
+        document: the kubeconfig reduced to this context, with absolute paths, for tools such as helm.
+        impersonation: headers of every request, if the user impersonates another.
     """
 
     server: str
@@ -46,14 +46,14 @@ class Access:
 
 
 def read_kubeconfig(source: Path | str, context: str | None = None) -> Access:
-    """The access that a kubeconfig describes.
+    """Return the access that a kubeconfig describes.
 
     Args:
-        source: a path, the text itself (YAML or JSON), or "" for `$KUBECONFIG` or `~/.kube/config`.
-        context: the context's name; None means `current-context`.
+        source: a path, its text (YAML or JSON), or "" for `$KUBECONFIG` or `~/.kube/config`.
+        context: name of the context; None means `current-context`.
 
     Raises:
-        MlclusterError: unreadable, not a kubeconfig, no such context, or bad credentials data.
+        MlclusterError: unreadable, not a kubeconfig, no such context, or invalid credentials.
     """
     config, name = _documents(source), context
     contexts = _named(config, "contexts", "context")
@@ -61,7 +61,7 @@ def read_kubeconfig(source: Path | str, context: str | None = None) -> Access:
     if name not in contexts:
         known = ", ".join(sorted(contexts)) or "none"
         what = f"there is no context '{name}'" if name else "no current-context is set"
-        raise MlclusterError(_DOING, what, f"contexts here: {known}")
+        raise MlclusterError(_DOING, what, f"Choose one of its contexts: {known}.")
     chosen = contexts[name]
     cluster = _pick(config, "clusters", "cluster", chosen.get("cluster"), name)
     user = _pick(config, "users", "user", chosen.get("user"), name) if chosen.get("user") else {}
@@ -116,7 +116,7 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise MlclusterError(_DOING, f"{path}: {reason}", "set KUBECONFIG or name the file") from None
+        raise MlclusterError(_DOING, f"{path}: {reason}", "Set KUBECONFIG to a readable file.") from None
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _yaml(text: str, where: str) -> Any:
     try:
         return yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
-        # The parser quotes the line, and the line may hold a key: only its place is told.
+        # The parser quotes the line, which can contain a key, so the error contains only its number.
         mark = getattr(error, "problem_mark", None)
         line = f" at line {mark.line + 1}" if mark else ""
         raise MlclusterError(_DOING, f"{where} is not YAML{line}") from None
@@ -163,7 +163,7 @@ def _pick(config: dict[str, Any], part: str, inner: str, name: Any, context: str
     if str(name) not in entries:
         known = ", ".join(sorted(entries)) or "none"
         raise MlclusterError(
-            _DOING, f"context '{context}' names the {inner} '{name}', which is missing", f"has: {known}"
+            _DOING, f"context '{context}' names the {inner} '{name}', which is missing", f"Choose one of {known}."
         )
     return entries[str(name)]
 
@@ -184,7 +184,7 @@ def _tls(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
 
 
 def load_client_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Give a context its client certificate. Python reads them from a file only, so one exists for a moment (0600)."""
+    """Load a client certificate into a context, through a short-lived file (0600), because Python reads only files."""
     with tempfile.NamedTemporaryFile() as pem:  # created 0600 by the standard library
         pem.write(certificate.rstrip() + b"\n" + key)
         pem.flush()
@@ -206,7 +206,7 @@ def _pem(entry: dict[str, Any], key: str) -> bytes:
 def _token_source(user: dict[str, Any], cluster: dict[str, Any], tls: ssl.SSLContext | None) -> Callable[[], str]:
     if user.get("auth-provider") or user.get("username"):
         raise MlclusterError(
-            _DOING, "auth-provider and passwords are gone from Kubernetes", "use an exec plugin or a token"
+            _DOING, "Kubernetes no longer supports auth-provider and passwords", "Use an exec plugin or a token."
         )
     if user.get("exec"):
 
@@ -218,7 +218,7 @@ def _token_source(user: dict[str, Any], cluster: dict[str, Any], tls: ssl.SSLCon
     if user.get("token"):
         fixed = str(user["token"])
         return lambda: fixed
-    if user.get("tokenFile"):  # read each time: projected tokens change under our feet
+    if user.get("tokenFile"):  # read each time, because projected tokens are replaced
         path = Path(user["tokenFile"])
         return lambda: _token_file(path)
     return lambda: ""

@@ -1,9 +1,10 @@
 """Managed labels and taints on nodes that another party owns: add, recognize and remove them.
 
-Labels go by server-side apply under a field manager of our own, so the server knows which are ours; over another's
-value goes only what is said to be an instruction to a component, whose controller writes it too. `spec.taints` is one
-atomic list to the server, so no two managers can share it by apply (fluxcd/kustomize-controller#772): it is read,
-changed and written back under the precondition that nobody wrote in between, and an annotation says which are ours.
+Labels are written by server-side apply under a separate field manager, so the server records which labels mlcluster
+manages. Only a label that is an instruction to a component, whose controller writes it too, replaces the value of
+another manager. `spec.taints` is an atomic list, which managers cannot share (fluxcd/kustomize-controller#772):
+mlcluster reads the list, changes it and writes it back with a precondition on the resource version, and records the
+managed taints in an annotation.
 """
 
 import json
@@ -17,22 +18,22 @@ from mlcluster.kube.errors import ApiError
 
 Object = dict[str, Any]
 TaintKey = tuple[str, str, str]
-"""Key, value and effect; the server takes one taint of a key and effect."""
+"""Key, value and effect; a node has at most one taint of a key and effect."""
 
 MANAGER = "mlcluster-nodes"
 TAINTS = "mlcluster.dev/taints"
-"""Annotation of a node: the taints that we put on it, as a JSON list."""
+"""Annotation of a node with its managed taints, as a JSON list."""
 
 _TRIES = 12
-_DOING = "putting labels and taints on nodes"
+_DOING = "setting labels and taints on nodes"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a node is to carry because of the spec.
+    """The labels and taints that the spec requires on a node.
 
     Attributes:
-        over: keys of labels that go over the value of somebody else.
+        over: keys of labels that replace the value of another manager.
     """
 
     labels: Mapping[str, str]
@@ -45,15 +46,15 @@ NOTHING = Wanted({}, ())
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """What is to change on one node.
+    """The changes to one node.
 
     Attributes:
-        keeps: the labels of ours that it has then.
-        adds: of those, what it does not have yet.
-        takes: of `adds`, those that go over the value of somebody else, and that value.
-        drops: keys of ours that go.
-        taints: to put on.
-        untaints: to take off.
+        keeps: all managed labels after the change.
+        adds: those of `keeps` that the node lacks.
+        takes: those of `adds` that replace a value of another manager, with that value.
+        drops: keys of the managed labels to remove.
+        taints: the taints to add.
+        untaints: the taints to remove.
     """
 
     name: str
@@ -67,12 +68,12 @@ class NodeChange:
 
 
 def is_marked(node: Object) -> bool:
-    """Whether a node carries anything of ours."""
-    return bool(our_labels(node)) or TAINTS in _annotations(node)
+    """Return whether a node carries managed labels or taints."""
+    return bool(managed_labels(node)) or TAINTS in _annotations(node)
 
 
-def our_labels(node: Object) -> dict[str, str]:
-    """The labels that we put on a node and nobody has changed since."""
+def managed_labels(node: Object) -> dict[str, str]:
+    """Return the managed labels of a node whose value no other manager has changed."""
     labels = node["metadata"].get("labels") or {}
     owned: set[str] = set()
     for entry in node["metadata"].get("managedFields") or []:
@@ -82,8 +83,8 @@ def our_labels(node: Object) -> dict[str, str]:
     return {key: value for key, value in labels.items() if key in owned}
 
 
-def our_taints(node: Object) -> list[TaintKey]:
-    """The taints that we put on a node and that it still has."""
+def managed_taints(node: Object) -> list[TaintKey]:
+    """Return the managed taints that a node still has."""
     recorded = json.loads(_annotations(node).get(TAINTS) or "[]")
     ours = [(entry["key"], entry["value"], entry["effect"]) for entry in recorded]
     there = {_key(taint) for taint in _taints(node)}
@@ -91,13 +92,13 @@ def our_taints(node: Object) -> list[TaintKey]:
 
 
 def change(node: Object, wanted: Wanted) -> NodeChange | None:
-    """What is to change on a node; None when nothing is.
+    """Return the changes to a node; None if there are none.
 
     Raises:
-        MlclusterError: somebody else has given it another value for a label or taint that is wanted.
+        MlclusterError: another manager has set a different value for a wanted label or taint.
     """
     metadata = node["metadata"]
-    labels, ours = metadata.get("labels") or {}, our_labels(node)
+    labels, ours = metadata.get("labels") or {}, managed_labels(node)
     takes = _taken_over(node, wanted.labels, wanted.over)
     adds = {key: value for key, value in wanted.labels.items() if labels.get(key) != value}
     keeps = {key: value for key, value in wanted.labels.items() if key in adds or key in ours}
@@ -109,10 +110,10 @@ def change(node: Object, wanted: Wanted) -> NodeChange | None:
 
 
 def write(kube: Kube, wanted: NodeChange, taints: Iterable[TaintKey]) -> None:
-    """Makes one change; `taints` are all that are wanted on the node. A node that has gone is left alone.
+    """Write the changes to a node, on which `taints` are all wanted taints; ignore a deleted node.
 
     Raises:
-        MlclusterError: a label or taint belongs to somebody else, or others write without a pause.
+        MlclusterError: another manager owns a label or taint, or changes the node at every attempt.
     """
     if wanted.takes:
         _take_labels(kube, wanted)
@@ -132,7 +133,7 @@ def _write_labels(kube: Kube, wanted: NodeChange) -> None:
 
 
 def _take_labels(kube: Kube, wanted: NodeChange) -> None:
-    """By force, which is for the whole request: so only onto the node as it was when no other label was taken."""
+    """Apply labels by force, on an unchanged node only: force applies to all labels of the request."""
     for _ in range(_TRIES):
         node = kube.get_object("v1", "Node", wanted.name)
         if node is None or node["metadata"]["uid"] != wanted.uid:
@@ -150,7 +151,7 @@ def _take_labels(kube: Kube, wanted: NodeChange) -> None:
 
 
 def _labelled(wanted: NodeChange, **more: str) -> Object:
-    # with the UID the server does not create the node that somebody deleted a moment ago
+    # with the UID, the server does not recreate a node that was just deleted
     metadata: Object = {"name": wanted.name, "uid": wanted.uid, **more}
     if wanted.keeps:
         metadata["labels"] = dict(wanted.keeps)
@@ -158,8 +159,8 @@ def _labelled(wanted: NodeChange, **more: str) -> Object:
 
 
 def _taken_over(node: Object, wanted: Mapping[str, str], over: Collection[str]) -> dict[str, str]:
-    """The values of others that `wanted` goes over; one that is not in `over` is refused."""
-    labels, ours = node["metadata"].get("labels") or {}, our_labels(node)
+    """Return the values of other managers that `wanted` replaces; raises for a label that is not in `over`."""
+    labels, ours = node["metadata"].get("labels") or {}, managed_labels(node)
     theirs = {key: labels[key] for key in wanted if labels.get(key, wanted[key]) != wanted[key] and key not in ours}
     for key, value in theirs.items():
         if key not in over:
@@ -173,9 +174,9 @@ def _write_taints(kube: Kube, name: str, wanted: tuple[TaintKey, ...]) -> None:
         if node is None:
             return
         adds, drops = _taint_change(node, wanted)
-        if not (adds or drops) and (TAINTS in _annotations(node)) == bool(our_taints(node)):
+        if not (adds or drops) and (TAINTS in _annotations(node)) == bool(managed_taints(node)):
             return
-        ours = [taint for taint in our_taints(node) if taint not in drops] + list(adds)
+        ours = [taint for taint in managed_taints(node) if taint not in drops] + list(adds)
         kept = [taint for taint in _taints(node) if _key(taint) not in drops]
         record = json.dumps([_taint(taint) for taint in ours], sort_keys=True) if ours else None
         changed = {
@@ -193,8 +194,8 @@ def _write_taints(kube: Kube, name: str, wanted: tuple[TaintKey, ...]) -> None:
 
 
 def _taint_change(node: Object, wanted: tuple[TaintKey, ...]) -> tuple[tuple[TaintKey, ...], tuple[TaintKey, ...]]:
-    """What to put on and what to take off, so that of ours exactly `wanted` is there."""
-    ours = set(our_taints(node))
+    """Return the taints to add and to remove, so that exactly `wanted` are the managed taints."""
+    ours = set(managed_taints(node))
     drops = tuple(sorted(ours - set(wanted)))
     others = {_key(taint) for taint in _taints(node)} - set(drops)
     taken = {(key, effect): value for key, value, effect in others}
@@ -206,13 +207,13 @@ def _taint_change(node: Object, wanted: tuple[TaintKey, ...]) -> tuple[tuple[Tai
 
 
 def _restless(name: str) -> MlclusterError:
-    happened = f"others changed node {name} {_TRIES} times in a row"
-    return MlclusterError(_DOING, happened, "run the same command again")
+    happened = f"other managers changed node {name} {_TRIES} times in a row"
+    return MlclusterError(_DOING, happened, "Run the same command again.")
 
 
 def _taken(name: str, found: str, wanted: str) -> MlclusterError:
-    happened = f"node {name} has the {found} of somebody else, and the spec wants {wanted}"
-    return MlclusterError(_DOING, happened, "change the spec, or the node; nothing of others is overwritten")
+    happened = f"node {name} has the {found} of another manager, and the spec requires {wanted}"
+    return MlclusterError(_DOING, happened, "Change the spec or the node: mlcluster does not overwrite other managers.")
 
 
 def _taints(node: Object) -> list[Object]:

@@ -1,6 +1,7 @@
-"""Check that the cluster answers, accepts the credentials, and grants the rights that are needed.
+"""Check that the cluster responds, accepts the credentials, and grants the required permissions.
 
-The engine previews happily against a dead cluster, a wrong token or no rights, so this is asked before every run.
+The engine reports no error in a preview against a stopped cluster or without permissions, so every run starts with
+this check.
 """
 
 from mlcluster.errors import MlclusterError
@@ -12,21 +13,21 @@ Permission = tuple[str, str, str]
 _DOING = "checking the cluster"
 _DEAD = {
     "refused": "is not running: the connection was refused",
-    "timeout": "does not answer in time",
+    "timeout": "does not respond in time",
     "tls": "has a certificate that this kubeconfig does not trust",
     "other": "cannot be reached",
 }
 
 
 def preflight(kube: Kube, *, permissions: list[Permission]) -> None:
-    """Nothing when all is well.
+    """Raise an error if the cluster is not usable.
 
     Args:
-        kube: the server to ask.
+        kube: the API server.
         permissions: `(verb, API group, plural resource)`, cluster-wide; group "" is the core group.
 
     Raises:
-        MlclusterError: exactly one, that tells apart a dead server, TLS, unknown credentials and missing rights.
+        MlclusterError: the server does not run, TLS fails, it rejects the credentials, or permissions are missing.
     """
     where = f"the API server {kube.access.server} of context '{kube.access.context}'"
     try:
@@ -37,11 +38,11 @@ def preflight(kube: Kube, *, permissions: list[Permission]) -> None:
     except Unauthorized as error:
         raise MlclusterError(_DOING, f"{where} does not accept the credentials (401)", error.hint) from error
     except Forbidden as error:
-        raise MlclusterError(_DOING, f"{where} refuses us (403): {error.message}", error.hint) from error
+        raise MlclusterError(_DOING, f"{where} rejects the request (403): {error.message}", error.hint) from error
     if missing:
         rights = ", ".join(_spell(wanted) for wanted in missing)
-        hint = "ask a cluster administrator for a ClusterRole with these rights"
-        raise MlclusterError(_DOING, f"{where} does not allow us to: {rights} (403)", hint)
+        hint = "Ask a cluster administrator for a ClusterRole with these permissions."
+        raise MlclusterError(_DOING, f"{where} does not allow: {rights} (403)", hint)
 
 
 def _spell(wanted: Permission) -> str:

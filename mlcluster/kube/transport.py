@@ -16,23 +16,23 @@ from mlcluster.kube.impersonation import USER, Headers
 from mlcluster.kube.kubeconfig import Access
 
 APPLY = "application/apply-patch+yaml"
-"""Server-side apply; JSON is YAML, so JSON is what we send."""
+"""Content type of server-side apply, sent with JSON, which is valid YAML."""
 _TRIES = 4
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 65.0  # an API server gives a request 60 s
 _GATEWAY = frozenset({502, 503, 504})
-"""From a server that stops or is under load, or a load balancer in front of one: the work may have been done."""
+"""Status codes of a stopping or overloaded server, or of its load balancer; the server may have done the work."""
 _REPEAT_SECONDS = 90.0
-"""No request is repeated after this: its caller may have a deadline of its own. A 504 can take 60 s to come."""
+"""No request is repeated after this time, because its caller can have a deadline. A 504 can take 60 s to arrive."""
 
 
 class Transport:
     """Sends requests from any thread.
 
     Args:
-        access: where and as whom.
-        connections: at most this many at once.
-        transport: stands in for the network in tests.
+        access: address and credentials of the server.
+        connections: the maximum number of simultaneous connections.
+        transport: replaces the network in tests.
     """
 
     def __init__(self, access: Access, *, connections: int, transport: httpx.BaseTransport | None = None) -> None:
@@ -63,11 +63,11 @@ class Transport:
         params: Mapping[str, str],
         headers: Headers,
     ) -> dict[str, Any]:
-        """One request, retried when that is safe; the JSON answer.
+        """Send one request, with retries if they are safe, and return the JSON response.
 
         Raises:
-            ApiError: the answer is an error.
-            Unreachable: there is no answer.
+            ApiError: the response is an error.
+            Unreachable: there is no response.
         """
         content = None if body is None else json.dumps(body).encode()
         typed = [*headers, *self._whom(headers), *([("Content-Type", content_type)] if content is not None else [])]
@@ -99,7 +99,7 @@ class Transport:
         raise AssertionError(doing)  # pragma: no cover - the last attempt returns or raises
 
     def _whom(self, headers: Headers) -> Headers:
-        """Whom the kubeconfig acts as, unless this one request says whom."""
+        """Return the impersonation headers of the kubeconfig, unless the request has its own."""
         return () if any(name == USER for name, _ in headers) else self._access.impersonation
 
     def _authorization(self) -> list[tuple[str, str]]:
@@ -108,14 +108,14 @@ class Transport:
 
 
 def _repeatable(method: str, path: str, content_type: str, status: int) -> bool:
-    """Whether the same request may have another answer a moment later, and does no harm if the first one worked."""
-    if status == 429:  # it comes before any work is done, except for an eviction, where it is the answer
+    """Return whether repeating a request can succeed, and is harmless if the first request succeeded."""
+    if status == 429:  # sent before any work is done, except for an eviction, whose result it is
         return not path.endswith("/eviction")
     return status in _GATEWAY and _idempotent(method, content_type)
 
 
 def _idempotent(method: str, content_type: str) -> bool:
-    """Whether the request comes to the same when it is done twice; `Kube.delete` takes 404 for success."""
+    """Return whether repeating the request has no further effect; `Kube.delete` treats 404 as success."""
     return method in {"GET", "DELETE"} or content_type == APPLY
 
 
@@ -151,7 +151,7 @@ def _trouble(error: BaseException) -> Trouble:
 
 
 def _about_certificates(error: BaseException) -> bool:
-    """Whether one side does not trust the other: that stays so. Other alerts of TLS come of a connection gone wrong."""
+    """Return whether one side does not trust the other, which is permanent, unlike other TLS alerts."""
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, ssl.SSLError):

@@ -1,6 +1,6 @@
-"""The built-in Pulumi provider `kubernetes`: server-side apply, diffs asked of the API server, one process.
+"""The built-in Pulumi provider `kubernetes`: one process with server-side apply, and diffs from the API server.
 
-The engine starts it as an executable, so this package stays light: everything real is imported by `__main__`.
+The engine starts it as an executable, so this module imports nothing; `__main__` imports the implementation.
 """
 
 from mlcluster.kubernetes_provider.plugin import FOLDER, VERSION, install, uninstall

@@ -1,4 +1,4 @@
-"""`python -m mlcluster.kubernetes_provider`: print the port, serve until the engine ends."""
+"""`python -m mlcluster.kubernetes_provider`: print the port, and serve until the engine ends."""
 
 import gc
 import logging
@@ -11,13 +11,13 @@ import threading
 from mlcluster.directories import make_socket_directory
 from mlcluster.kubernetes_provider.lean import import_lean
 
-_PARENT_SECONDS = 1.0  # how often we look whether the engine is still there
+_PARENT_SECONDS = 1.0  # interval between checks that the engine still runs
 _CLOSE_SECONDS = 0.2
 
 
 def main() -> None:
     """Serve one provider instance."""
-    gc.disable()  # imports make nothing that is garbage: a tenth of the time to start
+    gc.disable()  # imports create no garbage; this saves a tenth of the start time
     import_lean()
     from mlcluster.kubernetes_provider.faults import Faults
     from mlcluster.kubernetes_provider.private_port import PrivatePort
@@ -26,8 +26,8 @@ def main() -> None:
 
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR)
     ended = threading.Event()
-    # The engine gives us a process group of our own, so an interrupt comes from it and means "close"; ignoring it
-    # costs five seconds an operation.
+    # The engine starts the provider in its own process group, so an interrupt comes from the engine and means "close".
+    # Ignoring it costs five seconds per operation.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     parent = os.getppid()

@@ -1,4 +1,4 @@
-"""Why a deletion does not finish: the finalizers of the object, and what remains in a namespace."""
+"""Reasons of a blocked deletion: the finalizers of the object, and the remaining contents of a namespace."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ _ORDINARY = {"foregroundDeletion", "orphan", "kubernetes"}
 
 
 def stuck(found: Object, seconds: float) -> str:
-    """Return why an object still exists after so many seconds, as a sentence without its subject."""
+    """Return why an object still exists after this many seconds, as a phrase."""
     if not found["metadata"].get("deletionTimestamp"):
-        return f"{identity(found)} is still there after {seconds:.0f} s"
+        return f"{identity(found)} still exists after {seconds:.0f} s"
     return f"it is still being deleted after {seconds:.0f} s; {holders(found)}"
 
 
 def is_blocked(found: Object) -> bool:
-    """Return whether the deletion waits for a finalizer that may stay, or a namespace for objects in it."""
+    """Return whether the deletion waits for a finalizer that can stay, or a namespace waits for its objects."""
     return bool(set(_finalizers(found)) - _ORDINARY or _remaining(found))
 
 
 def holders(found: Object) -> str:
-    """Return the finalizers of an object, and what a namespace reports of the objects in it."""
+    """Return the finalizers of an object, and the messages of a namespace about its remaining objects."""
     return " ".join([f"finalizers: {', '.join(_finalizers(found)) or 'none'}.", *_remaining(found)])
 
 
@@ -32,7 +32,7 @@ def _finalizers(found: Object) -> list[str]:
 
 
 def _remaining(found: Object) -> list[str]:
-    """Return the messages of a namespace's conditions about objects and finalizers that remain in it."""
+    """Return the messages in a namespace's conditions about remaining objects and finalizers."""
     return [
         str(item.get("message"))
         for item in (found.get("status") or {}).get("conditions") or []

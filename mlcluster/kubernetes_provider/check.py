@@ -1,4 +1,4 @@
-"""Check: the program's inputs in the form that the state keeps. Pure."""
+"""The RPC Check: the program's inputs in the form that the state stores. Pure."""
 
 import base64
 import hashlib
@@ -19,21 +19,21 @@ class Checked(NamedTuple):
 
 
 def check(type_token: str, urn: str, inputs: Object, old_inputs: Object, seed: bytes) -> Checked:
-    """Fill in kind and name, put CRDs into one spelling, and seal what a Secret hides.
+    """Fill in kind and name, normalize the spelling of CRDs, and mark the contents of a Secret as secret.
 
     Args:
         type_token: `kubernetes:apps/v1:Deployment`.
         urn: its last part is the resource's name in the program.
-        inputs: with secret marks.
-        old_inputs: of the last run; an automatic name stays what it was.
-        seed: the engine's random seed, so that preview and up agree on a name.
+        inputs: the inputs, with secret marks.
+        old_inputs: the inputs of the last run; a generated name does not change.
+        seed: the engine's random seed, with which preview and up generate the same name.
     """
     result = {**kind_of(type_token), **inputs}
     problems = [(key, "is missing") for key in ("apiVersion", "kind") if not result.get(key)]
     if type_token.endswith("Patch"):
         problems.append(("kind", "Patch resources are not supported by the built-in provider"))
     if result.get("kind") == "CustomResourceDefinition" or not result.get("status"):
-        result.pop("status", None)  # generators write an empty one, and a definition's is the server's own
+        result.pop("status", None)  # generators write an empty one, and the server owns the status of a CRD
     metadata = result.get("metadata")
     if metadata is None or isinstance(metadata, dict):
         named, wrong = _named(metadata or {}, urn, plain(old_inputs), seed)
@@ -46,11 +46,11 @@ def check(type_token: str, urn: str, inputs: Object, old_inputs: Object, seed: b
 
 
 def kind_of(type_token: str) -> Object:
-    """What a type token stands for: apiVersion and kind; empty for a CustomResource."""
+    """Return apiVersion and kind of a type token; {} for a CustomResource."""
     _, _, rest = type_token.partition(":")
     group, _, kind = rest.rpartition(":")
     if not kind or "/" not in group:
-        return {}  # a CustomResource says itself what it is
+        return {}  # the inputs of a CustomResource contain both
     return {"apiVersion": group.removeprefix("core/"), "kind": kind}
 
 
@@ -58,7 +58,7 @@ def _named(metadata: Object, urn: str, old: Object, seed: bytes) -> tuple[Object
     if metadata.get("name"):
         return metadata, []
     if metadata.get("generateName"):
-        return metadata, [("metadata.generateName", "is not supported by the built-in provider: give a name")]
+        return metadata, [("metadata.generateName", "is not supported by the built-in provider; set a name")]
     earlier = old.get("metadata")
     earlier = earlier if isinstance(earlier, dict) else {}
     automatic = (earlier.get("annotations") or {}).get(AUTONAMED) == "true"
@@ -74,7 +74,7 @@ def _automatic(urn: str, seed: bytes) -> str:
 
 
 def _one_data(manifest: Object) -> Object:
-    """What the API server does with `stringData`, done before it: otherwise drift in it could not be seen."""
+    """Move `stringData` into `data` as the API server does, because drift in it would be invisible otherwise."""
     texts = plain(manifest.get("stringData"))
     if not isinstance(texts, dict) or is_unknown(plain(manifest.get("data"))):
         return manifest

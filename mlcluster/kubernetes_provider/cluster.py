@@ -1,4 +1,4 @@
-"""The configured cluster, with retries of passing errors, and waits for readiness and absence."""
+"""The configured cluster, with retries of temporary errors, and waits for readiness and deletion."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcluster.errors import MlclusterError
-from mlcluster.kube.added_fields import IsOurs
+from mlcluster.kube.added_fields import IsManaged
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
 from mlcluster.kube.exact import make_exact
@@ -18,12 +18,12 @@ Object = dict[str, Any]
 Warn = Callable[[str], object]
 
 _JSON_PATCH = "application/json-patch+json"
-MANAGER = "mlcluster"  # the field manager of everything we apply
-_NEW_KIND_SECONDS = 30.0  # a CRD made a moment ago is not served at once
+MANAGER = "mlcluster"  # the field manager of all applied objects
+_NEW_KIND_SECONDS = 30.0  # a new CRD is not served at once
 _NEW_NAMESPACE_SECONDS = 10.0
-_WEBHOOK_SECONDS = 30.0  # a controller that is just starting
-_DELETING_SECONDS = 120.0  # namespaces take up to a minute to go
-_BLOCKED_SECONDS = 15.0  # after which a blocked deletion is a warning
+_WEBHOOK_SECONDS = 30.0  # for a controller that is starting
+_DELETING_SECONDS = 120.0  # the deletion of a namespace takes up to a minute
+_BLOCKED_SECONDS = 15.0  # a blocked deletion causes a warning after this time
 _WEBHOOK_DOWN = ("connection refused", "no endpoints available", "connect: ", "EOF", "context deadline exceeded")
 
 
@@ -31,7 +31,7 @@ _ADOPT_TRIES = 5
 
 
 class NotReady(Exception):  # noqa: N818 - the state of an object
-    """The object exists but is not ready; carries it as last seen."""
+    """The object exists but is not ready; `live` is its last observed form."""
 
     def __init__(self, reason: str, live: Object) -> None:
         super().__init__(reason)
@@ -39,12 +39,12 @@ class NotReady(Exception):  # noqa: N818 - the state of an object
 
 
 class Cluster:
-    """Reads and writes of one API server, for many threads.
+    """Reads and writes on one API server; it is thread-safe.
 
     Args:
-        kube: the server.
-        cancelled: set when the engine wants every wait to end.
-        pace: multiplies every pause and limit; tests make it small.
+        kube: the API server.
+        cancelled: set if the engine cancels all waits.
+        pace: multiplies every pause and limit; tests use a small value.
     """
 
     def __init__(self, kube: Kube, cancelled: threading.Event, *, pace: float = 1.0) -> None:
@@ -53,18 +53,18 @@ class Cluster:
         self._pace = pace
 
     def live(self, manifest: Object) -> Object | None:
-        """The live object that a manifest names."""
+        """Return the live object with the name of the manifest."""
         metadata = manifest["metadata"]
         return self.kube.get_object(
             manifest["apiVersion"], manifest["kind"], metadata["name"], metadata.get("namespace")
         )
 
     def dry_run(self, manifest: Object, manager: str = MANAGER, *, subresource: str = "") -> Object:
-        """What the server would make of it. Nothing is written and nothing is waited for."""
+        """Return the object that the server would store, without a write and without retries."""
         return self.kube.apply(self._placed(manifest), field_manager=manager, dry_run=True, subresource=subresource)
 
     def apply(self, manifest: Object, manager: str = MANAGER, *, subresource: str = "") -> Object:
-        """Server-side apply, with patience for kinds, namespaces and webhooks that are just coming up."""
+        """Apply an object, with retries while kinds, namespaces and webhooks become available."""
 
         def apply() -> Object:
             return self.kube.apply(self._placed(manifest), field_manager=manager, subresource=subresource)
@@ -72,7 +72,7 @@ class Cluster:
         return self._patiently(apply)
 
     def apply_exactly(self, manifest: Object, manager: str = MANAGER) -> Object:
-        """Server-side apply, and the removal of what other managers added where the manifest is exact."""
+        """Apply an exact manifest, and remove the fields that other managers added to it."""
         live = self.apply(manifest, manager)
         return make_exact(self.kube, manifest, live, applied_by(manager), manager)
 
@@ -87,10 +87,10 @@ class Cluster:
             pause = min(pause * 1.5, 2.0)
 
     def create_with_status(self, manifest: Object) -> Object:
-        """Create an object that brings its status.
+        """Create an object together with its status.
 
-        A POST keeps a node's status, so no moment passes in which the node has none; kinds that drop it get it
-        through their subresource.
+        A POST stores the status of a node, so the node never exists without one; for kinds that drop the status, it is
+        written through their subresource.
         """
         live = self._patiently(lambda: self.kube.create(self._placed(manifest), field_manager=MANAGER))
         live = self._adopt(live)
@@ -99,7 +99,7 @@ class Cluster:
         return live
 
     def _adopt(self, live: Object) -> Object:
-        """Make a POST's field ownership that of an apply, or a label taken out of the program later would stay."""
+        """Convert the field ownership of a POST to that of an apply, so that a later apply can remove fields."""
         path = self.kube.path_of(live)
         for _ in range(_ADOPT_TRIES):
             entries = live["metadata"].get("managedFields") or []
@@ -107,7 +107,7 @@ class Cluster:
             if not mine:
                 return live
             entry = f"/metadata/managedFields/{mine[0]}"
-            # Another writer may move our entry, so what we change is tested in the same request.
+            # Another writer can move the entry, so the same request tests it.
             adopt = [
                 {"op": "test", "path": f"{entry}/manager", "value": MANAGER},
                 {"op": "test", "path": f"{entry}/operation", "value": "Update"},
@@ -122,7 +122,7 @@ class Cluster:
         return live
 
     def apply_status(self, manifest: Object, gone: Object | None = None) -> Object:
-        """Write the status of an object; `gone` is a merge patch for what is no longer wanted."""
+        """Write the status of an object; `gone` is a merge patch that removes unwanted fields."""
         if gone:
             metadata = manifest["metadata"]
             self.kube.patch(
@@ -138,10 +138,10 @@ class Cluster:
         return self.apply({**kept, "metadata": place}, subresource="status")
 
     def wait_ready(self, live: Object, seconds: float) -> Object:
-        """The object once it is ready.
+        """Wait until the object is ready, and return it.
 
         Raises:
-            NotReady: not in time, never, or the engine was cancelled.
+            NotReady: it is not ready in time or will never be, or the engine cancelled the wait.
         """
         if skips_await(live):
             return live
@@ -157,11 +157,11 @@ class Cluster:
             pause = min(pause * 1.5, 2.0)
             found = self.live(live)
             if found is None:
-                raise NotReady("it was deleted while we waited", live)
+                raise NotReady("it was deleted during the wait", live)
             live = found
 
     def not_ready_now(self, live: Object) -> str:
-        """Why the object is not ready at this moment; "" when it is."""
+        """Return why the object is not ready now; "" if it is."""
         return "" if skips_await(live) else self._verdict(live)[0]
 
     @staticmethod
@@ -172,14 +172,15 @@ class Cluster:
             return str(never), True
 
     def wait_gone(self, live: Object, seconds: float = 0.0, warn: Warn | None = None) -> None:
-        """Wait until the API server has no object with the uid of this one.
+        """Wait until the API server has no object with the UID of this one.
 
         Args:
-            seconds: how long to wait at most; 0 for what the object's annotation sets, or ten minutes.
+            live: the deleted object.
+            seconds: the longest wait; 0 for the value of the object's annotation, or ten minutes.
             warn: called once with the reason if finalizers block the deletion.
 
         Raises:
-            MlclusterError: the object still exists; names its finalizers.
+            MlclusterError: the object still exists; the message names its finalizers.
         """
         limit = (seconds or patience(live, 0.0)) * self._pace
         began, pause, uid = time.monotonic(), 0.02, live["metadata"].get("uid")
@@ -189,18 +190,18 @@ class Cluster:
             if found is None or (uid and found["metadata"].get("uid") != uid):
                 return
             if time.monotonic() > end or self._sleep(pause):
-                raise MlclusterError(describe(live), stuck(found, limit), "see what its finalizers wait for")
+                raise MlclusterError(describe(live), stuck(found, limit), "Check the controllers of its finalizers.")
             if warn and time.monotonic() - began > _BLOCKED_SECONDS * self._pace and is_blocked(found):
                 warn(f"{describe(live)} is still being deleted after {_BLOCKED_SECONDS:.0f} s; {holders(found)}")
                 warn = None
             pause = min(pause * 1.6, 1.0)
 
     def wait_deleting(self, live: Object) -> None:
-        """Wait for an object that somebody is deleting already."""
+        """Wait for the deletion of an object that is being deleted."""
         self.wait_gone(live, _DELETING_SECONDS)
 
     def _placed(self, manifest: Object) -> Object:
-        # An apply wants its namespace spelled out; a cluster-wide kind wants none.
+        # An apply requires an explicit namespace; a cluster-scoped kind requires none.
         namespaced = self.kube.discover(manifest["apiVersion"], manifest["kind"]).namespaced
         if not namespaced or manifest["metadata"].get("namespace"):
             return manifest
@@ -210,8 +211,8 @@ class Cluster:
         return self._cancelled.wait(seconds * self._pace)
 
 
-def applied_by(manager: str) -> IsOurs:
-    """Return what tells the entries of `managedFields` that our applies made; `manager` wrote the object first."""
+def applied_by(manager: str) -> IsManaged:
+    """Return the test for entries of `managedFields` from this provider; `manager` wrote the object first."""
     return lambda entry: entry.get("operation") == "Apply" and entry.get("manager") in {manager, MANAGER}
 
 
@@ -220,7 +221,7 @@ def _posted(entry: Object) -> bool:
 
 
 def _may_pass(error: ApiError) -> float:
-    """For how many seconds such an answer is worth another try."""
+    """Return for how many seconds a request with this error is retried."""
     message = error.message
     if error.status == 404:
         return _NEW_NAMESPACE_SECONDS if message.startswith("namespaces ") else _NEW_KIND_SECONDS

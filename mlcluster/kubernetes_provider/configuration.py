@@ -1,4 +1,4 @@
-"""Arguments of the provider: the cluster, the namespace, and which change of them means another cluster."""
+"""Arguments of the provider: the cluster, the namespace, and the changes that mean another cluster."""
 
 import json
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from mlcluster.errors import MlclusterError
 from mlcluster.kube.kubeconfig import read_kubeconfig
 from mlcluster.kubernetes_provider.values import Secret, has_unknown, is_unknown, plain
 
-# Arguments of the official provider that ask for something this one does not do.
+# Arguments of the official provider for features that this provider does not have.
 _NOT_HERE = {
     "renderYamlToDirectory": "use `mlcluster plan -o yaml`",
-    "deleteUnreachable": "a cluster that does not answer is an error here",
-    "skipUpdateUnreachable": "a cluster that does not answer is an error here",
+    "deleteUnreachable": "an unreachable cluster is an error",
+    "skipUpdateUnreachable": "an unreachable cluster is an error",
     "cluster": "name a context instead",
 }
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What Configure gave.
+    """The settings from the RPC Configure.
 
     Attributes:
-        kubeconfig: path or text, "" for the default places.
-        blind: why no server can be asked in this preview; "" when one can.
+        kubeconfig: path or text, "" for the default paths.
+        blind: why this preview cannot reach a server; "" if it can.
     """
 
     kubeconfig: str = ""
@@ -34,7 +34,7 @@ class Settings:
 
 
 def read_settings(arguments: dict[str, Any]) -> Settings:
-    """Settings from Configure's arguments, which arrive as text or as JSON in text."""
+    """Return the settings from the arguments of Configure, which are texts or texts with JSON."""
     given = {key: _text(value) for key, value in plain(arguments).items()}
     blind = "the kubeconfig is not known yet" if is_unknown(given.get("kubeconfig")) else ""
     return Settings(
@@ -51,7 +51,7 @@ def _text(value: Any) -> str:
 
 
 def check_arguments(arguments: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The arguments with a kubeconfig's text marked secret, and what is wrong with them."""
+    """Return the arguments with the text of a kubeconfig marked as secret, and the problems in them."""
     wrong = [
         (key, f"the built-in provider has no {key}: {instead}")
         for key, instead in _NOT_HERE.items()
@@ -68,9 +68,9 @@ def _is_text(kubeconfig: str) -> bool:
 
 
 def another_cluster(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The arguments whose change means that every resource is to be made anew; mostly none.
+    """Return the changed arguments that require a replacement of every resource; usually none.
 
-    With an identifier it alone decides. Without, the server's address does, as far as both are known.
+    If there is a cluster identifier, it alone decides, else the server's address, if both addresses are known.
     """
     old, new = plain(old), plain(new)
     before, after = old.get("clusterIdentifier"), new.get("clusterIdentifier")

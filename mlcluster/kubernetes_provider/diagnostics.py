@@ -11,13 +11,13 @@ _SECONDS = 5.0
 
 
 class Diagnostics:
-    """Speaks to the engine that started us; silent until it has told its address."""
+    """Sends diagnostics to the engine, once its address is known."""
 
     def __init__(self) -> None:
         self._channel: Any = None
 
     def attach(self, address: str) -> None:
-        """Remember the engine's address."""
+        """Set the engine's address."""
         self.close()
         self._channel = grpc.insecure_channel(address) if address else None
 
@@ -27,7 +27,7 @@ class Diagnostics:
             self._channel = None
 
     def warn(self, urn: str, message: str) -> None:
-        """A warning; one that cannot be delivered is no reason to fail."""
+        """Send a warning; a failed delivery is not an error."""
         if self._channel is None:
             return
         log = self._channel.unary_unary(
@@ -38,4 +38,4 @@ class Diagnostics:
         try:
             log(engine_pb2.LogRequest(severity=engine_pb2.WARNING, message=message, urn=urn), timeout=_SECONDS)
         except grpc.RpcError:
-            logging.getLogger(__name__).debug("the engine does not take warnings")
+            logging.getLogger(__name__).debug("the engine does not accept warnings")

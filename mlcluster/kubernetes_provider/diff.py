@@ -1,4 +1,4 @@
-"""Differences between two objects as Pulumi property paths, and fields that the API server says are immutable."""
+"""Differences between two objects as Pulumi property paths, and the fields that the API server reports as immutable."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,8 @@ _PLAIN_KEY = re.compile(r"^[A-Za-z_$][\w$-]*$")
 _TOKEN = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([^\]]*)\]|([^.\[\]]+)')
 _ABSENT = object()
 
-# The words in which API servers, webhooks and CEL rules refuse to change a field of an existing object. There is no
-# list of fields: whoever refuses says so. Anything else that is refused is an error and never a replacement.
+# Messages with which API servers, webhooks and CEL rules reject the change of a field of an existing object. There is
+# no list of immutable fields. Every other rejection is an error and never causes a replacement.
 _IMMUTABLE = re.compile(
     r"immutable|(may|must|can)(not| not|'t) (be )?(change|modif|updat)|updates to .* are forbidden"
     r"|cannot change roleref|is not updatable|may not change|cannot transition",
@@ -22,7 +22,7 @@ _IMMUTABLE = re.compile(
 
 
 def changes(old: Any, new: Any, at: Path = ()) -> Iterator[tuple[Path, Change]]:
-    """The leaves at which `new` differs from `old`, in a stable order."""
+    """Yield the leaves in which `new` differs from `old`, in a stable order."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from _pair(old.get(key, _ABSENT), new.get(key, _ABSENT), (*at, key))
@@ -44,7 +44,7 @@ def _pair(old: Any, new: Any, at: Path) -> Iterator[tuple[Path, Change]]:
 
 
 def spell(path: Path) -> str:
-    """A property path as the engine writes it: `spec.hard["requests.cpu"]`, `spec.taints[0].effect`."""
+    """Return a property path in the engine's spelling: `spec.hard["requests.cpu"]`, `spec.taints[0].effect`."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -58,7 +58,7 @@ def spell(path: Path) -> str:
 
 
 def parse(text: str) -> Path:
-    """A property path, or the path of a server's field error (`spec.hard[requests.cpu]`), as its parts."""
+    """Return the parts of a property path, or of the path in a field error (`spec.hard[requests.cpu]`)."""
     parts: list[str | int] = []
     for quoted, bracket, word in _TOKEN.findall(text):
         if bracket:
@@ -69,12 +69,12 @@ def parse(text: str) -> Path:
 
 
 def immutable(message: str) -> bool:
-    """Whether a refusal means that the object would have to be made anew."""
+    """Return whether a rejection means that the change requires a replacement of the object."""
     return bool(_IMMUTABLE.search(message))
 
 
 def blamed(paths: Iterable[Path], fields: Iterable[str]) -> list[Path]:
-    """Those changed paths that the server's field errors speak of; all outside metadata when it names none."""
+    """Return the changed paths that the server's field errors name, or all outside metadata if it names none."""
     paths = list(paths)
     accused = [parse(field) for field in fields if field]
     named = [path for path in paths if any(_overlap(path, field) for field in accused)]
@@ -87,7 +87,7 @@ def _overlap(path: Path, field: Path) -> bool:
 
 
 def keep(old: Any, new: Any, path: Path) -> Any:
-    """`new` with the value that `old` has at `path` (`ignoreChanges`); `*` stands for every key or index."""
+    """Return `new` with the value of `old` at `path` (`ignoreChanges`); `*` matches every key or index."""
     if not path:
         return old
     if not isinstance(old, dict | list) or type(old) is not type(new):

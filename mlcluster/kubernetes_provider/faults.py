@@ -1,6 +1,6 @@
-"""Injected faults, for tests only: delays, failures and sudden ends at a chosen RPC.
+"""Injected faults, for tests only: delays, failures and crashes at a chosen RPC.
 
-The process form reads them from the environment variable MLCLUSTER_PROVIDER_FAULTS, a JSON list:
+The provider process reads them from the environment variable MLCLUSTER_PROVIDER_FAULTS, a JSON list:
 
     [{"rpc": "Create", "urn": "ConfigMap::a", "when": "after", "skip": 1, "times": 1, "fail": "power cut"},
      {"rpc": "Update", "delay": 0.5}, {"rpc": "Create", "when": "after", "exit": 9}]
@@ -19,22 +19,22 @@ When = Literal["before", "after"]
 
 
 class FaultError(Exception):
-    """A failure that a test asked for."""
+    """An injected failure."""
 
 
 @dataclass
 class Fault:
-    """One thing that goes wrong.
+    """An injected fault.
 
     Attributes:
         rpc: name of the RPC, `Create`.
         urn: regular expression searched in the resource's URN.
-        when: before anything is done, or after everything is done and before the engine hears of it.
-        skip: so many matching calls are left alone first.
-        times: then so many are hit; -1 for all.
-        delay: seconds.
+        when: before the RPC runs, or after it has run and before the engine receives the response.
+        skip: the number of matching calls to skip first.
+        times: the number of calls to affect after them; -1 for all.
+        delay: a delay in seconds.
         fail: message of the failure, "" for none.
-        exit: ends the process with this code, as a crash would.
+        exit: exit code with which the process ends, as in a crash.
     """
 
     rpc: str
@@ -48,7 +48,7 @@ class Fault:
 
 
 class Faults:
-    """The faults of one provider; none by default. Each call of `strike` may delay, raise or end the process."""
+    """The faults of one provider, none by default. Each call of `strike` can delay, raise or end the process."""
 
     def __init__(self, faults: list[Fault] | None = None) -> None:
         self._faults = faults or []
@@ -59,10 +59,10 @@ class Faults:
         return cls([Fault(**item) for item in json.loads(os.environ.get(ENVIRONMENT) or "[]")])
 
     def strike(self, rpc: str, urn: str, when: When) -> None:
-        """Do what the matching faults ask for.
+        """Apply the matching faults.
 
         Raises:
-            FaultError: a fault says `fail`.
+            FaultError: a fault has `fail`.
         """
         for fault in self._faults:
             if (fault.rpc, fault.when) == (rpc, when) and re.search(fault.urn, urn) and self._due(fault):

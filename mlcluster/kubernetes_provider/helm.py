@@ -1,4 +1,4 @@
-"""Run the helm binary: arguments in, JSON out. Credentials go through a private file, values through stdin."""
+"""The helm binary, with JSON output. Credentials are passed in a private file, values through stdin."""
 
 import json
 import os
@@ -10,46 +10,46 @@ from typing import Any
 from mlcluster.errors import MlclusterError
 
 HELM = "MLCLUSTER_HELM"
-"""Names the Helm executable; without it Helm 3 on PATH is used, else the one of the toolchain."""
-_TAIL = 1500  # characters of helm's own words that a message keeps
-_GRACE = 60.0  # seconds on top of helm's own timeout before we give up on it
+"""Environment variable with the Helm executable; by default Helm 3 on PATH, else the one of the toolchain."""
+_TAIL = 1500  # characters of helm's output in an error
+_GRACE = 60.0  # seconds in addition to helm's timeout, after which helm is killed
 
 
 def find_helm() -> str | None:
-    """Return the Helm executable that releases use; None when there is none that fits."""
+    """Return the Helm executable that releases use; None if there is no suitable one."""
     given = os.environ.get(HELM)
     if given:
         return shutil.which(given)
-    from mlcluster.lab.toolchain import find_tool  # costs an import that a cluster without releases does without
+    from mlcluster.lab.toolchain import find_tool  # a cluster without releases does not need this import
 
     found = find_tool("helm")
     return None if found is None else str(found)
 
 
 class HelmError(MlclusterError):
-    """Helm said no."""
+    """Helm failed."""
 
     @property
     def not_found(self) -> bool:
-        """There is no such release."""
+        """Whether the release does not exist."""
         return "release: not found" in self.happened
 
 
 class Helm:
-    """One cluster's releases.
+    """The helm binary for one cluster.
 
     Args:
-        kubeconfig: its text; written to a 0600 file for the length of each call.
+        kubeconfig: the text of the kubeconfig, written to a 0600 file during each call.
     """
 
     def __init__(self, kubeconfig: str) -> None:
         self._kubeconfig = kubeconfig
 
     def run(self, *argv: str, values: Any = None, seconds: float = 300.0) -> str:
-        """Helm's stdout.
+        """Run a command, and return its stdout.
 
         Raises:
-            HelmError: with the last of its stderr.
+            HelmError: the command failed; the message contains the end of its stderr.
         """
         doing = f"helm {' '.join(argv[:2])}"
         with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig", encoding="utf-8") as private:
@@ -66,7 +66,7 @@ class Helm:
                     timeout=seconds + _GRACE,
                 )
             except FileNotFoundError:
-                raise HelmError(doing, "Helm 3 is not installed", f"put it on PATH or name it in {HELM}") from None
+                raise HelmError(doing, "Helm 3 is not installed", f"Put it on PATH, or set {HELM} to it.") from None
             except subprocess.TimeoutExpired:
                 raise HelmError(doing, f"helm did not end within {seconds + _GRACE:.0f} s") from None
         if done.returncode:
@@ -74,5 +74,5 @@ class Helm:
         return done.stdout
 
     def json(self, *argv: str, values: Any = None, seconds: float = 300.0) -> Any:
-        """Helm's answer as JSON; None when it says nothing."""
+        """Run a command, and return its JSON output; None if there is none."""
         return json.loads(self.run(*argv, "-o", "json", values=values, seconds=seconds) or "null")

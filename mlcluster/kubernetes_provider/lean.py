@@ -1,8 +1,8 @@
-"""Start the process in a third of the time: import only the modules of the protocol, not the whole SDK.
+"""Imports of the protocol modules without the whole SDK, which reduce the start time of the process to a third.
 
 `import pulumi.runtime.proto.provider_pb2` first runs `pulumi/__init__.py`, which imports the SDK (0.4 s), and
-`import httpx` imports its own command line when rich and click are there (0.1 s). Neither is used here. Only
-`__main__` calls this: in a process that also runs programs the real packages are wanted.
+`import httpx` imports its command line if rich and click are installed (0.1 s). The provider uses neither. Only
+`__main__` calls this function, because a process that runs programs needs the complete packages.
 """
 
 import importlib.util
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 def import_lean() -> None:
-    """Import what the provider needs of pulumi and httpx, and nothing else of them."""
+    """Import only the parts of pulumi and httpx that the provider uses."""
     found = importlib.util.find_spec("pulumi")
     if found is None or found.origin is None or "pulumi" in sys.modules:
         return
@@ -20,7 +20,7 @@ def import_lean() -> None:
         package = ModuleType(name)
         package.__path__ = [folder]
         sys.modules[name] = package
-    sys.modules["click"] = None  # type: ignore[assignment] # httpx then leaves its command line out
+    sys.modules["click"] = None  # type: ignore[assignment] # httpx then does not import its command line
     try:
         import httpx  # noqa: F401 - imported for the side effect
     finally:

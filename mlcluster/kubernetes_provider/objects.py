@@ -1,4 +1,4 @@
-"""Create, change, read and delete one Kubernetes object."""
+"""Creation, update, read and deletion of one Kubernetes object."""
 
 from typing import Any, NamedTuple
 
@@ -29,8 +29,8 @@ Object = dict[str, Any]
 _PROPAGATION = "pulumi.com/deletionPropagationPolicy"
 
 
-class InitFailed(Exception):  # noqa: N818 - the engine's word for it
-    """The object exists and is kept in the state, but is not ready."""
+class InitFailed(Exception):  # noqa: N818 - the engine's term
+    """The object exists and stays in the state, but is not ready."""
 
     def __init__(self, reason: str, identifier: str, state: Object, inputs: Object) -> None:
         super().__init__(reason)
@@ -38,18 +38,18 @@ class InitFailed(Exception):  # noqa: N818 - the engine's word for it
 
 
 class Found(NamedTuple):
-    """A live object as a refresh wants it."""
+    """A live object in the form of a refresh response."""
 
     state: Object
     inputs: Object
 
 
 def create(cluster: Cluster, inputs: Object, seconds: float) -> tuple[str, Object]:
-    """Make the object, or go on with our own after a killed run; its id and state.
+    """Create the object, or continue with a managed one after a killed run; return its id and state.
 
     Raises:
-        MlclusterError: it exists and is not ours, or the server refuses.
-        InitFailed: it exists now but is not ready.
+        MlclusterError: an unmanaged object has its name, or the server rejects it.
+        InitFailed: it was created but is not ready.
     """
     manifest = to_wire(plain(inputs))
     live = cluster.live(manifest)
@@ -62,7 +62,7 @@ def create(cluster: Cluster, inputs: Object, seconds: float) -> tuple[str, Objec
         live = cluster.create_with_status(manifest)
     else:
         live = cluster.apply(manifest)
-    return _settled(cluster, live, inputs, None, seconds)
+    return _ready_state(cluster, live, inputs, None, seconds)
 
 
 def _take_up(cluster: Cluster, manifest: Object, live: Object) -> Object:
@@ -72,18 +72,18 @@ def _take_up(cluster: Cluster, manifest: Object, live: Object) -> Object:
 
 
 def refuse_foreign(manifest: Object, live: Object) -> None:
-    """Raises MlclusterError when an object that is in the way is not our own."""
+    """Raise an error if the live object with this name is unmanaged."""
     if not ours(live, owner(manifest)):
-        hint = "delete it, give ours another name, or label it as ours after making sure that nobody needs it"
+        hint = "Delete it, change the name in the program, or add the cluster's labels if no other tool needs it."
         raise MlclusterError(describe(live), f"already exists and belongs to {belongs_to(live)}", hint)
 
 
 def update(cluster: Cluster, before: Object, old_inputs: Object, inputs: Object, seconds: float) -> Object:
-    """Apply changed inputs to the very object that the state speaks of; its new state.
+    """Apply changed inputs to exactly the object in the state, and return its new state.
 
     Raises:
-        MlclusterError: the server refuses, or another object took its place.
-        InitFailed: changed, but not ready.
+        MlclusterError: the server rejects the change, or another object has the name.
+        InitFailed: the object was changed but is not ready.
     """
     manifest = to_wire(plain(inputs))
     try:
@@ -91,15 +91,15 @@ def update(cluster: Cluster, before: Object, old_inputs: Object, inputs: Object,
     except ApiError as error:
         if not _other_uid(error):
             raise
-        return create(cluster, inputs, seconds)[1]  # gone or replaced: the rules of a new object hold
+        return create(cluster, inputs, seconds)[1]  # deleted or replaced: the rules of a new object apply
     old_status = plain(old_inputs).get("status")
     if "status" in manifest and manifest["status"] != old_status:
         live = cluster.apply_status(manifest, removed(old_status, manifest["status"]))
-    return _settled(cluster, live, inputs, before, seconds)[1]
+    return _ready_state(cluster, live, inputs, before, seconds)[1]
 
 
 def _only(manifest: Object, identity_of: str) -> Object:
-    # The server refuses an apply whose uid is not the live object's: a precondition for nothing.
+    # The server rejects an apply with another UID than that of the live object, which acts as a precondition.
     return {**manifest, "metadata": {**manifest["metadata"], "uid": identity_of}} if identity_of else manifest
 
 
@@ -108,7 +108,7 @@ def _other_uid(error: ApiError) -> bool:
     return absent or (error.status == 422 and any(cause.get("field") == "metadata.uid" for cause in error.causes))
 
 
-def _settled(
+def _ready_state(
     cluster: Cluster, live: Object, inputs: Object, before: Object | None, seconds: float
 ) -> tuple[str, Object]:
     identifier = identity(live)
@@ -121,10 +121,10 @@ def _settled(
 
 
 def read(cluster: Cluster, identifier: str, inputs: Object, before: Object) -> Found | None:
-    """The live object for a refresh or an import; None when it is gone, or is somebody else's by now.
+    """Return the live object for a refresh or an import; None if it was deleted, or is unmanaged now.
 
     Raises:
-        InitFailed: it is there and not ready.
+        InitFailed: it exists and is not ready.
     """
     wanted = plain(inputs)
     manifest = _named(to_wire(wanted or plain(before)), identifier)
@@ -160,10 +160,10 @@ def _drifted(cluster: Cluster, live: Object, manifest: Object, wanted: Object, a
         try:
             would = to_sdk(cluster.dry_run(manifest, applier))
             found = without_noise(to_sdk(live), would, main)
-            # What the server fills in is no drift; it stays when the apply takes the whole value back.
+            # Defaults of the server are not drift; they stay when the apply takes the whole value back.
             added = [one for one in added if not (one.whole and at(would, one.path) == at(live, one.path))]
         except ApiError:
-            pass  # the cut says enough: a server that refuses our inputs will say so in the update
+            pass  # the reduced object is sufficient: the update reports a server that rejects the inputs
     for one in added:
         found = put(found, seen, one.path)
     if "status" in wanted:
@@ -185,13 +185,18 @@ def _status(cluster: Cluster, live: Object, manifest: Object, wanted: Any) -> An
 def delete(  # noqa: PLR0913 -- the parts of a request, and where its warnings go
     cluster: Cluster, identifier: str, inputs: Object, before: Object, seconds: float, *, warn: Warn
 ) -> None:
-    """Delete the very object that the state speaks of, and wait until it is gone.
+    """Delete exactly the object in the state, and wait until it no longer exists.
 
     Args:
-        warn: called with the reason if the deletion takes long because finalizers block it.
+        cluster: the cluster.
+        identifier: its provider ID.
+        inputs: its inputs.
+        before: its state.
+        seconds: the longest wait.
+        warn: called with the reason if finalizers delay the deletion.
 
     Raises:
-        MlclusterError: it is no longer ours by its labels, or something holds it.
+        MlclusterError: its labels no longer mark it as managed, or a finalizer blocks the deletion.
     """
     wanted = plain(inputs) or plain(before)
     live = cluster.live(_named(wanted, identifier))
@@ -199,7 +204,7 @@ def delete(  # noqa: PLR0913 -- the parts of a request, and where its warnings g
         return
     cluster_name = recorded_owner(before) or owner(wanted)
     if cluster_name and not ours(live, cluster_name):
-        hint = "put its labels back to delete it, or take it out of the state with `pulumi state delete`"
+        hint = "Restore its labels to delete it, or remove it from the state with `pulumi state delete`."
         raise MlclusterError(describe(live), f"is not deleted: it now belongs to {belongs_to(live)}", hint)
     annotations = (wanted.get("metadata") or {}).get("annotations") or {}
     policy = str(annotations.get(_PROPAGATION, "foreground")).capitalize()
@@ -216,6 +221,6 @@ def delete(  # noqa: PLR0913 -- the parts of a request, and where its warnings g
     except ApiError as error:
         if error.status != 409 or "UID" not in error.message:
             raise
-        return  # another object has the name by now
+        return  # another object has the name now
     if not skips_await(wanted):
         cluster.wait_gone(live, seconds, warn)

@@ -12,18 +12,18 @@ Object = dict[str, Any]
 
 
 def owner(manifest: Object) -> str:
-    """The cluster whose object this is by its labels; "" when it is not one of mlcluster's."""
+    """Return the cluster that manages an object by its labels; "" if mlcluster does not manage it."""
     labels = _metadata(manifest).get("labels") or {}
     return str(labels.get(CLUSTER) or "") if labels.get(MANAGED_BY) == US else ""
 
 
 def ours(live: Object, cluster: str) -> bool:
-    """Whether a live object belongs to this cluster of mlcluster."""
+    """Return whether this cluster of mlcluster manages a live object."""
     return bool(cluster) and owner(live) == cluster
 
 
 def belongs_to(live: Object) -> str:
-    """Who seems to own a live object: its managed-by label, its Helm release, or who wrote its fields."""
+    """Return the probable owner of a live object: its managed-by label, its Helm release, or its field managers."""
     metadata = _metadata(live)
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     manager = labels.get(MANAGED_BY)
@@ -34,16 +34,16 @@ def belongs_to(live: Object) -> str:
     if manager:
         return f"'{manager}' (label {MANAGED_BY})"
     managers = {str(entry.get("manager")): None for entry in metadata.get("managedFields") or []}
-    return f"the field manager {', '.join(managers)}" if managers else "somebody else: it carries no owner label"
+    return f"the field manager {', '.join(managers)}" if managers else "an unknown owner: it has no owner label"
 
 
 def describe(manifest: Object) -> str:
-    """`ConfigMap team-a/settings`: how messages name an object."""
+    """Return the name of an object in messages: `ConfigMap team-a/settings`."""
     return f"{manifest.get('kind', 'object')} {identity(manifest)}"
 
 
 def identity(manifest: Object) -> str:
-    """The Pulumi id of an object: `namespace/name`, or the name alone."""
+    """Return the Pulumi ID of an object: `namespace/name`, or only the name."""
     metadata = _metadata(manifest)
     namespace, name = metadata.get("namespace"), str(metadata.get("name", ""))
     return f"{namespace}/{name}" if namespace else name

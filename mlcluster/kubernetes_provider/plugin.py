@@ -1,11 +1,11 @@
-"""Install the provider where the Pulumi engine looks for plugins."""
+"""Installation of the provider in the plugin directory of the Pulumi engine."""
 
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-VERSION = "4.34.2"  # of the SDK pulumi-kubernetes that programs use; the engine asks for exactly this plugin
+VERSION = "4.34.2"  # version of the SDK pulumi-kubernetes in the programs; the engine needs exactly this plugin version
 
 FOLDER = f"resource-kubernetes-v{VERSION}"
 _EXECUTABLE = "pulumi-resource-kubernetes"
@@ -14,18 +14,18 @@ _LONGEST = 10_000  # bytes; the official plugin has a hundred megabytes and is n
 
 
 def install(pulumi_home: Path) -> None:
-    """Write the launcher into `PULUMI_HOME/plugins`; safe to repeat and to race.
+    """Write the launcher into `PULUMI_HOME/plugins`. Repeated and simultaneous calls are safe.
 
-    The launcher is a shell script because the first line of a Python script cannot hold a path with a space.
-    `-P` keeps a folder `mlcluster` in the engine's working directory from being imported instead of us.
-    A link to the official plugin in its place is replaced, never followed.
+    The launcher is a shell script because the first line of a Python script cannot contain a path with a space.
+    `-P` prevents the import of a directory `mlcluster` in the engine's working directory.
+    A link to the official plugin at its path is replaced, never followed.
     """
     import shlex  # here: every start of the provider imports this module, and none calls this function
     import tempfile
 
     folder = pulumi_home / "plugins" / FOLDER
     if folder.is_symlink():
-        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # another run was quicker
+        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # another run removed it first
             folder.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / _EXECUTABLE
@@ -48,5 +48,5 @@ def uninstall(pulumi_home: Path) -> None:
     if _MODULE not in target.read_bytes():
         return
     target.unlink(missing_ok=True)
-    with suppress(OSError):  # what else is there was not put there by `install`
+    with suppress(OSError):  # the directory can contain files that `install` did not create
         folder.rmdir()

@@ -22,12 +22,12 @@ _IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "na
 
 @dataclass
 class Difference:
-    """What a change of inputs means.
+    """The effect of a change of inputs.
 
     Attributes:
-        paths: each changed leaf.
-        replaces: those that need a new object.
-        delete_first: the old object must go first, because the new one has its name.
+        paths: the changed leaves.
+        replaces: those of `paths` that require a new object.
+        delete_first: whether the old object must be deleted first, because the new one has its name.
     """
 
     paths: list[tuple[Path, Change]] = field(default_factory=list)
@@ -38,13 +38,13 @@ class Difference:
 def difference(
     cluster: Cluster | None, before: Object, old_inputs: Object, inputs: Object, ignored: Iterable[str] = ()
 ) -> Difference:
-    """Old inputs against new ones; the server is asked only when they differ.
+    """Compare old and new inputs, with a request to the server only if they differ.
 
     Args:
-        cluster: None when there is none to ask yet.
+        cluster: the cluster, None if it does not exist yet.
         before: the state of the object.
-        old_inputs: as of the last run or refresh.
-        inputs: as the program wants them now.
+        old_inputs: the inputs of the last run or refresh.
+        inputs: the present inputs of the program.
         ignored: property paths of `ignoreChanges`.
     """
     old, new = plain(old_inputs), plain(inputs)
@@ -72,7 +72,7 @@ def _refused_fields(cluster: Cluster, before: Object, new: Object, paths: list[t
     try:
         cluster.dry_run(to_wire(new), manager(before))
     except ApiError as error:
-        # Any other refusal is an error, which the update's own preview reports.
+        # Every other rejection is an error, which the preview of the update reports.
         if error.status == 422 and immutable(error.message):
             return blamed([path for path, _ in paths], [cause.get("field", "") for cause in error.causes])
     except MlclusterError:
@@ -87,16 +87,16 @@ def _autonamed(inputs: Object) -> bool:
 
 
 def create(cluster: Cluster | None, inputs: Object, recorded_uid: str, urn: str) -> tuple[Object, str]:
-    """Outputs of a planned object, and why the server could not be asked ("" when it was).
+    """Return the outputs of a planned object, and why there was no dry run ("" if there was one).
 
     Args:
-        cluster: None when there is none to ask yet.
-        inputs: with secret marks.
-        recorded_uid: of the object that the state holds under this URN; it is in the way only until it is replaced.
-        urn: names the try-out of a replacement.
+        cluster: the cluster, None if it does not exist yet.
+        inputs: the inputs, with secret marks.
+        recorded_uid: UID of the object with this URN in the state, which a replacement deletes.
+        urn: used for the name in the dry run of a replacement.
 
     Raises:
-        MlclusterError: what the real run would fail with: a foreign object, an invalid field.
+        MlclusterError: the real run would fail too: an unmanaged object has the name, or a field is invalid.
     """
     wanted = plain(inputs)
     if cluster is None or has_unknown(wanted):
@@ -116,20 +116,20 @@ def create(cluster: Cluster | None, inputs: Object, recorded_uid: str, urn: str)
 
 
 def _replacement(cluster: Cluster, manifest: Object, inputs: Object, urn: str) -> Object:
-    # The old object still has the name, so the new one is tried under another.
+    # The old object still has the name, so the dry run uses another one.
     name = f"try-{hashlib.sha256(urn.encode()).hexdigest()[:12]}"
     try:
         would = cluster.dry_run({**manifest, "metadata": {**manifest["metadata"], "name": name}})
     except ApiError as error:
         if any(cause.get("field") == "metadata.name" for cause in error.causes):
-            return planned(inputs)  # kinds whose name follows from their content, such as CRDs
+            return planned(inputs)  # kinds whose name depends on their content, such as CRDs
         raise
     would["metadata"]["name"] = manifest["metadata"]["name"]
     return previewed(would, inputs, new=True)
 
 
 def update(cluster: Cluster | None, before: Object, inputs: Object) -> tuple[Object, str]:
-    """Outputs of a planned change, and why the server could not be asked ("" when it was)."""
+    """Return the outputs of a planned change, and why there was no dry run ("" if there was one)."""
     wanted = plain(inputs)
     if cluster is None or has_unknown(wanted):
         return planned(inputs, before), ""
@@ -142,5 +142,5 @@ def update(cluster: Cluster | None, before: Object, inputs: Object) -> tuple[Obj
 
 
 def recorded_uid(before: Object) -> str:
-    """The uid that a state holds."""
+    """Return the UID in a state."""
     return uid(before)

@@ -1,8 +1,8 @@
-"""A loopback port that only this user can use: it relays each connection to a Unix socket.
+"""A loopback port for connections of this user, which it relays to a Unix socket.
 
-The engine dials 127.0.0.1 and the port that a plugin prints, without credentials, so the port is open to each process
-of the machine. Here a connection is looked up by both of its ends before its first byte is read, and closed when
-another user made it. The server itself listens on a Unix socket in a directory that only its owner can enter.
+The engine connects to 127.0.0.1 and the port that a plugin prints, without credentials, so the port is open to every
+process of the machine. This module finds the user of each connection by its two addresses before it reads a byte, and
+closes connections of other users. The server listens on a Unix socket in a directory that only its owner can access.
 """
 
 import logging
@@ -20,7 +20,7 @@ Address = tuple[str, int]
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _ESTABLISHED = "01"
 _CHUNK = 256 * 1024
-_LOOKS, _PAUSE = 3, 0.02  # the kernel may skip a row of a table that changes while it is read
+_LOOKS, _PAUSE = 3, 0.02  # the kernel can skip a row of a table that changes during the read
 
 
 class PrivatePort:
@@ -28,7 +28,7 @@ class PrivatePort:
 
     Args:
         server: path of the server's Unix socket.
-        admits: whether a connection from the first address to the second one may come in.
+        admits: returns whether to accept a connection from the first address to the second one.
     """
 
     def __init__(self, server: str, admits: Callable[[Address, Address], bool] | None = None) -> None:
@@ -40,7 +40,7 @@ class PrivatePort:
         threading.Thread(target=self._accept, name="private-port", daemon=True).start()
 
     def close(self) -> None:
-        """Accept nothing more; open connections end with the server."""
+        """Stop accepting connections; open connections end with the server."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
@@ -52,7 +52,7 @@ class PrivatePort:
             except OSError:
                 if self._listener.fileno() < 0:
                     return
-                time.sleep(_PAUSE)  # no file descriptor is left, or the peer is gone already
+                time.sleep(_PAUSE)  # no file descriptor is left, or the peer has disconnected
                 continue
             threading.Thread(target=self._check, args=(outside,), name="private-port-check", daemon=True).start()
 
@@ -83,14 +83,14 @@ class PrivatePort:
         return False
 
     def _log_once(self, text: str) -> None:
-        """Log a sentence once: another user must not be able to fill the output of `up`."""
+        """Log a message once, so that another user cannot fill the output of `up`."""
         if text not in self._logged:
             self._logged.add(text)
             logging.getLogger(__name__).error("the built-in provider %s", text)
 
 
 def is_of_this_user(client: Address, server: Address) -> bool:
-    """Return whether a process of this user made the connection that is open from `client` to `server`.
+    """Return whether a process of this user opened the connection from `client` to `server`.
 
     Raises:
         OSError: this system does not report the user.
@@ -107,12 +107,12 @@ def is_of_this_user(client: Address, server: Address) -> bool:
 
 
 def owner_of(client: Address, server: Address, rows: Iterable[str]) -> int | None:
-    """Return the user who made the open connection from `client` to `server`; None when the kernel lists none.
+    """Return the user ID of the open connection from `client` to `server`; None if the kernel lists none.
 
-    A connection that its owner closed is listed with user 0 and without an inode, so it must not count as one of root.
+    The kernel lists a closed connection with user 0 and without an inode; it must not count as a connection of root.
 
     Args:
-        client: the end whose owner is looked for.
+        client: the end whose owner is returned.
         server: the other end.
         rows: lines of the kernel's tables of TCP connections.
     """
@@ -134,15 +134,15 @@ def _lines(table: Path) -> list[str]:
 
 
 def _spelled(address: Address, *, wide: bool) -> str:
-    """Return an address as the kernel's table has it; `wide` for a socket of IPv6 with a mapped address of IPv4."""
+    """Return an address in the spelling of the kernel's table; `wide` for an IPv6 socket with a mapped IPv4 address."""
     host = f"{int.from_bytes(socket.inet_aton(address[0]), sys.byteorder):08X}"
     mapped = f"{'0' * 16}{int.from_bytes(bytes((0, 0, 0xFF, 0xFF)), sys.byteorder):08X}" if wide else ""
     return f"{mapped}{host}:{address[1]:04X}"
 
 
 def _is_of_engine(client: Address, server: Address) -> bool:
-    """Return whether the parent process, the engine, holds the connection: for systems without tables in /proc."""
-    import psutil  # here: on Linux nothing of it is needed
+    """Return whether the engine, the parent process, has the connection, for systems without tables in /proc."""
+    import psutil  # not needed on Linux
 
     try:
         held = psutil.Process(os.getppid()).net_connections("tcp")
@@ -155,7 +155,7 @@ def _is_of_engine(client: Address, server: Address) -> bool:
 
 
 def _relay(source: socket.socket, target: socket.socket) -> None:
-    """Pass bytes on until one end closes; then both connections end."""
+    """Forward bytes until one end closes, then close both connections."""
     with suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)

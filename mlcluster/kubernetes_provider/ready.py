@@ -1,6 +1,6 @@
-"""Readiness of an object for those that depend on it. Pure: a live object in, a reason to wait out.
+"""Readiness of an object for those that depend on it. Pure.
 
-The same kinds and annotations as the official provider; custom resources are waited for only when annotated.
+The kinds and annotations are those of the official provider; custom resources are awaited only if annotated.
 """
 
 import json
@@ -17,25 +17,25 @@ _DEFAULT_SECONDS = 600
 
 
 class NeverReady(Exception):  # noqa: N818 - a verdict on an object
-    """Waiting longer cannot help, such as for a Job that has failed."""
+    """The object will never be ready, such as a Job that has failed."""
 
 
 def skips_await(manifest: Object) -> bool:
-    """Whether the object's author does not want us to wait."""
+    """Return whether an annotation disables the wait for this object."""
     return str(_annotations(manifest).get(SKIP_AWAIT, "")).lower() == "true"
 
 
 def patience(manifest: Object, asked: float) -> float:
-    """Seconds to wait: the program's own timeout, the annotation, or ten minutes."""
+    """Return the seconds to wait: the program's timeout, the annotation, or ten minutes."""
     annotated = str(_annotations(manifest).get(TIMEOUT_SECONDS, ""))
     return asked or (float(annotated) if annotated.isdigit() else _DEFAULT_SECONDS)
 
 
 def unready(live: Object) -> str:
-    """Why the object is not ready yet; "" when it is.
+    """Return why the object is not ready yet; "" if it is.
 
     Raises:
-        NeverReady: it never will be.
+        NeverReady: it will never be ready.
     """
     wanted = _annotations(live).get(WAIT_FOR)
     if wanted:
@@ -75,7 +75,7 @@ def _replicated(live: Object) -> str:
     wanted = live.get("spec", {}).get("replicas", 1)
     status = _status(live)
     if not _observed(live):
-        return "its controller has not seen the new spec"
+        return "its controller has not processed the new spec"
     if _condition(live, "Progressing", "False"):
         raise NeverReady(_message(live, "Progressing") or "its rollout does not progress")
     if status.get("updatedReplicas", 0) < wanted:
@@ -83,13 +83,13 @@ def _replicated(live: Object) -> str:
     if status.get("availableReplicas", 0) < wanted:
         return f"{status.get('availableReplicas', 0)} of {wanted} replicas are available"
     extra = status.get("replicas", wanted) - wanted
-    return f"{extra} old replicas are still there" if extra > 0 else ""
+    return f"{extra} old replicas still exist" if extra > 0 else ""
 
 
 def _daemon_set(live: Object) -> str:
     status = _status(live)
     if not _observed(live):
-        return "its controller has not seen the new spec"
+        return "its controller has not processed the new spec"
     wanted = status.get("desiredNumberScheduled", 0)
     updated, available = status.get("updatedNumberScheduled", 0), status.get("numberAvailable", 0)
     done = min(updated, available)
@@ -100,7 +100,7 @@ def _job(live: Object) -> str:
     if _condition(live, "Failed"):
         raise NeverReady(_message(live, "Failed") or "the job failed")
     if live.get("spec", {}).get("suspend"):
-        return ""  # a suspended job waits for somebody else, such as Kueue
+        return ""  # another controller, such as Kueue, starts a suspended job
     return "" if _condition(live, "Complete") else "the job is not complete"
 
 
@@ -143,7 +143,7 @@ def _holds(live: Object, expression: str) -> bool:
         path, found, value = rest.partition("}=")
         result = _follow(live, path.strip("{}"))
         return result is not None and (not found or _text(result) == value)
-    raise NeverReady(f"the annotation {WAIT_FOR} knows condition= and jsonpath=, not: {expression}")
+    raise NeverReady(f"the annotation {WAIT_FOR} supports condition= and jsonpath=, not: {expression}")
 
 
 def _follow(value: Any, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""helm.v3.Release: a chart installed, upgraded, read and uninstalled by the helm binary.
+"""The resource helm.v3.Release, which the helm binary installs, upgrades, reads and uninstalls.
 
 Arguments and outputs are those of the official provider (pulumi_kubernetes.helm.v3.Release).
 """
@@ -42,12 +42,12 @@ _REPOSITORY = {
     "certFile": "--cert-file",
     "keyFile": "--key-file",
 }
-_INSTALL_ONLY = frozenset({"createNamespace"})  # `helm upgrade` knows it with --install only
+_INSTALL_ONLY = frozenset({"createNamespace"})  # `helm upgrade` supports it only with --install
 _NOT_HERE = ("postrender", "valueYamlFiles")
 
 
 def check(urn: str, inputs: Object, old_inputs: Object, seed: bytes) -> tuple[Object, list[tuple[str, str]]]:
-    """Name and namespace filled in, and what this provider cannot do."""
+    """Fill in name and namespace, and return the inputs with the problems in them."""
     problems = [(key, "is not supported by the built-in provider") for key in _NOT_HERE if inputs.get(key)]
     problems += [] if inputs.get("chart") else [("chart", "is missing")]
     name = inputs.get("name") or plain(old_inputs).get("name")
@@ -57,7 +57,7 @@ def check(urn: str, inputs: Object, old_inputs: Object, seed: bytes) -> tuple[Ob
 
 
 def difference(old_inputs: Object, inputs: Object) -> Difference:
-    """A release moves only by being made anew; everything else is an upgrade."""
+    """Compare the inputs of a release: a new name or namespace requires a replacement, other changes an upgrade."""
     paths = list(changes(plain(old_inputs), plain(inputs)))
     return Difference(paths, [path for path, _ in paths if path in {("name",), ("namespace",)}])
 
@@ -66,8 +66,8 @@ class Releases:
     """The releases of one cluster.
 
     Args:
-        kube: for the question whose release an existing one is.
-        cluster_identifier: the value of our cluster label; without one nothing existing is taken up.
+        kube: the API server, used to find the owner of an existing release.
+        cluster_identifier: the value of the cluster label; without it, no existing release is adopted.
     """
 
     def __init__(self, kube: Kube, cluster_identifier: str) -> None:
@@ -76,7 +76,7 @@ class Releases:
         self._helm = Helm(kube.kubeconfig_text())
 
     def preview(self, inputs: Object) -> Object:
-        """Outputs of a planned release; the chart is rendered, so that bad values show up before they are used."""
+        """Return the outputs of a planned release, after rendering the chart to detect invalid values."""
         wanted = plain(inputs)
         if not has_unknown(wanted):
             argv = [wanted["name"], wanted["chart"], "-n", wanted["namespace"], "-f", "-", *_source(wanted)]
@@ -84,13 +84,13 @@ class Releases:
         return planned(inputs)
 
     def create(self, inputs: Object, seconds: float) -> tuple[str, Object]:
-        """Install; take up our own release after a killed run; refuse anybody else's."""
+        """Install a release, or adopt a managed one after a killed run; refuse a foreign release."""
         wanted = plain(inputs)
         identifier = f"{wanted['namespace']}/{wanted['name']}"
         state = self._status(identifier)
         if state is not None:
             self._refuse_foreign(identifier)
-            if state["info"]["status"].startswith("pending"):  # helm itself does not go on from there
+            if state["info"]["status"].startswith("pending"):  # helm does not continue from this status
                 self._helm.run("uninstall", wanted["name"], "-n", wanted["namespace"], "--wait")
                 state = None
         verb = "install" if state is None else "upgrade"
@@ -101,7 +101,7 @@ class Releases:
         return self._write("upgrade", identifier, inputs, seconds)
 
     def read(self, identifier: str, inputs: Object) -> Found | None:
-        """The release as helm knows it; None when it is gone. Edited objects are not seen, as with the official one."""
+        """Return the live release, None if it does not exist. As in the official provider, object drift is ignored."""
         found = self._status(identifier)
         if found is None:
             return None
@@ -113,7 +113,7 @@ class Releases:
         return Found(_state(found, kept), kept)
 
     def delete(self, identifier: str, inputs: Object, seconds: float) -> None:
-        """Uninstall and wait until its objects are gone; an absent release is fine."""
+        """Uninstall the release and wait until its objects are deleted; no error if it does not exist."""
         namespace, _, name = identifier.rpartition("/")
         wait = [] if plain(inputs).get("skipAwait") else ["--wait"]
         limit = seconds or _DEFAULT_SECONDS
@@ -136,7 +136,7 @@ class Releases:
         return _state(answer, inputs)
 
     def _keep_if_installed(self, identifier: str, inputs: Object, error: HelmError) -> None:
-        """A release that failed while waiting exists: it stays in the state, or the next run would not know it."""
+        """Keep a release in the state that exists but failed during the wait, so that the next run continues it."""
         found = self._status(identifier)
         if found is not None and found["info"]["status"] == "failed":
             reason = f"Release {identifier} failed: {error.happened}"
@@ -161,13 +161,13 @@ class Releases:
         labels = [record["metadata"].get("labels") or {} for record in records]
         if not self._cluster or not any(item.get(CLUSTER) == self._cluster for item in labels):
             owners = sorted({str(item.get(CLUSTER)) for item in labels if item.get(CLUSTER)})
-            whose = f"mlcluster, cluster '{owners[0]}'" if owners else "somebody else: it carries no owner label"
-            hint = "uninstall it, or give ours another name"
+            whose = f"mlcluster, cluster '{owners[0]}'" if owners else "an unknown owner: it has no owner label"
+            hint = "Uninstall it, or change the name in the program."
             raise MlclusterError(f"Release {identifier}", f"already exists and belongs to {whose}", hint)
 
 
 def planned(inputs: Object) -> Object:
-    """Outputs that a preview can know."""
+    """Return the outputs that are known in a preview."""
     return {**inputs, "status": UNKNOWN, "resourceNames": UNKNOWN, "checksum": UNKNOWN}
 
 
@@ -213,7 +213,7 @@ def _state(release: Object, inputs: Object) -> Object:
 
 
 def _resource_names(manifest: str, namespace: str) -> dict[str, list[str]]:
-    """`kind/apiVersion` to names, read from the rendered text: the first keys of each document are enough."""
+    """Return `kind/apiVersion` -> names, from the first keys of each document in the rendered text."""
     import yaml
 
     found: dict[str, list[str]] = {}

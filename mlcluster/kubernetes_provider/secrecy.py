@@ -1,4 +1,4 @@
-"""Keep secret inputs secret in outputs, in inputs that are read back, and in messages."""
+"""Secrecy of secret inputs in outputs, in refreshed inputs, and in messages."""
 
 import base64
 import binascii
@@ -6,21 +6,21 @@ from typing import Any
 
 from mlcluster.kubernetes_provider.values import Path, Secret, is_unknown, plain, secret_paths, secret_texts
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # kubectl keeps a whole Secret in there
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # kubectl stores the whole Secret in it
 Object = dict[str, Any]
-_TELLING = 6  # characters; a shorter text is found everywhere by chance, and marking that would hide what is public
+_SHORTEST = 6  # characters; shorter texts occur in many places by chance, and marking them would hide public values
 
 
 def seal(value: Object, like: Object) -> Object:
-    """`value` with secret marks wherever `like` has them.
+    """Return `value` with the secret marks of `like`.
 
-    By place, and where a list may have moved by the whole list; then by content, so that a secret that the server
-    copied elsewhere is marked there too.
+    Marks apply by path, or to a whole list whose items may have moved, and then by content, so that copies of a secret
+    at other paths are marked too.
     """
     sealed: Any = value
     for path in secret_paths(like):
         sealed = _mark(sealed, path)
-    texts = {text for text in secret_texts(like) if len(text) >= _TELLING and not is_unknown(text)}
+    texts = {text for text in secret_texts(like) if len(text) >= _SHORTEST and not is_unknown(text)}
     result: Object = _mark_texts(sealed, texts) if texts else sealed
     return result
 
@@ -47,7 +47,7 @@ def _mark_texts(value: Any, texts: set[str]) -> Any:
 
 
 def seal_secret_object(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Marks what a `Secret` object hides, whether or not the program marked it; other kinds pass through."""
+    """Return a Secret with its contents marked as secret; other kinds stay unchanged."""
     if manifest.get("kind") != "Secret":
         return manifest
     sealed = dict(manifest)
@@ -63,7 +63,7 @@ def seal_secret_object(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def censor(message: str, *values: Any) -> str:
-    """A message without the secrets of `values`, in clear or in base64."""
+    """Return a message without the secrets of `values`, in plain text or base64."""
     texts = set().union(*(secret_texts(value) for value in values))
     for text in sorted(texts | {_from_base64(text) for text in texts}, key=len, reverse=True):
         if len(text) > 2 and not is_unknown(text):

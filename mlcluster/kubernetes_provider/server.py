@@ -1,4 +1,4 @@
-"""Serve a provider over gRPC: method names to calls, exceptions to statuses, no secret in a message."""
+"""The gRPC server of a provider: it maps methods to calls, and exceptions to statuses without secrets."""
 
 import logging
 import traceback
@@ -42,9 +42,9 @@ _METHODS: dict[str, tuple[Any, Any, str]] = {
 
 
 def serve(provider: Provider, faults: Faults | None = None, address: str = "127.0.0.1:0") -> tuple[Any, int]:
-    """Start serving; the grpc server and its port.
+    """Start a gRPC server, and return it with its port.
 
-    RPCs that are not in the table answer "unimplemented", which the engine takes for the eight it can do without.
+    RPCs that are not in the table return "unimplemented", which the engine accepts for eight optional RPCs.
     """
     pool = futures.ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="rpc")
     limits = [("grpc.max_receive_message_length", _BYTES), ("grpc.max_send_message_length", _BYTES)]
@@ -75,7 +75,7 @@ def _handler(name: str, method: Any, faults: Faults) -> Any:
             _abort_kept(context, failed)
         except (MlclusterError, FaultError) as error:
             context.abort(grpc.StatusCode.UNKNOWN, _censored(_sentence(error), request))
-        except Exception as error:  # noqa: BLE001 - the edge of the process: a bug of ours becomes an answer
+        except Exception as error:  # noqa: BLE001 - the boundary of the process: a bug becomes an error response
             _log_bug(name, error)
             message = _censored(f"bug in the built-in provider ({name}): {type(error).__name__}: {error}", request)
             context.abort(grpc.StatusCode.INTERNAL, message)
@@ -86,7 +86,7 @@ def _handler(name: str, method: Any, faults: Faults) -> Any:
 
 
 def _log_bug(name: str, error: Exception) -> None:
-    # Without the exception's own text, which may quote a value.
+    # The text of the exception is omitted, because it can quote a value.
     where = "".join(traceback.format_tb(error.__traceback__)[-3:])
     logging.getLogger(__name__).error("%s: %s\n%s", name, type(error).__name__, where)
 
@@ -94,7 +94,7 @@ def _log_bug(name: str, error: Exception) -> None:
 def _sentence(error: MlclusterError | FaultError) -> str:
     if isinstance(error, FaultError):
         return str(error)
-    # The engine names the resource; the request's path would only repeat it.
+    # The engine names the resource, so the path of the request is redundant.
     said = error.message if isinstance(error, ApiError) else str(error)
     return f"{said}; {error.hint}" if error.hint else said
 
@@ -105,7 +105,7 @@ def _censored(message: str, request: Any) -> str:
 
 
 def _abort_kept(context: Any, failed: InitFailed) -> None:
-    """The status whose details tell the engine to keep the object in the state."""
+    """Abort with the status whose details make the engine keep the object in the state."""
     reason = censor(failed.reason, failed.inputs)
     kept = pb.ErrorResourceInitFailed(
         id=failed.identifier, properties=encode(failed.state), inputs=encode(failed.inputs), reasons=[reason]

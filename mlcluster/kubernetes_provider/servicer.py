@@ -1,4 +1,4 @@
-"""The provider's RPCs: requests of the engine in, responses out. Errors are raised; `server` puts them on the wire."""
+"""The RPCs of the provider. They raise errors, which `server` converts into responses."""
 
 import threading
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def open_kube(settings: Settings) -> Kube:
-    """The cluster that the provider's arguments name."""
+    """Return the client of the cluster in the provider's arguments."""
     from dataclasses import replace
 
     from mlcluster.kube.kubeconfig import read_kubeconfig
@@ -41,8 +41,8 @@ class Provider:
     """One provider instance, called from many threads.
 
     Args:
-        connect: opens the configured cluster; tests give one in memory.
-        pace: multiplies every wait; tests make it small.
+        connect: opens the configured cluster; tests pass one in memory.
+        pace: multiplies every wait; tests use a small value.
     """
 
     def __init__(self, connect: Callable[[Settings], Kube] = open_kube, *, pace: float = 1.0) -> None:
@@ -53,9 +53,9 @@ class Provider:
         self._settings = Settings()
         self._kube: Kube | None = None
         self._cluster: Cluster | None = None
-        self._recorded: dict[str, str] = {}  # URN to the uid in the state, as Diff last saw it
+        self._recorded: dict[str, str] = {}  # URN -> UID in the state of the last Diff
 
-    # -- life
+    # -- lifecycle
 
     def handshake(self, request: Any) -> Any:
         self._diagnostics.attach(request.engine_address)
@@ -94,12 +94,12 @@ class Provider:
         return empty_pb2.Empty()
 
     def close(self) -> None:
-        """Let go of the cluster's connections."""
+        """Close the connections to the cluster."""
         if self._kube is not None:
             self._kube.close()
         self._kube = self._cluster = None
 
-    # -- questions
+    # -- reads
 
     def check(self, request: Any) -> Any:
         inputs, old = decode(request.news), decode(request.olds)
@@ -143,7 +143,7 @@ class Provider:
         if request.type == release.TYPE:
             return self._releases().preview(inputs) if self._cluster else release.planned(inputs)
         planned, unasked = preview.create(self._cluster, inputs, self._recorded.get(request.urn, ""), request.urn)
-        self._warn_unasked(request.urn, unasked)
+        self._warn_without_dry_run(request.urn, unasked)
         return planned
 
     def update(self, request: Any) -> Any:
@@ -154,7 +154,7 @@ class Provider:
             return pb.UpdateResponse(properties=encode(self._releases().update(request.id, inputs, request.timeout)))
         if request.preview:
             made, unasked = preview.update(self._cluster, before, inputs)
-            self._warn_unasked(request.urn, unasked)
+            self._warn_without_dry_run(request.urn, unasked)
         else:
             old_inputs = decode(request.old_inputs)
             made = objects.update(self._there(), before, old_inputs, inputs, request.timeout)
@@ -169,7 +169,7 @@ class Provider:
             objects.delete(self._there(), request.id, inputs, before, request.timeout, warn=warn)
         return empty_pb2.Empty()
 
-    # -- parts
+    # -- internals
 
     def _there(self) -> Cluster:
         if self._cluster is None:
@@ -179,9 +179,9 @@ class Provider:
     def _releases(self) -> release.Releases:
         return release.Releases(self._there().kube, self._settings.cluster_identifier)
 
-    def _warn_unasked(self, urn: str, message: str) -> None:
+    def _warn_without_dry_run(self, urn: str, message: str) -> None:
         if message:
-            self._diagnostics.warn(urn, f"previewed without asking the server: {message}")
+            self._diagnostics.warn(urn, f"previewed without a dry run: {message}")
 
 
 def _some(changed: object) -> Any:

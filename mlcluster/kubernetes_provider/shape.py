@@ -9,7 +9,7 @@ from mlcluster.kubernetes_provider.values import Path
 Object = dict[str, Any]
 
 _ABSENT = object()
-# Filled in by the server; never part of what somebody wanted.
+# Filled in by the server; never part of the inputs.
 SERVER_METADATA = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
 
 
@@ -32,31 +32,31 @@ def _rename(value: Any, spelling: Callable[[str], str]) -> Any:
 
 
 def to_wire(manifest: Object) -> Object:
-    """What the API server reads: CRD schemas spell `x-kubernetes-...` and `$ref`, the SDK cannot."""
+    """Return an object for the API server: CRD schemas use `x-kubernetes-...` and `$ref`, which the SDK renames."""
     return _rename(manifest, _wire_key) if manifest.get("kind") == "CustomResourceDefinition" else manifest
 
 
 def from_wire(live: Object) -> Object:
-    """What a program reads: the SDK's spelling, and without managedFields, which doubles the state's size."""
+    """Return an object in the SDK's spelling, without managedFields, which would double the size of the state."""
     found = _rename(live, _sdk_key) if live.get("kind") == "CustomResourceDefinition" else copy.copy(live)
     found["metadata"] = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
     return found
 
 
 def to_sdk(inputs: Object) -> Object:
-    """Inputs in the one spelling that the state keeps, whichever the program used."""
+    """Return inputs in the SDK's spelling, which the state uses."""
     return _rename(inputs, _sdk_key) if inputs.get("kind") == "CustomResourceDefinition" else inputs
 
 
 def wanted_of(live: Object) -> Object:
-    """Inputs that describe a live object nobody has inputs for (import)."""
+    """Return inputs that describe a live object, for an import."""
     found = {key: value for key, value in from_wire(live).items() if key != "status"}
     found["metadata"] = {key: value for key, value in live["metadata"].items() if key not in SERVER_METADATA}
     return found
 
 
 def cut(live: Any, inputs: Any) -> Any:
-    """The live values of exactly the fields that `inputs` sets: what a refresh compares with."""
+    """Return the live values of exactly the fields that `inputs` sets, for the comparison in a refresh."""
     if isinstance(live, dict) and isinstance(inputs, dict):
         return {key: cut(live[key], item) for key, item in inputs.items() if key in live}
     if isinstance(live, list) and isinstance(inputs, list):
@@ -79,14 +79,14 @@ def _names(items: list[Any]) -> bool:
 
 
 def without_noise(live: Any, would: Any, inputs: Any) -> Any:
-    """Live values as drift: where the server would answer the inputs with what is there, the inputs' spelling stays.
+    """Return live values with the inputs' spelling for fields that the inputs would not change.
+
+    Therefore a quantity in another spelling (`1000m`, `1`) or a default of the server is not drift.
 
     Args:
         live: the live object.
-        would: what the server says the object would be with the inputs applied (dry run).
-        inputs: what the program wants.
-
-    So a quantity that the server writes differently (`1000m`, `1`) or a value it defaults is no drift.
+        would: the object after a dry run of the inputs.
+        inputs: the inputs of the program.
     """
     if live == would:
         return inputs
@@ -104,7 +104,7 @@ def without_noise(live: Any, would: Any, inputs: Any) -> Any:
 
 
 def at(value: Any, path: Path) -> Any:
-    """Return the value at a path; None when it is absent."""
+    """Return the value at a path; None if it is absent."""
     for part in path:
         if isinstance(value, dict):
             value = value.get(part)
@@ -133,9 +133,9 @@ def _place(items: list[Any], item: Any, index: int) -> int:
 
 
 def status_drift(live: Any, inputs: Any) -> Any:
-    """A status that the program wrote, with the live values of its plain fields.
+    """Return a status of the program with the live values of its scalar fields.
 
-    Lists (conditions, addresses) belong to controllers after creation and never count as drift.
+    After creation, controllers own lists (conditions, addresses), which never count as drift.
     """
     if isinstance(inputs, dict):
         found = live if isinstance(live, dict) else {}
@@ -144,7 +144,7 @@ def status_drift(live: Any, inputs: Any) -> Any:
 
 
 def removed(old: Any, new: Any) -> Object:
-    """A merge patch that takes away what `old` has and `new` has not."""
+    """Return a merge patch that removes the fields of `old` that `new` lacks."""
     patch: Object = {}
     for key, value in (old or {}).items():
         if key not in (new or {}):

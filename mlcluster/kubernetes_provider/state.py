@@ -1,4 +1,4 @@
-"""The state of an object in the engine: the sealed live object, and the annotations of the official provider."""
+"""The state of an object in the engine: the live object with secret marks, and the notes of the official provider."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from mlcluster.kubernetes_provider.values import UNKNOWN, plain
 
 Object = dict[str, Any]
 
-# Notes of the official provider, so that it can take a stack over.
+# Notes of the official provider, with which it can take over a stack.
 _INPUTS, _API_VERSION, _MANAGER = "__inputs", "__initialApiVersion", "__fieldManager"
-_OWNER = "__mlclusterOwner"  # the cluster label at the last write: survives somebody taking the label off
+_OWNER = "__mlclusterOwner"  # the cluster label at the last write, which remains if a user removes the label
 _LATER = ("uid", "resourceVersion", "creationTimestamp", "generation")
 
 
 def outputs(live: Object, inputs: Object, before: Object | None = None) -> Object:
-    """The state of an object.
+    """Return the state of an object.
 
     Args:
-        live: as the server gave it.
-        inputs: with secret marks.
-        before: the state so far, whose notes are kept.
+        live: the object that the server returned.
+        inputs: the inputs, with secret marks.
+        before: the previous state, whose notes are kept.
     """
     notes = before or {}
     kept = seal(seal_secret_object(from_wire(live)), inputs)
@@ -36,23 +36,23 @@ def outputs(live: Object, inputs: Object, before: Object | None = None) -> Objec
 
 
 def manager(state: Object) -> str:
-    """The field manager that wrote the object; another provider's name is kept, or removed fields would stay."""
+    """Return the field manager that wrote the object, also of another provider; otherwise removed fields would stay."""
     return str(plain(state.get(_MANAGER)) or MANAGER)
 
 
 def recorded_owner(state: Object) -> str:
-    """The cluster label the object had when we last wrote it."""
+    """Return the cluster label of the object at the last write."""
     return str(plain(state.get(_OWNER)) or "")
 
 
 def uid(state: Object) -> str:
-    """The uid of the object that the state speaks of."""
+    """Return the UID of the object in the state."""
     metadata = plain(state.get("metadata"))
     return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
 
 
 def planned(inputs: Object, before: Object | None = None) -> Object:
-    """Outputs of a preview when nobody can be asked: inputs, and everything else later."""
+    """Return the outputs of a preview without a dry run: the inputs; all other fields are unknown."""
     known = before or {}
     result = {**inputs, "status": UNKNOWN}
     metadata = inputs.get("metadata")
@@ -65,7 +65,7 @@ def planned(inputs: Object, before: Object | None = None) -> Object:
 
 
 def previewed(would: Object, inputs: Object, *, new: bool) -> Object:
-    """Outputs of a preview from a dry run: the server's answer without what it only made up for the occasion."""
+    """Return the outputs of a preview from a dry run, without values that the server generated only for it."""
     result = seal(seal_secret_object(from_wire(would)), inputs)
     later = _LATER if new else ("resourceVersion",)
     result["metadata"] = {**result["metadata"], **dict.fromkeys(later, UNKNOWN)}

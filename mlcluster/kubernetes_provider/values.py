@@ -1,8 +1,8 @@
-"""Pulumi values between the wire and plain Python.
+"""Conversion of Pulumi values between protobuf and plain Python.
 
-On the wire everything is a protobuf Struct; a secret is an object with a signature key and an unknown is one of a
-few fixed strings (pulumi/sdk/go/common/resource/plugin/rpc.go). Here a secret is a `Secret` and an unknown stays
-its string.
+In protobuf, all values are in a Struct; a secret is an object with a signature key, and an unknown is one of a few
+fixed strings (pulumi/sdk/go/common/resource/plugin/rpc.go). In Python, a secret is a `Secret`, and an unknown keeps its
+string.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _UNKNOWNS = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
     }
 )
-_WHOLE = 2**53  # above, a protobuf number no longer tells whole numbers apart
+_WHOLE = 2**53  # above, protobuf numbers do not represent all integers
 
 Path = tuple[str | int, ...]
 
@@ -39,11 +39,11 @@ class Secret:
 
 
 def decode(struct: struct_pb2.Struct) -> dict[str, Any]:
-    """A Struct as plain Python; whole numbers become int."""
+    """Return a Struct as plain Python, with integers as int."""
     return {key: _decode(value) for key, value in struct.fields.items()}
 
 
-def _decode(value: struct_pb2.Value) -> Any:  # noqa: PLR0911 - one return a kind of value
+def _decode(value: struct_pb2.Value) -> Any:  # noqa: PLR0911 - one return for each kind of value
     match value.WhichOneof("kind"):
         case "string_value":
             return value.string_value
@@ -64,7 +64,7 @@ def _decode(value: struct_pb2.Value) -> Any:  # noqa: PLR0911 - one return a kin
 
 
 def encode(mapping: dict[str, Any]) -> struct_pb2.Struct:
-    """The inverse of `decode`."""
+    """Return plain Python values as a Struct."""
     struct = struct_pb2.Struct()
     _fill(struct, mapping)
     return struct
@@ -96,7 +96,7 @@ def _set(value: struct_pb2.Value, item: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A copy without secret marks. Containers are new, so the result may be changed."""
+    """Return a deep copy without secret marks."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -105,12 +105,12 @@ def plain(value: Any) -> Any:
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether this very value is known only later."""
+    """Return whether this value itself is unknown."""
     return isinstance(value, str) and value in _UNKNOWNS
 
 
 def has_unknown(value: Any) -> bool:
-    """Whether anything inside is known only later."""
+    """Return whether a value contains an unknown."""
     if isinstance(value, dict):
         return any(has_unknown(item) for item in value.values())
     if isinstance(value, list):
@@ -119,7 +119,7 @@ def has_unknown(value: Any) -> bool:
 
 
 def secret_paths(value: Any, at: Path = ()) -> Iterator[Path]:
-    """Where the outermost secrets are."""
+    """Yield the paths of the outermost secrets."""
     if isinstance(value, Secret):
         yield at
     elif isinstance(value, dict):
@@ -131,7 +131,7 @@ def secret_paths(value: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def secret_texts(value: Any) -> set[str]:
-    """Every text inside a secret."""
+    """Return all texts inside secrets."""
     if isinstance(value, Secret):
         return set(_texts(value.value))
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,1 +1,1 @@
-"""The lab: a real control plane of ordinary host processes on loopback, with simulated nodes and a real Kueue."""
+"""The lab: a real control plane of host processes on loopback, with simulated nodes and a real Kueue."""

@@ -1,4 +1,4 @@
-"""The processes of a lab in the order of their start: command line, port, and readiness probe."""
+"""The processes of a lab, in start order: command line, port, and readiness probe."""
 
 import http.client
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlcluster.lab import flags, probe
 from mlcluster.lab.controllers.controller import Site
-from mlcluster.lab.controllers.known import CONTROLLERS, controller
+from mlcluster.lab.controllers.registry import CONTROLLERS, controller
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.record import ControllerRecord, Record
 
@@ -24,14 +24,14 @@ STOP_ORDER = (
 )
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
-"""What every lab runs, in the order of its start."""
+"""The processes of every lab, in start order."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """One program. `trouble` asks whether it is ready: "" when it is, else the answer it gave.
+    """A process of the lab. `trouble` probes its readiness and returns "" or the response of the process.
 
-    `port` is None for a program that listens on none.
+    `port` is None for a process that listens on no port.
     """
 
     name: str
@@ -42,18 +42,18 @@ class Component:
 
 
 def etcd(layout: Layout, record: Record) -> Component:
-    """The database."""
+    """Return the database."""
     return _component(layout, record, "etcd", flags.etcd(layout, record.ports), record.ports.etcd, "/readyz")
 
 
 def apiserver(layout: Layout, record: Record) -> Component:
-    """The API server."""
+    """Return the API server."""
     argv = flags.apiserver(layout, record.ports, extended_resource_toleration=record.extended_resource_toleration)
     return _component(layout, record, "kube-apiserver", argv, record.ports.api, "/readyz")
 
 
 def clients(layout: Layout, record: Record) -> Iterator[Component]:
-    """What starts side by side once the API server is ready."""
+    """Yield the processes that start in parallel once the API server is ready."""
     ports = record.ports
     manager = flags.controllers(layout, ports)
     yield _component(layout, record, "kube-controller-manager", manager, ports.controllers, "/healthz")
@@ -63,12 +63,12 @@ def clients(layout: Layout, record: Record) -> Iterator[Component]:
 
 
 def site(layout: Layout, known: ControllerRecord) -> Site:
-    """Where a controller is in this lab."""
+    """Return the paths and ports of a controller in this lab."""
     return Site(layout.controllers / known.name, layout.kubeconfig(known.name), known.ports, known.settings)
 
 
 def of_controller(layout: Layout, known: ControllerRecord) -> Component:
-    """The process of a controller."""
+    """Return the process of a controller."""
     found, place = controller(known.name), site(layout, known)
     argv = (str(known.program), *found.flags(place))
     ask = partial(probe.http_plain, known.ports["health"], found.health_path)
@@ -77,7 +77,7 @@ def of_controller(layout: Layout, known: ControllerRecord) -> Component:
 
 
 def everything(layout: Layout, record: Record) -> list[Component]:
-    """All components that should run."""
+    """Return all processes that should run."""
     bare = [etcd(layout, record), apiserver(layout, record), *clients(layout, record)]
     return [*bare, *(of_controller(layout, known) for known in record.active)]
 
@@ -90,7 +90,7 @@ def _component(  # noqa: PLR0913, PLR0917 - private, called above only
 
 
 def _kwok_trouble(log: Path) -> str:
-    """Look for what kwok writes once it has listed the nodes; each start has a log of its own."""
+    """Search the log for the line that kwok writes once it has listed the nodes; each start has its own log."""
     try:
         with log.open("rb") as file:
             beginning = file.read(_FIRST_BYTES)
@@ -100,7 +100,7 @@ def _kwok_trouble(log: Path) -> str:
 
 
 def trouble_of(ask: Callable[[], probe.Answer]) -> Callable[[], str]:
-    """`ask` as a question for what is wrong: "" for HTTP 200. That nobody answers in time is an answer too."""
+    """Return a probe that returns "" for HTTP 200, else the response or the connection error of `ask`."""
 
     def trouble() -> str:
         try:

@@ -1,4 +1,4 @@
-"""Configuration documents of the lab's processes, as data. They are written as JSON, which is YAML too."""
+"""Configuration documents of the lab's processes, as data. The files are JSON, which is valid YAML."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ NODE_LABEL = ("type", "kwok")
 
 
 def kubeconfig(user: str, server: str, authority: bytes, certificate: bytes, key: bytes) -> Document:
-    """A kubeconfig with one context `lab`; it holds the private key."""
+    """Return a kubeconfig with one context `lab` and the private key."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -29,13 +29,13 @@ def kubeconfig(user: str, server: str, authority: bytes, certificate: bytes, key
 
 
 def kubeconfig_with_token(user: str, server: str, authority: bytes, token: str) -> Document:
-    """A kubeconfig of somebody with a token instead of a certificate."""
+    """Return a kubeconfig with a token instead of a certificate."""
     made = kubeconfig(user, server, authority, b"", b"")
     return {**made, "users": [{"name": user, "user": {"token": token}}]}
 
 
 def scheduler(layout: Layout) -> Document:
-    """The scheduler as it comes, but with a quick client and retries of unschedulable pods after 5 s at most."""
+    """Return the default configuration of the scheduler with a fast client and retries after at most 5 s."""
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -54,8 +54,8 @@ def scheduler(layout: Layout) -> Document:
 def kwok() -> list[Document]:
     """Return the options of kwok, then its stages.
 
-    A lease duration of 0 means that it writes no node leases, and a node port other than 0 would open a port on every
-    address of this machine.
+    With a lease duration of 0, kwok writes no node leases. A node port other than 0 would open a port on every address
+    of this machine.
     """
     label, value = NODE_LABEL
     options = {
@@ -73,7 +73,7 @@ def kwok() -> list[Document]:
 
 
 def kwok_rights() -> list[Document]:
-    """What the group `lab:simulators` may do."""
+    """Return the ClusterRole and binding of the group `lab:simulators`."""
     rules = [
         _rule("", ["nodes"], ["get", "list", "watch", "update", "patch"]),
         _rule("", ["nodes/status", "pods/status"], ["update", "patch"]),
@@ -95,7 +95,7 @@ def kwok_rights() -> list[Document]:
 
 
 def as_yaml(*documents: Document) -> bytes:
-    """The documents as one file."""
+    """Return the documents as the content of one file."""
     return "\n---\n".join(json.dumps(document, indent=1) for document in documents).encode() + b"\n"
 
 

@@ -1,7 +1,7 @@
-"""Command lines of the lab's processes: paths and ports in, arguments out. Pure.
+"""Command lines of the lab's processes. Pure.
 
-Everything listens on 127.0.0.1 only. Nodes are simulated in "quiet" mode: the node lifecycle controller runs, but
-no node leases are written, so a node fails only when somebody patches its Ready condition.
+All processes listen on 127.0.0.1 only. Nodes are simulated in "quiet" mode: the node lifecycle controller runs, but
+there are no node leases, so a node fails only if a client patches its Ready condition.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from mlcluster.lab.layout import Layout
 from mlcluster.lab.pki import ETCD_AUTHORITY, ETCD_CLIENT, ETCD_PEER_AUTHORITY
 from mlcluster.lab.ports import LOOPBACK, Ports
 
-QUIET_GRACE = "87600h"  # ten years without a heartbeat: in quiet mode nobody writes any
+QUIET_GRACE = "87600h"  # ten years without a heartbeat: quiet mode has none
 
-# Controllers without meaning here: no cloud, no volumes, no network, no kubelet to sign certificates for.
+# Disabled controllers: the lab has no cloud, no volumes, no network, and no kubelet that requests certificates.
 CONTROLLERS_OFF = (
     "bootstrap-signer-controller",
     "certificatesigningrequest-approving-controller",
@@ -39,9 +39,9 @@ CONTROLLERS_OFF = (
 def etcd(layout: Layout, ports: Ports) -> list[str]:
     """Return etcd's command line: TLS with client certificates on both ports.
 
-    Without them each user of this machine would own the cluster: through the client port, and through the peer port
-    with one forged message of the consensus protocol. Each port has an authority that signs for it alone.
-    Without fsync a start is quicker; a process crash is survived, a power loss may need `lab reset`.
+    Without client certificates, every user of this machine could control the cluster through the client port, or
+    through the peer port with one forged message of the consensus protocol. Each port has its own authority.
+    The flag against fsync makes a start faster; data survives a crash of the process, but not always a power loss.
     """
     client, peer = f"https://{LOOPBACK}:{ports.etcd}", f"https://{LOOPBACK}:{ports.etcd_peer}"
     return [
@@ -69,12 +69,12 @@ def etcd(layout: Layout, ports: Ports) -> list[str]:
 
 
 def apiserver(layout: Layout, ports: Ports, *, extended_resource_toleration: bool = False) -> list[str]:
-    """RBAC, no anonymous requests, the default admission plugins.
+    """Return the API server's command line: RBAC, no anonymous requests, the default admission plugins.
 
     Args:
-        layout: where the certificates are.
-        ports: where etcd listens and where to listen.
-        extended_resource_toleration: pods that ask for an extended resource get a toleration of a taint of that
+        layout: the files of the lab, with the certificates.
+        ports: the ports of etcd and of the API server.
+        extended_resource_toleration: pods that request an extended resource get a toleration of the taint with its
             name on creation, as on EKS.
     """
     plugins = ["NodeRestriction", *(["ExtendedResourceToleration"] if extended_resource_toleration else [])]
@@ -91,10 +91,10 @@ def apiserver(layout: Layout, ports: Ports, *, extended_resource_toleration: boo
         "--authorization-mode=Node,RBAC",
         "--anonymous-auth=false",
         f"--enable-admission-plugins={','.join(plugins)}",
-        # Quiet mode: nobody would take the taint off that this plugin puts on a new node.
+        # In quiet mode, no controller would remove the taint that this plugin adds to a new node.
         "--disable-admission-plugins=TaintNodesByCondition",
         "--service-cluster-ip-range=10.96.0.0/16",
-        "--endpoint-reconciler-type=none",  # a loopback address may not stand in Endpoints: an error every 10 s
+        "--endpoint-reconciler-type=none",  # Endpoints reject a loopback address, with an error every 10 s
         "--allow-privileged=true",
         *_service_accounts(layout),
         *_aggregation(layout),
@@ -108,7 +108,7 @@ def apiserver(layout: Layout, ports: Ports, *, extended_resource_toleration: boo
 
 
 def controllers(layout: Layout, ports: Ports) -> list[str]:
-    """The controller manager; its default of 20 requests a second would make everything crawl."""
+    """Return the controller manager's command line, with a higher rate than the default of 20 requests per second."""
     kubeconfig = layout.kubeconfig("controllers")
     return [
         f"--kubeconfig={kubeconfig}",
@@ -135,7 +135,7 @@ def controllers(layout: Layout, ports: Ports) -> list[str]:
 
 
 def scheduler(layout: Layout, ports: Ports) -> list[str]:
-    """The scheduler; its client's rate is in its configuration file."""
+    """Return the scheduler's command line; the rate of its client is in its configuration file."""
     return [
         f"--config={layout.scheduler_config}",
         *_delegated(layout.kubeconfig("scheduler")),
@@ -148,8 +148,8 @@ def scheduler(layout: Layout, ports: Ports) -> list[str]:
 def kwok(layout: Layout) -> list[str]:
     """Return kwok's command line; its stages are in its configuration file.
 
-    Without an address it serves nothing. Its server does not check client certificates, so it would answer each user of
-    this machine.
+    kwok gets no address to serve on, because its server does not check client certificates and would serve every user
+    of this machine.
     """
     return [f"--kubeconfig={layout.kubeconfig('kwok')}", f"--config={layout.kwok_config}", "--server-address="]
 

@@ -1,4 +1,4 @@
-"""The keys that a lab stores in etcd: `down` compares them to prove that nothing is left."""
+"""The keys that a lab stores in etcd. `down` compares them with a baseline to prove that no resource is left."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from mlcluster.lab import probe
 from mlcluster.lab.layout import Layout
 
 IGNORED = ("/registry/events/", "/registry/leases/", "/registry/masterleases/", "/registry/peerserverleases/")
-"""Prefixes of what comes and goes by itself: events end after an hour, leases are heartbeats."""
+"""Prefixes of temporary keys: events expire after an hour, and leases are heartbeats."""
 
 _IN_EVERY_NAMESPACE = ("/registry/serviceaccounts/{}/default", "/registry/configmaps/{}/kube-root-ca.crt")
 _FIRST, _END = "/registry/", "/registry0"  # "0" follows "/": everything below the prefix
@@ -17,10 +17,10 @@ _PAGE = 5000
 
 
 def stored(layout: Layout, port: int) -> frozenset[str]:
-    """Every key below /registry/, values not read, through etcd's JSON gateway.
+    """Return every key below /registry/ without its value, from etcd's JSON gateway.
 
     Raises:
-        MlclusterError: etcd answers with an error.
+        MlclusterError: etcd returns an error.
     """
     found: set[str] = set()
     start = _FIRST
@@ -34,12 +34,12 @@ def stored(layout: Layout, port: int) -> frozenset[str]:
 
 
 def lasting(names: frozenset[str]) -> frozenset[str]:
-    """The names without those that come and go by themselves."""
+    """Return the names without temporary keys."""
     return frozenset(name for name in names if not name.startswith(IGNORED))
 
 
 def has_whole_namespaces(names: frozenset[str]) -> bool:
-    """Whether there are namespaces, and the controllers have put into each what belongs into every one."""
+    """Return whether there are namespaces, each with the objects that controllers create in every namespace."""
     spaces = [name.rpartition("/")[2] for name in names if name.startswith("/registry/namespaces/")]
     return bool(spaces) and all(place.format(space) in names for space in spaces for place in _IN_EVERY_NAMESPACE)
 
@@ -49,9 +49,9 @@ def _range(layout: Layout, port: int, start: str) -> dict[str, Any]:
     try:
         status, content = probe.etcd(layout, port, "/v3/kv/range", body=body, seconds=60)
     except OSError as error:
-        raise MlclusterError("listing what the lab stores", f"etcd does not answer: {error}") from error
+        raise MlclusterError("listing what the lab stores", f"etcd does not respond: {error}") from error
     if status != 200:
-        raise MlclusterError("listing what the lab stores", f"etcd answered HTTP {status}: {content[:300]!r}")
+        raise MlclusterError("listing what the lab stores", f"etcd returned HTTP {status}: {content[:300]!r}")
     answer: dict[str, Any] = json.loads(content)
     return answer
 

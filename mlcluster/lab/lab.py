@@ -1,4 +1,4 @@
-"""A lab by name: start, stop, status, controllers. Every change holds the lock of the lab."""
+"""A lab by name: start, stop, status, controllers. Every change holds the lab's lock."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,16 +8,16 @@ from typing import Any
 
 from mlcluster.directories import STATE_VARIABLE, state_directory
 from mlcluster.errors import ExitCode, MlclusterError
-from mlcluster.lab import bare, keys, lock, process, record, status
+from mlcluster.lab import control_plane, keys, lock, process, record, status
 from mlcluster.lab.components import STOP_ORDER
 from mlcluster.lab.controllers import run
-from mlcluster.lab.controllers.known import controller
+from mlcluster.lab.controllers.registry import controller
 from mlcluster.lab.failures import LeftoverData, NotRunning, interruptible
+from mlcluster.lab.lab_state import LabState
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
 from mlcluster.lab.programs import in_order, with_programs
 from mlcluster.lab.record import ControllerRecord, Record
-from mlcluster.lab.running import LabState
 from mlcluster.lab.status import LabStatus
 from mlcluster.lab.toolchain import Program, Toolchain
 from mlcluster.progress import Progress, SilentTask, Task
@@ -28,25 +28,25 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
 def labs_directory() -> Path:
-    """Return where the labs of this user are.
+    """Return the directory with the labs of this user.
 
     Raises:
-        MlclusterError: another user can change what is there.
+        MlclusterError: another user can change its contents.
     """
     return require_trusted(state_directory() / "labs", "opening the state directory", STATE_VARIABLE)
 
 
 class Lab:
-    """A real control plane of host processes that outlives the command which started it.
+    """A real control plane of host processes that outlives the command that started it.
 
     Args:
-        name: several labs run side by side by name.
+        name: name of the lab; labs with different names run in parallel.
         root: its private directory; the default is below the user's state directory.
-        tied: its processes end with the calling process (for tests; needs setpriv).
-        choose_ports: where new ports come from.
+        tied: whether its processes end with the calling process (for tests; requires setpriv).
+        choose_ports: returns new ports.
 
     Raises:
-        MlclusterError: the name could not be a directory's.
+        MlclusterError: the name is not valid for a directory.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Lab:
         if not _NAME.fullmatch(name):
             raise MlclusterError(
                 "naming a lab",
-                f"{name!r} is not a name",
-                "up to 40 lower-case letters, digits and dashes",
+                f"{name!r} is not a valid name",
+                "Use at most 40 lower-case letters, digits and dashes.",
                 exit_code=ExitCode.USAGE,
             )
         self.name = name
@@ -71,7 +71,7 @@ class Lab:
 
     @property
     def kubeconfig(self) -> Path:
-        """Kubeconfig of the lab's administrator; it exists once the lab was started."""
+        """The kubeconfig of the lab's administrator, which exists after the first start."""
         return self.layout.kubeconfig("admin")
 
     def start(
@@ -82,12 +82,16 @@ class Lab:
         extended_resource_toleration: bool = True,
         started_by: str = "lab start",
     ) -> None:
-        """Make the lab run: from nothing, on the data of a stopped one, or what has died of it. Running is fine.
+        """Create the lab, or start a stopped lab or the missing processes of a running one, with its controllers.
 
-        A lab that had controllers gets them back. `started_by` is what `status` tells of who made it, once.
+        Args:
+            toolchain: the programs.
+            progress: receives messages.
+            extended_resource_toleration: see `flags.apiserver`.
+            started_by: the command that `status` shows as the creator of the lab.
 
         Raises:
-            StartFailed, NotReady, InterruptedByUserError: what was started is stopped again.
+            StartFailed, NotReady, InterruptedByUserError: the started processes were stopped again.
             LeftoverData: there is data without a record.
         """
         with lock.held(self.name, self.layout, progress), progress.task(f"starting lab {self.name}") as task:
@@ -96,22 +100,22 @@ class Lab:
             if self._ready(current) and wanted == current:
                 return
             lab_state = LabState(self.layout, wanted, tied=self._tied)
-            stopped = "what was started is stopped again"
-            with interruptible(f"starting lab {self.name}", stopped, "the same command starts it"):
+            stopped = "the started processes were stopped again"
+            with interruptible(f"starting lab {self.name}", stopped, "Run the same command again."):
                 self._bring_up_or_stop(lab_state, task)
 
     def stop(self, progress: Progress) -> None:
-        """End all processes; data, certificates and ports are kept. A lab that does not run is fine."""
+        """Stop all processes, if any run; data, certificates and ports are kept."""
         with lock.held(self.name, self.layout, progress), progress.task(f"stopping lab {self.name}"):
             self._stop()
 
     def reset(self, progress: Progress) -> None:
-        """Stop the lab and delete its directory, whatever state it is in."""
+        """Stop the lab and delete its directory, in every state of the lab."""
         with lock.held(self.name, self.layout, progress), progress.task(f"deleting lab {self.name}"):
             self._delete()
 
     def discard_if_never_ready(self, progress: Progress) -> bool:
-        """Delete what a killed start or a killed reset left; whether there is no lab with data now."""
+        """Delete the files of a killed start or reset, and return whether there is no lab with data now."""
         with lock.held(self.name, self.layout, progress):
             try:
                 current = record.load(self.layout)
@@ -139,13 +143,13 @@ class Lab:
         self.stop_controllers(["kueue"], progress)
 
     def start_controller(self, name: str, settings: dict[str, Any], program: Program, progress: Progress) -> None:
-        """Run a controller; the same one running already is fine, one with other settings is replaced.
+        """Start a controller, unless it runs with the same settings; one with other settings is replaced.
 
         Args:
-            name: of the component, one of `controllers.known.CONTROLLERS`.
+            name: name of the component, one of `controllers.known.CONTROLLERS`.
             settings: values of its chart, for Kueue its configuration.
-            program: what runs, and what is applied for it.
-            progress: what is told meanwhile.
+            program: its executable and its manifests.
+            progress: receives messages.
         """
         controller(name)
         with lock.held(self.name, self.layout, progress), progress.task(f"starting {name} in lab {self.name}") as task:
@@ -158,15 +162,15 @@ class Lab:
             lab_state = LabState(self.layout, current, tied=self._tied)
             lab_state.end(name)
             lab_state.write(in_order(lab_state.record.with_controller(wanted)))
-            again = f"`mlcluster lab start --name {self.name}` goes on"
-            with interruptible(f"starting {name}", "its process is stopped again, its objects may be there", again):
+            again = f"Run `mlcluster lab start --name {self.name}` to continue."
+            with interruptible(f"starting {name}", "its process was stopped again, its objects may exist", again):
                 run.bring_up(lab_state, name, task)
 
     def stop_controllers(self, names: Iterable[str], progress: Progress) -> None:
-        """Stop controllers and remove every object that they brought. One that is not there is fine.
+        """Stop controllers, if they run, and delete every object of their charts.
 
         Raises:
-            ControllerInUse: there are still objects of the kinds of one of them; nothing was changed.
+            ControllerInUse: objects of their kinds exist, so this changed nothing.
         """
         wanted = set(names)
         with lock.held(self.name, self.layout, progress):
@@ -177,12 +181,12 @@ class Lab:
             doing = f"removing {', '.join(going)}"
             with (
                 progress.task(f"{doing} from lab {self.name}") as task,
-                interruptible(doing, "some of the objects may still be there", "the same again"),
+                interruptible(doing, "some of the objects may still exist", "Run the same command again."),
             ):
                 run.take_down(LabState(self.layout, current, tied=self._tied), going, task)
 
     def alive_and_ended(self) -> tuple[list[str], list[str]]:
-        """Names of the components that should run, by whether their process does."""
+        """Return the names of the components whose process runs, and of those whose process has ended."""
         try:
             current = record.load(self.layout)
         except ValueError:
@@ -192,15 +196,15 @@ class Lab:
         return sorted(alive), sorted({one.name for one in known} - alive)
 
     def repair(self, progress: Progress) -> list[str]:
-        """Start what has ended of a running lab, and return its names. A lab that is being worked on is left alone.
+        """Restart the ended components of a running lab, and return their names; do nothing if the lab is locked.
 
-        While this process works on the lab itself, an API server without its database is stopped: it would let every
-        request wait for a minute.
+        While this process itself holds the lock, an API server without its database is stopped, because it would delay
+        every request by a minute.
 
         Raises:
-            MlclusterError: it does not start; the whole lab is stopped then.
+            MlclusterError: a component does not start, so the whole lab was stopped.
         """
-        with lock.held_if_free(self.layout, "starting what has ended") as free:
+        with lock.held_if_free(self.layout, "restarting ended components") as free:
             dead = self.alive_and_ended()[1]
             current = record.load(self.layout)
             if current is None or not dead:
@@ -210,7 +214,7 @@ class Lab:
                 process.stop(server, grace=0.5)
             if not free or current.phase != "running":
                 return []
-            progress.say(f"{' and '.join(dead)} of lab {self.name} ended unexpectedly; starting again")
+            progress.say(f"{' and '.join(dead)} of lab {self.name} ended unexpectedly; restarting")
             lab_state = LabState(self.layout, current, tied=self._tied)
             try:
                 self._bring_up_parts(lab_state, _SILENT)
@@ -221,19 +225,19 @@ class Lab:
             return dead
 
     def require_idle(self, names: Iterable[str]) -> None:
-        """That no namespace has objects of the kinds of these controllers.
+        """Check that no namespace has objects of the kinds of these controllers.
 
         Raises:
-            ControllerInUse: one has; whoever made them loses them with the controller.
+            ControllerInUse: a namespace has such objects, which would be deleted with the controller.
         """
         lab_state = LabState(self.layout, self._running("looking for what controllers manage"))
         for name in names:
-            # /registry/GROUP/KIND/NAMESPACE/NAME; what has no namespace belongs to whoever made the controller.
+            # /registry/GROUP/KIND/NAMESPACE/NAME; cluster-scoped objects belong to the creator of the controller.
             if found := [key for key in run.in_use(lab_state, name) if key.count("/") == 5]:
                 raise run.ControllerInUse(name, found)
 
     def controllers(self) -> tuple[str, ...]:
-        """Names of the controllers that it runs, or would if it ran, in the order of their start."""
+        """Return the names of the lab's controllers in start order, also of a stopped lab."""
         try:
             current = record.load(self.layout)
         except ValueError:
@@ -241,7 +245,7 @@ class Lab:
         return () if current is None else tuple(known.name for known in current.controllers)
 
     def runs_with(self, *, extended_resource_toleration: bool) -> bool:
-        """Whether the lab runs with this setting: `start` would start nothing."""
+        """Return whether the lab runs with this setting, so that `start` would start nothing."""
         try:
             current = record.load(self.layout)
         except ValueError:
@@ -250,20 +254,20 @@ class Lab:
         return wanted and self.status().state == "running"
 
     def status(self) -> LabStatus:
-        """What the lab looks like now."""
+        """Return the present status of the lab."""
         return status.read(self.name, self.layout)
 
     def keys(self) -> frozenset[str]:
-        """Names of everything that the lab stores now, such as `/registry/pods/default/a`."""
+        """Return the keys that the lab stores now, such as `/registry/pods/default/a`."""
         return keys.stored(self.layout, self._running("listing what the lab stores").ports.etcd)
 
     def baseline_keys(self) -> frozenset[str]:
-        """Names of what the bare control plane stored at the end of its first start, without those that come and go."""
+        """Return the keys that the bare control plane stored after its first start, without temporary ones."""
         self._running("reading the baseline")
         return frozenset(self.layout.baseline.read_text().split("\n"))
 
     def leftovers(self) -> frozenset[str]:
-        """What is stored now beyond the baseline, without what comes and goes by itself: events and leases."""
+        """Return the present keys that are not in the baseline, without temporary ones: events and leases."""
         return keys.lasting(self.keys()) - self.baseline_keys()
 
     def _usable(self, toolchain: Toolchain, started_by: str, progress: Progress) -> Record:
@@ -296,30 +300,30 @@ class Lab:
         self.layout.root.mkdir(parents=True, mode=0o700, exist_ok=True)
         lab_state.write(
             replace(lab_state.record, phase="starting")
-        )  # before there is data: a kill leaves none without a record
+        )  # before there is data, so that a kill leaves no data without a record
         if not lab_state.record.born:
-            bare.prepare(self.layout)
+            control_plane.prepare(self.layout)
         self._bring_up_parts(lab_state, task)
         lab_state.write(replace(lab_state.record, phase="running", born=True))
 
     def _bring_up_parts(self, lab_state: LabState, task: Task) -> None:
-        bare.bring_up(lab_state, task, self._choose_ports)
+        control_plane.bring_up(lab_state, task, self._choose_ports)
         if not lab_state.record.born:
             task.update("noting what it stores")
-            bare.note_baseline(self.layout, lab_state.record.ports)
+            control_plane.note_baseline(self.layout, lab_state.record.ports)
         for known in lab_state.record.active:
             if not run.works(lab_state, known.name):
                 run.bring_up(lab_state, known.name, task)
 
     def _removed(self, current: Record, task: Task) -> Record:
-        """The record after the removals that a killed command began, which end before a controller is started."""
+        """Complete the controller removals of a killed command before a start, and return the record."""
         lab_state = LabState(self.layout, current, tied=self._tied)
         if current.removing:
             run.take_down(lab_state, current.removing, task)
         return lab_state.record
 
     def _delete(self) -> None:
-        """A kill in between leaves a record of a lab that was never ready: what is left of its data is worthless."""
+        """Delete the lab; a kill in between leaves the record of a lab that was never ready."""
         lab_state = self._stop()
         if lab_state is not None:
             lab_state.write(replace(lab_state.record, born=False))
@@ -350,7 +354,7 @@ class Lab:
 
 
 def list_labs() -> list[LabStatus]:
-    """Every lab of this user, by name."""
+    """Return every lab of this user, sorted by name."""
     if not labs_directory().is_dir():
         return []
     names = sorted(found.name for found in labs_directory().iterdir() if found.is_dir())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Layout:
-    """Paths below `root`; nothing is created here."""
+    """The paths below `root`; this class creates no files."""
 
     root: Path
 
@@ -46,15 +46,19 @@ class Layout:
 
     @property
     def lock(self) -> Path:
-        """Beside the root, so that it outlives a reset of the lab."""
+        """The lock file, beside the root, so that it outlives a reset of the lab."""
         return self.root.with_name(f".{self.root.name}.lock")
 
     def wipe(self) -> None:
-        """Delete what a lab makes, and the root when nothing else is in it: a wrong root must not cost anything."""
+        """Delete the files of a lab, and the root if it is then empty, so that a wrong root loses no other files."""
         for name in ("pki", "logs", "etcd", "controllers", "visibility"):
             shutil.rmtree(self.root / name, ignore_errors=True)
         files = [self.baseline, self.scheduler_config, self.kwok_config, *self.root.glob("*.kubeconfig")]
-        for file in [*files, *self.root.glob(".*.new"), self.record]:  # data without a record belongs to no lab
+        for file in [
+            *files,
+            *self.root.glob(".*.new"),
+            self.record,
+        ]:  # the record last: data without a record belongs to no lab
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.root.rmdir()

@@ -1,4 +1,4 @@
-"""The lock of a lab: one command at a time works on it; the next one waits and names the holder."""
+"""The lock of a lab: one command at a time uses it; the next one waits and names the holder."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ def held(name: str, layout: Layout, progress: Progress, patience: float = _PATIE
     """Hold the lab's lock.
 
     Raises:
-        LabBusy: another command kept it for `patience` seconds.
+        LabBusy: another command held it for `patience` seconds.
         MlclusterError: the lock cannot be written.
     """
     lock = _lock(name, layout)
@@ -55,7 +55,7 @@ def _lock(name: str, layout: Layout) -> FileLock:
 
 @contextlib.contextmanager
 def held_if_free(layout: Layout, doing: str) -> Iterator[bool]:
-    """Hold the lab's lock if no command holds it; yields whether it is held."""
+    """Hold the lab's lock if it is free; yields whether it was."""
     layout.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(layout.lock)
     try:
@@ -72,7 +72,7 @@ def held_if_free(layout: Layout, doing: str) -> Iterator[bool]:
 
 
 def is_held(layout: Layout) -> bool:
-    """Whether a command works on the lab right now."""
+    """Return whether a command holds the lock now."""
     if not layout.lock.exists():
         return False
     lock = FileLock(layout.lock)
@@ -85,12 +85,12 @@ def is_held(layout: Layout) -> bool:
 
 
 def is_held_here(layout: Layout) -> bool:
-    """Whether this process holds the lock."""
+    """Return whether this process holds the lock."""
     return holder(layout).startswith(f"process {os.getpid()},")
 
 
 def holder(layout: Layout) -> str:
-    """Who holds the lock, for people."""
+    """Return the holder of the lock as text."""
     try:
         return _note(layout).read_text()
     except OSError:

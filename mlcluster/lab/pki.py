@@ -1,6 +1,6 @@
 """Certificates of a lab: one authority, client certificates for each process, and those of webhooks.
 
-The subject of a client certificate is the whole story of its rights: user name and groups as RBAC sees them.
+The subject of a client certificate contains the user name and the groups that RBAC uses.
 """
 
 import datetime as dt
@@ -29,7 +29,7 @@ _CLOCK_SKEW = dt.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Subject:
-    """What a certificate says: common name (user), organisations (groups), and the names that it serves."""
+    """The subject of a certificate: common name (user), organizations (groups), and the names that it serves."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ CLIENTS = {
     "scheduler": Subject("system:kube-scheduler"),
     "kwok": Subject("lab:kwok", ("lab:simulators",)),
 }
-USERS = ("admin", "controllers", "scheduler", "kwok")  # those that get a kubeconfig
+USERS = ("admin", "controllers", "scheduler", "kwok")  # the users with a kubeconfig
 
 ETCD_AUTHORITY, ETCD_PEER_AUTHORITY = "etcd-ca", "etcd-peer-ca"
 ETCD_CLIENT = "apiserver-etcd-client"
@@ -68,13 +68,13 @@ ETCD = {
 }
 """Certificates of etcd by file name, each with its authority.
 
-etcd has no users: each certificate that an authority of etcd signed opens the whole database. So these authorities
-sign nothing else, and the authority of the API server signs nothing for etcd.
+etcd has no users: each certificate of its authorities gives access to the whole database. Therefore these authorities
+sign no other certificates, and the authority of the API server signs none for etcd.
 """
 
 
 class Authority:
-    """A certificate authority with a fresh EC P-256 key (or the given one)."""
+    """A certificate authority with a new EC P-256 key, or the given one."""
 
     def __init__(self, name: str, *, key: Key | None = None, serves: Iterable[str] = ()) -> None:
         self.key: Key = key or ec.generate_private_key(ec.SECP256R1())
@@ -88,7 +88,7 @@ class Authority:
         )
 
     def issue(self, subject: Subject, *, key: Key | None = None) -> tuple[x509.Certificate, Key]:
-        """A certificate for client and server use, and its private key."""
+        """Return a certificate for client and server use, and its private key."""
         own: Key = key or ec.generate_private_key(ec.SECP256R1())
         both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
@@ -104,7 +104,7 @@ class Authority:
 
 
 def files() -> dict[str, bytes]:
-    """Every file of a lab's `pki/` directory, name -> PEM, all fresh."""
+    """Return new contents of all files of a lab's `pki/` directory, name -> PEM."""
     authority, front_proxy = Authority("lab-ca"), Authority("lab-front-proxy-ca")
     made = {"ca.crt": pem(authority.certificate), "front-proxy-ca.crt": pem(front_proxy.certificate)}
     for name, subject in (SERVING | CLIENTS).items():
@@ -118,7 +118,7 @@ def files() -> dict[str, bytes]:
 
 
 def etcd_files() -> dict[str, bytes]:
-    """Return the files of `ETCD` and of its two authorities, name -> PEM, all fresh."""
+    """Return new contents of the files of `ETCD` and of its two authorities, name -> PEM."""
     authorities = {name: Authority(f"lab-{name}") for name in (ETCD_AUTHORITY, ETCD_PEER_AUTHORITY)}
     made = {f"{name}.crt": pem(authority.certificate) for name, authority in authorities.items()}
     for name, (authority, subject) in ETCD.items():
@@ -127,9 +127,9 @@ def etcd_files() -> dict[str, bytes]:
 
 
 def complete(directory: Path) -> None:
-    """Add the certificates of etcd to the `pki/` directory of a lab that an older mlcluster made.
+    """Add the certificates of etcd to the `pki/` directory of a lab that an older mlcluster created.
 
-    A set of which a file is missing is replaced as a whole: its authorities have thrown their keys away.
+    If a file is missing, the whole set is replaced, because the keys of its authorities are not stored.
     """
     certificates = [f"{name}.crt" for name in (ETCD_AUTHORITY, ETCD_PEER_AUTHORITY, *ETCD)]
     if not all((directory / name).exists() for name in (*certificates, *(f"{name}.key" for name in ETCD))):
@@ -139,17 +139,17 @@ def complete(directory: Path) -> None:
 
 
 def webhook_files() -> dict[str, bytes]:
-    """Certificate of a webhook server on this host (tls.crt, tls.key) and the authority to check it with (ca.crt)."""
+    """Return the certificate of a webhook server on this host (tls.crt, tls.key), with its authority (ca.crt)."""
     authority = Authority("lab-webhook-ca")
     certificate, key = authority.issue(Subject("lab-webhook", serves=_LOCAL))
     return {"ca.crt": pem(authority.certificate), "tls.crt": pem(certificate), "tls.key": private_pem(key)}
 
 
 def kueue_files() -> dict[str, bytes]:
-    """Kueue's webhook certificate, by the names of its Secret.
+    """Return Kueue's webhook certificate, by the names of its Secret.
 
-    Kueue's certificate rotator keeps what it finds only if the authority serves the DNS name `kueue-ca`, the
-    certificate is for the webhook service, and the keys are RSA in PKCS#1; 127.0.0.1 is what the API server calls.
+    Kueue's certificate rotator keeps existing files only if the authority serves the DNS name `kueue-ca`, the
+    certificate is for the webhook service, and the keys are RSA in PKCS#1. The API server calls 127.0.0.1.
     """
     authority = Authority("kueue-ca", key=rsa.generate_private_key(65537, 2048), serves=["kueue-ca"])
     service = "kueue-webhook-service.kueue-system.svc"
@@ -162,14 +162,14 @@ def kueue_files() -> dict[str, bytes]:
 
 
 def write(directory: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files that only their owner can read into a directory that only its owner can enter."""
+    """Write files that only their owner can read into a directory that only its owner can access."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, content in contents.items():
         write_private(directory / name, content)
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file with mode 0600, whatever the umask is; readers see the old or the new content, nothing between."""
+    """Write a file atomically with mode 0600, independent of the umask."""
     fresh = path.with_name(f".{path.name}.new")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -178,12 +178,12 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def pem(certificate: x509.Certificate) -> bytes:
-    """The certificate as PEM."""
+    """Return the certificate as PEM."""
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def private_pem(key: Key, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8) -> bytes:
-    """The private key as PEM, not encrypted: the file's mode protects it."""
+    """Return the private key as unencrypted PEM; the file's mode protects it."""
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
 
 

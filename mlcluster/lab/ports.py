@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 LOOPBACK = "127.0.0.1"
-# Below the range from which Linux takes ports for outgoing connections (32768 and up): the control plane opens many
-# of those to itself, and one of them could take the port of a component that is about to start again.
+# Below the range of outgoing connections on Linux (32768 and up): the control plane opens many connections to itself,
+# and one of them could use the port of a component that is about to restart.
 _LOWEST, _HIGHEST = 20000, 32000
 _TRIES = 2000
 
@@ -28,7 +28,7 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` different ports that nobody listens on right now; whoever uses them must be ready to lose the race."""
+    """Return `count` different free ports; another process can take one before the caller uses it."""
     found: list[int] = []
     for _ in range(_TRIES):
         port = random.randint(_LOWEST, _HIGHEST)  # noqa: S311 - no secret

@@ -1,4 +1,4 @@
-"""Readiness probes of the lab's processes: one HTTPS request with a client certificate each."""
+"""Readiness probes of the lab's processes, each an HTTPS request with a client certificate."""
 
 import http.client
 import json
@@ -24,12 +24,12 @@ def https(  # noqa: PLR0913 - the parts of a request
     body: dict[str, Any] | None = None,
     seconds: float = _SECONDS,
 ) -> Answer:
-    """GET (POST with a body) `path` as the holder of certificate `user`; status and content.
+    """Send a GET (with a body, a POST) with the certificate of `user`, and return status and content.
 
     The certificate of the server must be signed by `authority`.
 
     Raises:
-        OSError, http.client.HTTPException: nobody answers, or not with HTTP.
+        OSError, http.client.HTTPException: there is no response, or it is not HTTP.
     """
     context = ssl.create_default_context(cafile=str(layout.certificate(authority)))
     context.load_cert_chain(layout.certificate(user), layout.key(user))
@@ -40,12 +40,12 @@ def https(  # noqa: PLR0913 - the parts of a request
 def etcd(
     layout: Layout, port: int, path: str, *, body: dict[str, Any] | None = None, seconds: float = _SECONDS
 ) -> Answer:
-    """Ask etcd's client port as the API server does; for the errors see `https`."""
+    """Send a request to etcd's client port with the certificate of the API server; for the errors see `https`."""
     return https(layout, port, path, user=ETCD_CLIENT, authority=ETCD_AUTHORITY, body=body, seconds=seconds)
 
 
 def http_plain(port: int, path: str, *, seconds: float = _SECONDS) -> Answer:
-    """GET `path` without TLS: Kueue's health endpoint has none."""
+    """Send a GET without TLS, which Kueue's health endpoint does not support."""
     return _ask(http.client.HTTPConnection(LOOPBACK, port, timeout=seconds), path, None)
 
 

@@ -1,4 +1,4 @@
-"""Detached processes: known by pid and start time, so that a recycled pid is never confused with one."""
+"""Detached processes, identified by pid and start time, so that a reused pid is never mistaken for one of them."""
 
 import contextlib
 import os
@@ -16,14 +16,14 @@ from mlcluster.errors import MlclusterError
 from mlcluster.waiting import wait_while
 
 _INHERITED = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE")
-_SAME_START = 0.5  # seconds; what the kernel rounds
+_SAME_START = 0.5  # seconds; rounding of the kernel
 _POLL = 0.02
-_codes: dict[int, int] = {}  # exit codes of children of ours, which the kernel tells only once
+_codes: dict[int, int] = {}  # exit codes of children, which the kernel returns only once
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process as a record keeps it. `created` is seconds since the epoch, from the kernel."""
+    """A process in a record. `created` is its start in seconds since the epoch, from the kernel."""
 
     name: str
     pid: int
@@ -41,17 +41,17 @@ def spawn(  # noqa: PLR0913 - what a process is given
     tied: bool = False,
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Process:
-    """Start a program in a session of its own, working in `directory`, output appended to `log`.
+    """Start a program in its own session, with the working directory `directory` and output appended to `log`.
 
-    It gets a small environment: etcd would take ETCD_* for flags, and secrets of the caller would stay readable in a
-    process that outlives it; `more` is laid over that. With `tied` the kernel kills it when the calling
-    process ends (needs setpriv).
+    Its environment is small: etcd would treat ETCD_* as flags, and secrets of the caller would stay readable in a
+    process that outlives it. `more` is added to the environment. With `tied`, the kernel kills the process when the
+    calling process ends (requires setpriv).
 
     Raises:
-        MlclusterError: there is no such program.
+        MlclusterError: the program does not exist or is not executable.
     """
     if not os.access(argv[0], os.X_OK, effective_ids=True):
-        raise MlclusterError(f"starting {name}", f"{argv[0]} is not there or may not be executed", "`mlcluster doctor`")
+        raise MlclusterError(f"starting {name}", f"{argv[0]} is missing or not executable", "Run `mlcluster doctor`.")
     environment = {key: os.environ[key] for key in _INHERITED if key in os.environ} | dict(more)
     to_log = (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     no_input = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
@@ -69,7 +69,7 @@ def _leash(*, tied: bool) -> list[str]:
 
 
 def exit_code(process: Process) -> int | None:
-    """The exit code (negative for a signal) of a child of ours that has ended; None otherwise. Reaps the child."""
+    """Reap an ended child, and return its exit code, negative for a signal; None for other processes."""
     with contextlib.suppress(ChildProcessError):
         pid, status = os.waitpid(process.pid, os.WNOHANG)
         if pid:
@@ -78,15 +78,15 @@ def exit_code(process: Process) -> int | None:
 
 
 def alive(process: Process) -> bool:
-    """Whether exactly this process still runs; a zombie, or another program with its pid, does not count.
+    """Return whether exactly this process still runs, not a zombie or another program with its pid.
 
-    A clock that was set moves the start times that the kernel computes, so the same command line counts as well.
+    After a change of the clock, the kernel computes other start times, so an equal command line counts too.
     """
     return _state(process) == "alive"
 
 
 def _state(process: Process) -> Literal["alive", "ending", "gone"]:
-    """A zombie whose other threads are still ending holds on to its ports and file locks: it is `ending`."""
+    """Return the state; `ending` is a zombie with running threads, which still holds its ports and file locks."""
     exit_code(process)
     try:
         found = psutil.Process(process.pid)
@@ -97,12 +97,12 @@ def _state(process: Process) -> Literal["alive", "ending", "gone"]:
     except psutil.Error:
         return "gone"
     if over:
-        exit_code(process)  # it ended between the two looks
+        exit_code(process)  # it ended between the two checks
     return "alive" if same and not over else "gone"
 
 
 def memory_mib(process: Process) -> int:
-    """Resident memory in MiB, 0 when it is gone."""
+    """Return the resident memory in MiB, 0 for an ended process."""
     try:
         return int(psutil.Process(process.pid).memory_info().rss) >> 20
     except psutil.Error:
@@ -110,7 +110,7 @@ def memory_mib(process: Process) -> int:
 
 
 def stop(process: Process, grace: float = 10.0) -> bool:
-    """SIGTERM, after `grace` seconds SIGKILL; whether it had to be killed. A process that is gone is fine."""
+    """Stop a process by SIGTERM and after `grace` seconds by SIGKILL; return whether SIGKILL was necessary."""
     _signal(process, signal.SIGTERM)
     if _gone_within(process, grace):
         return False
@@ -130,7 +130,7 @@ def _gone_within(process: Process, seconds: float) -> bool:
 
 
 def last_lines(log: Path, count: int = 15, most: int = 64 << 10) -> str:
-    """The last `count` lines of a log, reading at most its last `most` bytes."""
+    """Return the last `count` lines of a log, from at most its last `most` bytes."""
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -142,9 +142,9 @@ def last_lines(log: Path, count: int = 15, most: int = 64 << 10) -> str:
 
 
 def strays(root: Path, names: Iterable[str]) -> list[Process]:
-    """Running programs called one of `names` whose arguments point into `root`: ours, whatever a record says.
+    """Return running programs with one of `names` whose arguments contain `root`, also those without a record.
 
-    A start that is killed between spawning and recording leaves such a process behind.
+    A start that is killed between spawning and recording leaves such a process.
     """
     wanted, inside = set(names), f"{root}{os.sep}"
     found = []

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from mlcluster.lab import process
-from mlcluster.lab.controllers.known import CONTROLLERS
+from mlcluster.lab.controllers.registry import CONTROLLERS
 from mlcluster.lab.record import Record
 from mlcluster.lab.toolchain import Program, Toolchain, ensure_optional
 from mlcluster.progress import Progress
 
 
 def with_programs(current: Record, toolchain: Toolchain, progress: Progress) -> Record:
-    """A lab keeps its programs while any of them runs and all are there; else it takes those of `toolchain`."""
+    """Return the record with the programs of `toolchain`, unless a process runs and all its programs exist."""
     running = any(process.alive(known) for known in current.processes)
     programs = [*current.binaries.values(), *(known.program for known in current.controllers)]
     if running and all(path.exists() for path in programs):
@@ -27,6 +27,6 @@ def with_programs(current: Record, toolchain: Toolchain, progress: Progress) -> 
 
 
 def in_order(current: Record) -> Record:
-    """The record with its controllers in the order of a start."""
+    """Return the record with its controllers in start order."""
     order = list(CONTROLLERS)
     return replace(current, controllers=tuple(sorted(current.controllers, key=lambda known: order.index(known.name))))

@@ -1,4 +1,4 @@
-"""The record of a lab: what another command needs to find, check and stop its processes."""
+"""The record of a lab, with which later commands find, check and stop its processes."""
 
 import json
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ Phase = Literal["starting", "running", "stopped"]
 
 @dataclass(frozen=True)
 class ControllerRecord:
-    """A controller of a component as it was last started.
+    """A controller of a component at its last start.
 
     Attributes:
-        settings: what the caller gave, before the lab's own: values of its chart, for Kueue its configuration.
-        ports: by purpose.
-        removing: its removal has begun. It is not started again before all of its objects are gone.
+        settings: the settings of the caller: values of its chart, for Kueue its configuration.
+        ports: its ports by purpose.
+        removing: whether its removal has begun; it is not restarted until all of its objects are deleted.
     """
 
     name: str
@@ -35,7 +35,7 @@ class ControllerRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """A lab. `born` says that it was ready once: its data is whole and has a baseline."""
+    """A lab. `born` means that it was ready once, so its data is complete and has a baseline."""
 
     phase: Phase
     ports: Ports
@@ -45,11 +45,11 @@ class Record:
     born: bool = False
     processes: tuple[Process, ...] = ()
     controllers: tuple[ControllerRecord, ...] = ()
-    """In the order of their start, with those whose removal has begun."""
+    """The controllers in start order, including those whose removal has begun."""
 
     @property
     def active(self) -> tuple[ControllerRecord, ...]:
-        """The controllers that the lab is to run."""
+        """The controllers that the lab should run."""
         return tuple(known for known in self.controllers if not known.removing)
 
     @property
@@ -58,15 +58,15 @@ class Record:
         return tuple(known.name for known in self.controllers if known.removing)
 
     def process(self, name: str) -> Process | None:
-        """The last process of component `name`, dead or alive."""
+        """Return the last process of component `name`, also if it has ended."""
         return next((process for process in self.processes if process.name == name), None)
 
     def controller(self, name: str) -> ControllerRecord | None:
-        """The controller of component `name`, None when the lab is not to run it."""
+        """Return the controller of component `name`, None if the lab should not run it."""
         return next((known for known in self.controllers if known.name == name), None)
 
     def with_controller(self, wanted: ControllerRecord) -> "Record":
-        """The record with `wanted` in the place of an older one of its name, else last."""
+        """Return the record with `wanted` in place of an older controller of its name, else last."""
         if self.controller(wanted.name) is None:
             return replace(self, controllers=(*self.controllers, wanted))
         return replace(
@@ -74,29 +74,29 @@ class Record:
         )
 
     def without_controller(self, name: str) -> "Record":
-        """The record without the controller of component `name`."""
+        """Return the record without the controller of component `name`."""
         return replace(self, controllers=tuple(known for known in self.controllers if known.name != name))
 
     def with_process(self, process: Process) -> "Record":
-        """The record with `process` in place of an older one of its name."""
+        """Return the record with `process` in place of an older one of its name."""
         others = (other for other in self.processes if other.name != process.name)
         return replace(self, processes=(*others, process))
 
     def without_process(self, name: str) -> "Record":
-        """The record without the process of component `name`."""
+        """Return the record without the process of component `name`."""
         return replace(self, processes=tuple(process for process in self.processes if process.name != name))
 
 
 def save(layout: Layout, record: Record) -> None:
-    """Write the record; a reader sees the old one or the new one."""
+    """Write the record atomically."""
     write_private(layout.record, json.dumps(asdict(record), default=str, indent=1).encode())
 
 
 def load(layout: Layout) -> Record | None:
-    """The record of the lab, None when there is none.
+    """Return the record of the lab, None if there is none.
 
     Raises:
-        ValueError: there is one, but not of this version or damaged.
+        ValueError: the record has another version or is damaged.
         MlclusterError: it cannot be read.
     """
     try:
@@ -117,7 +117,9 @@ def load(layout: Layout) -> Record | None:
 def _record(found: dict[str, Any]) -> Record:
     return Record(
         phase=found["phase"],
-        ports=Ports(**{known.name: found["ports"][known.name] for known in fields(Ports)}),  # kwok had one formerly
+        ports=Ports(
+            **{known.name: found["ports"][known.name] for known in fields(Ports)}
+        ),  # earlier versions had one for kwok
         binaries={name: Path(path) for name, path in found["binaries"].items()},
         extended_resource_toleration=found["extended_resource_toleration"],
         started_by=found["started_by"],
@@ -133,5 +135,5 @@ def _process(found: dict[str, Any]) -> Process:
 
 def _controller(found: dict[str, Any]) -> ControllerRecord:
     program, manifests = Path(found["program"]), Path(found["manifests"])
-    removing = bool(found.get("removing"))  # a lab of an older mlcluster does not have it
+    removing = bool(found.get("removing"))  # missing in records of earlier versions
     return ControllerRecord(found["name"], program, manifests, found["settings"], found["ports"], removing)

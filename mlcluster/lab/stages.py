@@ -1,8 +1,8 @@
 """Behavior of simulated nodes and pods, as Stage documents of kwok.
 
-A stage matches objects by jq expressions and then writes a status or deletes. Pods of nodes that kwok keeps run as
-soon as they are bound and run forever; one with the annotation `mlcluster.dev/run-for` ends well after that long. A
-deleted pod is gone at once, or with the annotation `mlcluster.dev/uses-grace-period` when its grace period is over.
+A stage matches objects by jq expressions, and then writes their status or deletes them. Pods on nodes of kwok run as
+soon as they are bound, without end; a pod with the annotation `mlcluster.dev/run-for` succeeds after that time. A
+deleted pod ends at once, or with the annotation `mlcluster.dev/uses-grace-period` after its grace period.
 """
 
 from typing import Any
@@ -11,10 +11,10 @@ RUN_FOR = "mlcluster.dev/run-for"
 """Annotation of a pod: a Go duration ("90s", "1h30m") after which it completes."""
 
 USES_GRACE_PERIOD = "mlcluster.dev/uses-grace-period"
-"""Annotation of a pod: when it is deleted it ends no sooner than its grace period allows, as a slow program would."""
+"""Annotation of a pod: after its deletion, it runs until the end of its grace period, like a slow program."""
 
 BROKEN = "mlcluster.dev/broken"
-"""Annotation of a node: kwok leaves its conditions alone, so that a test can make it fail."""
+"""Annotation of a node: kwok does not write its conditions, so that a test can make it fail."""
 
 Document = dict[str, Any]
 
@@ -101,7 +101,7 @@ containerStatuses:
 
 
 def stages() -> list[Document]:
-    """Every stage of the lab."""
+    """Return every stage of the lab."""
     ready = '.status.conditions.[] | select( .type == "Ready" ) | .status'
     living = _where(".metadata.deletionTimestamp", "DoesNotExist")
     deleted = _where(".metadata.deletionTimestamp", "Exists")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from mlcluster.lab import components, lock, process, record
-from mlcluster.lab.bare import server_of
 from mlcluster.lab.components import Component
+from mlcluster.lab.control_plane import server_of
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.record import Record
 
@@ -16,7 +16,7 @@ State = Literal["absent", "starting", "running", "degraded", "crashed", "stopped
 
 @dataclass(frozen=True)
 class ProcessStatus:
-    """One component: `alive` from the kernel, `ready` from its own answer, memory in MiB."""
+    """The status of a component: `alive` from the kernel, `ready` from its probe, memory in MiB."""
 
     name: str
     pid: int | None
@@ -26,12 +26,12 @@ class ProcessStatus:
     port: int | None
     log: Path
     answer: str
-    """What it answered when it is not ready, "" otherwise."""
+    """The response of the probe if it is not ready, else ""."""
 
 
 @dataclass(frozen=True)
 class LabStatus:
-    """A lab. `note` explains a state that is neither running nor absent."""
+    """The status of a lab. `note` explains a state other than running and absent."""
 
     name: str
     state: State
@@ -44,12 +44,12 @@ class LabStatus:
 
     @property
     def memory_mib(self) -> int:
-        """Resident memory of all processes, MiB."""
+        """The resident memory of all processes in MiB."""
         return sum(process.memory_mib for process in self.processes)
 
 
 def read(name: str, layout: Layout) -> LabStatus:
-    """Look at a lab without changing it."""
+    """Return the status of a lab without a change to it."""
     try:
         current = record.load(layout)
     except ValueError as error:
@@ -76,7 +76,7 @@ def read(name: str, layout: Layout) -> LabStatus:
 
 
 def has_data(layout: Layout) -> bool:
-    """Whether there is data of a control plane."""
+    """Return whether there is data of a control plane."""
     return layout.etcd.exists() or layout.pki.exists()
 
 
@@ -104,7 +104,7 @@ def _look(component: Component, layout: Layout, current: Record) -> ProcessStatu
 
 
 def _started_differently(wanted: Iterable[Component], current: Record) -> list[str]:
-    """Return the components whose process has another command line than a start would give it now."""
+    """Return the components whose process has a different command line than a start would use now."""
     pairs = [(component, current.process(component.name)) for component in wanted]
     return [component.name for component, known in pairs if known is not None and known.argv != component.argv]
 

@@ -1,31 +1,22 @@
 """Secrets among the chart values of a spec: never printed, and encrypted in the state."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from mlcluster.plan.model import Manifest, ValuePath
+from mlcluster.plan.model import Manifest, PlanRelease, ValuePath
 from mlcluster.plan.value_paths import value_at, with_value
 from mlcluster.spec.masking import is_secret
 
 HIDDEN = "********"
 
 
-class Overridden(Protocol):
-    """The values of a release, and which of them come from the spec."""
-
-    @property
-    def values(self) -> dict[str, Any]: ...
-    @property
-    def overrides(self) -> tuple[ValuePath, ...]: ...
-
-
-def secret_overrides(release: Overridden) -> tuple[ValuePath, ...]:
+def secret_overrides(release: PlanRelease) -> tuple[ValuePath, ...]:
     """Return the overrides of a release that look like secrets or hold one, by the names of their keys."""
     values = release.values
     return tuple(path for path in release.overrides if value_at(values, path) != _hidden_at(values, path))
 
 
-def shown_values(release: Overridden) -> Manifest:
+def shown_values(release: PlanRelease) -> Manifest:
     """Return the values of a release with every secret hidden."""
     values: Manifest = release.values
     for path in secret_overrides(release):

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mlcluster.aws.leftovers import Leftover, Leftovers
-from mlcluster.aws.leftovers.things import known_cost, unpriced
+from mlcluster.aws.leftovers.results import known_cost, unpriced
 from mlcluster.report.tables import UNFOLDED, Page, table
 
 RUN = "Run from top to bottom; what AWS still takes away holds others for a minute, then the command works:"

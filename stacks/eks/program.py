@@ -1,27 +1,16 @@
 """The AWS half of a cluster: everything of the plan that lives in an account, registered through one aws provider."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import pulumi
 
+from mlcluster.plan.model import Plan
 from mlcluster.plan.values import Ref, references
-from stacks.eks.registration import AWS_VERSION, CLUSTER, CloudResource, Made, register
-from stacks.registration import KubernetesObject, Release
+from stacks.eks.registration import AWS_VERSION, CLUSTER, Made, register
 
 MAX_RETRIES = 25
 """Attempts of a throttled or failed AWS request: a cluster of 50 pools asks for a lot at once."""
-
-
-class Plan(Protocol):
-    """The part of a plan that this stack realises, and what asks for its outputs."""
-
-    @property
-    def resources(self) -> Iterable[CloudResource]: ...
-    @property
-    def objects(self) -> Iterable[KubernetesObject]: ...
-    @property
-    def releases(self) -> Iterable[Release]: ...
 
 
 def program(plan: Plan, *, region: str, account_id: str | None, profile: str | None) -> None:
@@ -77,8 +66,9 @@ def _documents(plan: Plan) -> list[Any]:
 
 
 def _values(plan: Plan, made: Made, asked: Iterable[Ref]) -> dict[str, dict[str, Any]]:
-    needs = (need for item in (*plan.objects, *plan.releases) for need in item.needs)
-    values: dict[str, dict[str, Any]] = {need: {} for need in sorted(set(needs) & made.resources.keys())}
+    needs = {need for item in plan.objects for need in item.needs}
+    needs |= {need for release in plan.releases for need in release.needs}
+    values: dict[str, dict[str, Any]] = {need: {} for need in sorted(needs & made.resources.keys())}
     for ref in asked:
         values.setdefault(ref.resource, {})[ref.output] = made.output(ref)
     return values

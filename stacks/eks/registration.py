@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pulumi
 
+from mlcluster.plan.model import PlanResource
 from mlcluster.plan.values import Ref, references
 from stacks.eks.outputs import SELF, first, output_of
 from stacks.references import sent
-from stacks.registration import Registered, in_order
+from stacks.registration import in_order
 
 AWS_VERSION = "7.51.1"
 """Version of the aws plugin; the one pulumi-aws is pinned to."""
@@ -35,19 +36,6 @@ NEW_FIRST = frozenset({"aws:ec2/eip:Eip", "aws:ec2/vpc:Vpc", "aws:kms/key:Key"})
 range of their own that only one can have, so the old one goes first."""
 
 
-class CloudResource(Registered, Protocol):
-    """What the loop needs to know of a resource of the plan."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def inputs(self) -> dict[str, Any]: ...
-    @property
-    def ignore(self) -> tuple[str, ...]: ...
-    @property
-    def retained(self) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Made:
     """The registered resources, by plan id."""
@@ -63,7 +51,7 @@ class Made:
         return output_of(self.resources[ref.resource], ref)
 
 
-def register(resources: Iterable[CloudResource], provider: pulumi.ProviderResource, asked: Iterable[Ref]) -> Made:
+def register(resources: Iterable[PlanResource], provider: pulumi.ProviderResource, asked: Iterable[Ref]) -> Made:
     """Registers every resource.
 
     Args:
@@ -89,7 +77,7 @@ def register(resources: Iterable[CloudResource], provider: pulumi.ProviderResour
 
 
 def _registered(
-    resource: CloudResource, provider: pulumi.ProviderResource, made: dict[str, pulumi.Resource], outputs: set[str]
+    resource: PlanResource, provider: pulumi.ProviderResource, made: dict[str, pulumi.Resource], outputs: set[str]
 ) -> pulumi.Resource:
     # The SDK resolves an output only where the property is announced; None is not sent.
     announced = dict.fromkeys(sorted(outputs - {"id", SELF}))
@@ -104,7 +92,7 @@ def _registered(
     return pulumi.ComponentResource(resource.type, resource.id, properties, merged, remote=True)
 
 
-def _options(resource: CloudResource, needs: list[pulumi.Resource]) -> pulumi.ResourceOptions:
+def _options(resource: PlanResource, needs: list[pulumi.Resource]) -> pulumi.ResourceOptions:
     return pulumi.ResourceOptions(
         depends_on=needs,
         ignore_changes=list(resource.ignore),

@@ -1,25 +1,9 @@
 """The cluster half of the local target: simulated nodes, registered as Node objects."""
 
-from collections.abc import Iterable
-from typing import Any, Protocol
-
 import pulumi
 
-from stacks.registration import Entry, Registered, cluster_provider, register, type_token
-
-
-class SimulatedNode(Registered, Protocol):
-    """A resource of the plan whose inputs are a whole Node object."""
-
-    @property
-    def inputs(self) -> dict[str, Any]: ...
-
-
-class Plan(Protocol):
-    """The part of a plan that this stack realises."""
-
-    @property
-    def resources(self) -> Iterable[SimulatedNode]: ...
+from mlcluster.plan.model import Plan
+from stacks.registration import Entry, cluster_provider, register, type_token
 
 
 def program(plan: Plan, *, kubeconfig: str, context: str | None, cluster_uid: str) -> None:

@@ -1,34 +1,11 @@
 """The Kubernetes half of a cluster, the same for every target: what the plan holds, registered."""
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
-
 import pulumi
 
+from mlcluster.plan.model import Plan
 from stacks.readiness import Ready
 from stacks.references import Values
-from stacks.registration import (
-    Awaited,
-    KubernetesObject,
-    Release,
-    cluster_provider,
-    gated_releases,
-    platform_entries,
-    register,
-)
-
-
-class Plan(Protocol):
-    """The part of a plan that this stack realises."""
-
-    @property
-    def objects(self) -> Iterable[KubernetesObject]: ...
-    @property
-    def releases(self) -> Iterable[Release]: ...
-    @property
-    def defining_objects(self) -> Iterable[Awaited]: ...
-    @property
-    def immutable(self) -> Mapping[str, tuple[str, ...]]: ...
+from stacks.registration import cluster_provider, gated_releases, platform_entries, register
 
 
 def program(  # noqa: PLR0913 - which cluster, and what is known of it

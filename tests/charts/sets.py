@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 from mlcluster.catalog.components import pins
-from mlcluster.charts.rendering import values_key
 from mlcluster.plan import build
 from mlcluster.plan.model import Plan, PlanRelease
 from mlcluster.spec.cluster import ClusterSpec
@@ -61,3 +60,8 @@ def specs() -> Iterator[tuple[str, ClusterSpec]]:
 def chart_names() -> list[str]:
     """Return the charts of the catalogue."""
     return sorted({pin.chart.rpartition("/")[2] for pin in pins().values() if pin.chart})
+
+
+def values_key(release: PlanRelease) -> str:
+    """Return a text that is equal for releases that render the same objects."""
+    return json.dumps({"name": release.name, "namespace": release.namespace, "values": release.values}, sort_keys=True)

@@ -282,7 +282,7 @@ def test_a_missing_or_wrong_engine_has_its_own_message(port: int, tmp_path: Path
     none = tmp_path / "pulumi"
     none.write_text("#!/bin/sh\nexit 3\n")
     none.chmod(0o755)
-    with pytest.raises(MlclusterError, match="does not tell its version"):
+    with pytest.raises(MlclusterError, match="does not print its version"):
         small_engine(tmp_path / "atlas", port, small_plan(1), none).up()
 
 

@@ -1,4 +1,4 @@
-"""A stand-in for the `aws` CLI: an executable that writes down how it is called and hands out one token."""
+"""A fake `aws` CLI: an executable that records its arguments and returns one token."""
 
 import json
 import os
@@ -24,7 +24,7 @@ else:
 
 
 class AwsCli:
-    """The executable `aws` in a directory of its own.
+    """The executable `aws` in its own directory.
 
     Attributes:
         folder: for PATH.

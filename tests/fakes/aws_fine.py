@@ -1,4 +1,4 @@
-"""A constructed AWS account in which everything is fine, and the spec and plan that are asked about."""
+"""A constructed AWS account without problems, and the spec and plan for its checks."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -40,7 +40,7 @@ def plan_of(*pools: Data, target: Data | None = None, resources: tuple[PlanResou
 def facts_of(
     answers: Answers, *pools: Data, target: Data | None = None, resources: tuple[PlanResource, ...] = (), **rest: Any
 ) -> Facts:
-    """What a check is given."""
+    """Return the inputs of a check."""
     spec = spec_of(*pools, target=target, **rest)
     plan = plan_of(*pools, target=target, resources=resources, **rest)
     assert isinstance(spec.target, EksTarget)
@@ -103,7 +103,7 @@ def _role(parameters: Parameters) -> Answer:
 
 
 def fine() -> Answers:
-    """Answers to everything that a preflight of these pools asks, all of them good."""
+    """Return responses without problems to all requests of a preflight of these pools."""
     version = {"clusterVersion": "1.34", "versionStatus": "STANDARD_SUPPORT", "endOfStandardSupportDate": NOW}
     return (
         Answers()

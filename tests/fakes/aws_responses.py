@@ -1,4 +1,4 @@
-"""An AWS account of constructed answers: real boto3 clients, whose calls never reach the network.
+"""An AWS account of constructed responses: real boto3 clients, whose requests never reach the network.
 
 botocore's Stubber takes its answers in the order of the calls; checks that run side by side have none. So the answers
 stand by operation here, and the Stubber is used for what it is good at: each answer is held against the service's own
@@ -20,7 +20,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.httpsession import URLLib3Session
 from botocore.stub import Stubber
 
-from mlcluster.aws.refusals import Source, iam_action
+from mlcluster.aws.botocore_errors import iam_action
+from mlcluster.aws.errors import Source
 from mlcluster.aws.session import Account
 
 Parameters = dict[str, Any]

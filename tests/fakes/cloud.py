@@ -1,4 +1,4 @@
-"""An AWS account in memory: what is there, what AWS refuses, and what a test wants to see or have go wrong."""
+"""An AWS account in memory: its resources, its rejections, and faults that a test injects."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Values = dict[str, Any]
 
 
 class RefusedError(Exception):
-    """AWS says no; the text is what it says."""
+    """AWS rejects a request; the text is its message."""
 
 
 @dataclass

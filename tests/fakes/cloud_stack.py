@@ -23,7 +23,7 @@ CLUSTER = "Cluster/atlas"
 
 @dataclass(frozen=True)
 class CloudPlan:
-    """What `stacks/eks` needs of a plan."""
+    """The part of a plan that `stacks/eks` uses."""
 
     resources: tuple[PlanResource, ...]
     objects: tuple[PlanObject, ...] = ()

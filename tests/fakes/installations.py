@@ -1,4 +1,4 @@
-"""Things that somebody installed in a cluster, as Kubernetes objects: Helm's records, workloads, definitions."""
+"""Existing installations in a cluster, as Kubernetes objects: Helm's records, workloads, CRDs."""
 
 import base64
 import gzip
@@ -50,7 +50,7 @@ def workload(
 
 
 def annotated(release: str) -> dict[str, str]:
-    """What Helm writes on every object of a release."""
+    """Return the labels and annotations that Helm writes on every object of a release."""
     namespace, _, name = release.partition("/")
     return {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace}
 

@@ -37,7 +37,7 @@ def _serve(server: FakeApiServer, api_version: str, kind: str, plural: str, scop
 
 
 def put_queue(server: FakeApiServer, name: str, *, active: bool = True, cluster: str = "atlas", **status: Any) -> None:
-    """A cluster queue of ours."""
+    """Return a managed ClusterQueue."""
     told = {"type": "Active", "status": str(active), "message": "Can admit" if active else "flavor [train] is missing"}
     server.put({
         "apiVersion": KUEUE_API, "kind": "ClusterQueue",
@@ -47,7 +47,7 @@ def put_queue(server: FakeApiServer, name: str, *, active: bool = True, cluster:
 
 
 def put_node(server: FakeApiServer, name: str, *, pool: str = "", ready: bool = True, cluster: str = "atlas") -> None:
-    """A node of ours, of a pool where one is given."""
+    """Return a managed node, optionally of a pool."""
     labels = {names.POOL: pool} if pool else {}
     condition = {"type": "Ready", "status": str(ready)}
     server.put({

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.deploy.session.workspace import Workspace
-from mlcluster.engine.adopting import Held
+from mlcluster.engine.adoption import Held
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.identity import RELEASE
 from mlcluster.engine.state import Resource, resources_in

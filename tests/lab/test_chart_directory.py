@@ -87,7 +87,7 @@ def test_an_archive_with_another_chart(tmp_path: Path, toolchain: Toolchain) -> 
     archive(tmp_path, "jobset", "0.12.0", "replicas: 3").replace(tmp_path / "keda-2.20.2.tgz")
     with pytest.raises(MlclusterError) as error:
         pods_of_charts(build(SPEC), tmp_path, toolchain.path("helm"), Silent())
-    assert error.value.happened == f"{tmp_path / 'keda-2.20.2.tgz'} holds the chart jobset 0.12.0"
+    assert error.value.happened == f"{tmp_path / 'keda-2.20.2.tgz'} contains the chart jobset 0.12.0"
     assert "helm pull keda --version 2.20.2" in error.value.hint
 
 

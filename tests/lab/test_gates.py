@@ -13,13 +13,13 @@ import pytest
 
 from mlcluster.catalog.residue import Residue
 from mlcluster.deploy.ownership import baseline
+from mlcluster.deploy.preview.chart_failures import chart_trouble
 from mlcluster.deploy.removal import namespaces
 from mlcluster.deploy.removal.namespaces import Installed, empty_namespaces, installed_releases
 from mlcluster.deploy.removal.residue import clean_up
 from mlcluster.deploy.session.platform_program import PlatformProgram
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine import programs
-from mlcluster.engine.chart_failures import chart_trouble
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.engine.home import StackHome
@@ -155,7 +155,7 @@ def test_objects_are_created_after_a_late_webhook(trial: Trial, engine: Engine) 
     waiting, ready = (text for text in trial.said if "gadgets" in text)
     assert "the webhook for Gadget (example.test/v1): " in waiting
     assert "failed calling webhook" in waiting
-    assert ready.startswith("  gadgets answers after ")
+    assert ready.startswith("  gadgets is ready after ")
     assert not engine.up().changes.effective, "the gate asks again, and changes nothing"
 
 
@@ -170,7 +170,7 @@ def test_objects_are_created_after_a_crd_that_a_controller_installs(trial: Trial
     made = crd("tools.test", "Tool", "v1", {"type": "object"}, scope="Namespaced")
 
     def install(text: str) -> None:
-        if "waiting for ConfigMap policy: the definition tools.tools.test" in text:
+        if "waiting for ConfigMap policy: the CRD tools.tools.test" in text:
             assert trial.has("v1", "ConfigMap", "policy")
             trial.kube.apply(made)
 
@@ -190,7 +190,7 @@ def test_a_webhook_without_an_answer_times_out_with_its_last_error(trial: Trial,
         engine.up()
     error = caught.value
     assert error.doing == "waiting for gadgets"
-    assert "the webhook for Gadget (example.test/v1) is not ready after 1 s; it said last: " in error.happened
+    assert "the webhook for Gadget (example.test/v1) is not ready after 1 s; its last status: " in error.happened
     assert "connection refused" in error.happened
     assert "kubectl -n default get pods,endpointslices" in error.hint
     assert error.exit_code is ExitCode.INVALID

@@ -16,7 +16,7 @@ import pytest
 from mlcluster.kube.client import Kube
 from mlcluster.lab import probe
 from mlcluster.lab.controllers.crds import await_established
-from mlcluster.lab.keeping import Keeper
+from mlcluster.lab.keeper import Keeper
 from mlcluster.lab.lab import Lab
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.progress import Silent

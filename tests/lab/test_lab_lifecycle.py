@@ -275,7 +275,7 @@ def test_ctrl_c_stops_the_processes_of_a_start(fresh: Lab, toolchain: Toolchain)
         wait_for_start("kube-apiserver", fresh)
         starter.send_signal(signal.SIGINT)
         _, said = starter.communicate(timeout=PATIENCE_SECONDS)
-    assert b"InterruptedByUserError: starting lab other: what was started is stopped again" in said
+    assert b"InterruptedByUserError: starting lab other: the started processes were stopped again" in said
     assert process.strays(fresh.layout.root, STOP_ORDER) == []
 
 
@@ -291,7 +291,7 @@ def test_a_start_that_receives_sigterm_stops_its_processes(tmp_path: Path, numbe
         wait_for_start("kube-apiserver", lab)
         starter.send_signal(number)
         _, said = starter.communicate(timeout=PATIENCE_SECONDS)
-    assert (starter.returncode, b"what was started is stopped again" in said) == (130, True), said
+    assert (starter.returncode, b"the started processes were stopped again" in said) == (130, True), said
     assert process.strays(lab.layout.root, STOP_ORDER) == []
     lab.reset(Silent())
 

@@ -8,7 +8,7 @@ import pytest
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError
-from mlcluster.kube.nodes import NOTHING, TAINTS, NodeChange, Wanted, change, our_labels, our_taints, write
+from mlcluster.kube.nodes import NOTHING, TAINTS, NodeChange, Wanted, change, managed_labels, managed_taints, write
 from mlcluster.lab.lab import Lab
 from tests.waiting import wait_for
 
@@ -68,8 +68,8 @@ def test_concurrent_writes_are_kept_and_managed_labels_are_added_and_removed(kub
         write(ours, found, WANTED.taints)
         assert ours.pending == []
         assert {"dedicated", "their-0", "their-1", "their-2"} <= keys(kube)
-        assert our_taints(node(kube)) == [DEDICATED]
-        assert our_labels(node(kube)) == {"ml-purpose": "training"}
+        assert managed_taints(node(kube)) == [DEDICATED]
+        assert managed_labels(node(kube)) == {"ml-purpose": "training"}
         assert change(node(kube), WANTED) is None, "once more changes nothing"
         ours.pending = [{"key": "their-3", "effect": "NoExecute"}]
         write(ours, changed(kube, NOTHING), ())
@@ -84,8 +84,8 @@ def test_concurrent_writes_are_kept_and_managed_labels_are_added_and_removed(kub
 def test_a_value_that_another_manager_changed_is_kept(kube: Kube) -> None:
     write(kube, changed(kube, WANTED), WANTED.taints)
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
-    assert our_labels(node(kube)) == {}
-    with pytest.raises(MlclusterError, match="label ml-purpose=serving of somebody else"):
+    assert managed_labels(node(kube)) == {}
+    with pytest.raises(MlclusterError, match="label ml-purpose=serving of another manager"):
         change(node(kube), WANTED)
     write(kube, changed(kube, NOTHING), ())
     assert node(kube)["metadata"]["labels"]["ml-purpose"] == "serving"
@@ -121,13 +121,13 @@ def test_only_an_instruction_overwrites_the_label_of_the_operator(kube: Kube, la
         assert ours.pending == []
     labels = node(kube)["metadata"]["labels"]
     assert (labels[key], labels["nvidia.com/gpu.present"], labels["role"]) == ("false", "true", "gpu")
-    assert our_labels(node(kube)) == {"ml-purpose": "training", key: "false"}
+    assert managed_labels(node(kube)) == {"ml-purpose": "training", key: "false"}
     assert change(node(kube), wanted) is None, "once more changes nothing"
 
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {key: "true"}}}, field_manager="gpu-operator")
     found = changed(kube, wanted)
     assert found.takes == {key: "true"}
     kube.patch("v1", "Node", NAME, {"metadata": {"labels": {"ml-purpose": "serving"}}}, field_manager="somebody")
-    with pytest.raises(MlclusterError, match="label ml-purpose=serving of somebody else"):
+    with pytest.raises(MlclusterError, match="label ml-purpose=serving of another manager"):
         write(kube, found, ())
     assert node(kube)["metadata"]["labels"][key] == "true"

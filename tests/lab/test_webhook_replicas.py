@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from mlcluster.charts.archives import nearest
-from mlcluster.charts.rendering import Renderer, values_key
+from mlcluster.charts.rendering import Renderer
 from mlcluster.lab.toolchain import Toolchain
 from mlcluster.plan.model import Manifest, Plan, PlanRelease
 from mlcluster.plan.taints import toleration_manifests
@@ -20,6 +20,7 @@ from mlcluster.quantities import parse
 from mlcluster.rules.upgrades import pin_of
 from tests.charts import sources
 from tests.charts.rendered import KUBERNETES
+from tests.charts.sets import values_key
 from tests.specs import plan_of_file
 
 pytestmark = [pytest.mark.lab, sources.needs_archives]

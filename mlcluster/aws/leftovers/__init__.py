@@ -1,12 +1,12 @@
-"""What a cluster left behind in an account: found by tag, by VPC and by name, priced, with the command to remove it.
+"""The leftover resources of a cluster in an AWS account, found by tag, VPC and name, with prices and delete commands.
 
-scan              asks the account; changes nothing
-Leftovers         what is left, what is kept on purpose, what the account did not tell
+scan              searches the account without changing it
+Leftovers         the leftover resources, those that the plan keeps, and the kinds that could not be listed
 leftovers_data    the same as data for `-o json`
 """
 
 from mlcluster.aws.leftovers.document import leftovers_data
+from mlcluster.aws.leftovers.results import Leftover, Leftovers, Unknown
 from mlcluster.aws.leftovers.scan import scan
-from mlcluster.aws.leftovers.things import Leftover, Leftovers, Unknown
 
 __all__ = ["Leftover", "Leftovers", "Unknown", "leftovers_data", "scan"]

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from mlcluster.aws.leftovers.things import Leftover, Leftovers, known_cost, unpriced
+from mlcluster.aws.leftovers.results import Leftover, Leftovers, known_cost, unpriced
 
 
 def leftovers_data(found: Leftovers) -> dict[str, Any]:
-    """`{apiVersion, kind: LeftoverList, cluster, region, nothingLeft, left, kept, unknown, cost}`; USD per hour."""
+    """Return the LeftoverList document of a search, with costs in USD per hour."""
     return {
         "apiVersion": "mlcluster/v1alpha1",
         "kind": "LeftoverList",

@@ -17,11 +17,11 @@ NAMING_KEYS = (
     "ebs.csi.aws.com/cluster",
     DISCOVERY,
 )
-"""Tags of EKS, the VPC CNI, the load balancer controller, the CSI drivers and Karpenter whose value is the cluster."""
+"""Tag keys of EKS, VPC CNI, load balancer controller, CSI drivers and Karpenter with the cluster's name as value."""
 
 
 def tags_of(tags: Any) -> dict[str, str]:
-    """Tags as a dict, from any of the forms in which AWS gives them."""
+    """Return tags as a dict, from any of the forms that AWS APIs use."""
     if isinstance(tags, Mapping):
         return dict(tags)
     return {entry["Key"]: entry.get("Value", "") for entry in tags or ()}
@@ -29,12 +29,12 @@ def tags_of(tags: Any) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The cluster whose things are looked for.
+    """The cluster whose resources are searched for.
 
     Attributes:
         cluster: its name.
-        vpcs: VPCs that carry its tag: what is in them is its own.
-        namesake: an EKS cluster of this name is there that mlcluster did not make: what controllers tagged is its.
+        vpcs: VPCs that carry its tag; the resources in them belong to the cluster.
+        namesake: whether another tool created an EKS cluster of this name, which then owns what its controllers tagged.
     """
 
     cluster: str
@@ -43,15 +43,16 @@ class Owner:
 
     @property
     def tag_keys(self) -> list[str]:
-        """Every tag key that can make something the cluster's."""
+        """Every tag key that can mark a resource as the cluster's."""
         return [names.CLUSTER, f"kubernetes.io/cluster/{self.cluster}", *NAMING_KEYS]
 
     def why(self, tags: Mapping[str, str], vpc: str = "", *, network: bool = False) -> str:
-        """Why something is the cluster's; "" when it is not.
+        """Return why a resource belongs to the cluster; "" if it does not.
 
         Args:
-            vpc: the VPC it is in.
-            network: subnets and security groups of others carry Karpenter's discovery tag too: it does not count.
+            vpc: the VPC of the resource.
+            network: whether it is a subnet or security group. Unmanaged ones can carry Karpenter's discovery tag too,
+                so that tag does not count.
         """
         marked = tags.get(names.CLUSTER)
         if marked is not None:
@@ -66,5 +67,5 @@ class Owner:
         return f"in {vpc}" if vpc in self.vpcs else ""
 
     def first_named(self, texts: Iterable[str]) -> str:
-        """The first text that is the cluster's name, or goes on after it with a slash."""
+        """Return the first text that is the cluster's name, or the name followed by a slash."""
         return next((text for text in texts if text == self.cluster or text.startswith(f"{self.cluster}/")), "")

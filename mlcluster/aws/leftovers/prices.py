@@ -1,8 +1,8 @@
-"""List prices of leftover resources, USD per hour in us-east-1, without costs of traffic.
+"""List prices of leftover resources, in USD per hour in us-east-1, without traffic costs.
 
-Sources, read in 2026 as public pages quote them: those of `catalog.prices`; EBS gp2, gp3 and load balancers
+Sources, public pages read in 2026: those of `catalog.prices`; EBS gp2, gp3 and load balancers
 (aws.amazon.com/ebs/pricing, /elasticloadbalancing/pricing), EFS with elastic throughput (aws.amazon.com/efs/pricing).
-What was not found there is None: never guessed.
+A price that is not on these pages is None, never a guess.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ EFS_GIB, EFS_IA_GIB = 0.30, 0.016
 
 
 def instance(name: str, state: str, lifecycle: str) -> float | None:
-    """A machine on demand; stopped ones are free, what spot costs is not known here."""
+    """Return the price of an on-demand instance: 0 if it is stopped, None for spot instances."""
     if state not in {"running", "pending"}:
         return FREE
     if lifecycle == "spot" or name not in instance_names():
@@ -42,7 +42,7 @@ def instance(name: str, state: str, lifecycle: str) -> float | None:
 
 
 def volume(thing: Mapping[str, Any]) -> float | None:
-    """An EBS volume, from what DescribeVolumes says of it."""
+    """Return the price of an EBS volume, from its DescribeVolumes entry."""
     size = thing.get("Size", 0)
     if thing.get("VolumeType") == "gp2":
         return monthly(size * GP2_GIB)
@@ -54,7 +54,7 @@ def volume(thing: Mapping[str, Any]) -> float | None:
 
 
 def efs(thing: Mapping[str, Any]) -> float | None:
-    """What an EFS file system holds now, from what DescribeFileSystems says; one-zone and older kinds are unknown."""
+    """Return the price of an EFS file system at its present size; None for One Zone and older throughput modes."""
     size = thing.get("SizeInBytes", {})
     if thing.get("ThroughputMode") != "elastic" or thing.get("AvailabilityZoneName") or size.get("ValueInArchive"):
         return None
@@ -63,7 +63,7 @@ def efs(thing: Mapping[str, Any]) -> float | None:
 
 
 def lustre(thing: Mapping[str, Any]) -> float | None:
-    """An FSx for Lustre file system, from what DescribeFileSystems says of it."""
+    """Return the price of an FSx for Lustre file system, from its DescribeFileSystems entry."""
     about = thing.get("LustreConfiguration", {})
     speed = about.get("PerUnitStorageThroughput", 0)
     price = LUSTRE_GIB.get((about.get("DeploymentType", ""), thing.get("StorageType", ""), speed))
@@ -71,7 +71,7 @@ def lustre(thing: Mapping[str, Any]) -> float | None:
 
 
 def endpoint(thing: Mapping[str, Any]) -> float | None:
-    """A VPC endpoint: gateways are free, interfaces cost by the zone."""
+    """Return the price of a VPC endpoint: gateway endpoints are free, interface endpoints are billed per zone."""
     kind = thing.get("VpcEndpointType")
     if kind == "Gateway":
         return FREE

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
+from mlcluster.aws.errors import NotAllowedError
 from mlcluster.aws.leftovers import balancers, compute, control_plane, disks, groups, identity, interfaces, network
 from mlcluster.aws.leftovers import services as rest
-from mlcluster.aws.leftovers.look import Look
 from mlcluster.aws.leftovers.ownership import Owner, tags_of
-from mlcluster.aws.leftovers.things import Leftover, Leftovers, Unknown
-from mlcluster.aws.refusals import NotAllowedError
+from mlcluster.aws.leftovers.results import Leftover, Leftovers, Unknown
+from mlcluster.aws.leftovers.search import Search
 from mlcluster.aws.session import Account, AwsError, CredentialsError
 from mlcluster.plan import names
 
-Finder = Callable[[Look], Iterator[Leftover]]
+Finder = Callable[[Search], Iterator[Leftover]]
 KINDS: tuple[tuple[str, Finder], ...] = (
     ("EKS node group", control_plane.node_groups),
     ("Auto Scaling group", compute.scaling_groups),
@@ -48,21 +48,21 @@ KINDS: tuple[tuple[str, Finder], ...] = (
     ("KMS key", rest.keys),
     ("anything else", rest.others),
 )
-"""What is looked for, by the order of removal."""
+"""The finder of each kind, in the order in which the kinds can be deleted."""
 
-OWNERSHIP = "whose the VPC and the control plane are"
+OWNERSHIP = "owner of the VPC and the control plane"
 
 
 def scan(account: Account, cluster: str, vpc_id: str | None = None, kept: Collection[str] = ()) -> Leftovers:
-    """What of a cluster is in the account.
+    """Return the resources of a cluster that are in the account.
 
     Args:
         cluster: its name.
-        vpc_id: its VPC, when that is known; what is in it counts only when the VPC carries our tag.
-        kept: ids and ARNs of what the plan keeps.
+        vpc_id: its VPC, if known. Its contents count only if the VPC carries the cluster's tag.
+        kept: IDs and ARNs of the resources that the plan keeps.
 
     Raises:
-        CredentialsError: the credentials do not work (any more).
+        CredentialsError: AWS does not accept the credentials, or no longer.
     """
     unknown: dict[str, Unknown] = {}
     owner = Owner(cluster)
@@ -73,22 +73,22 @@ def scan(account: Account, cluster: str, vpc_id: str | None = None, kept: Collec
         raise
     except AwsError as error:
         unknown[OWNERSHIP] = _unknown(OWNERSHIP, error)
-    look = Look(account, owner, set(kept))
+    search = Search(account, owner, set(kept))
     found: dict[tuple[str, str], Leftover] = {}
     for kind, finder in KINDS:
         try:
-            for thing in finder(look):
+            for thing in finder(search):
                 found.setdefault((thing.kind, thing.id), thing)
         except CredentialsError:
             raise
         except AwsError as error:
             unknown[kind] = _unknown(kind, error)
-    stays, left = _split(found.values(), look.kept)
+    stays, left = _split(found.values(), search.kept)
     return Leftovers(cluster, account.region, left, stays, tuple(unknown.values()))
 
 
 def _vpcs(account: Account, cluster: str, vpc_id: str | None) -> frozenset[str]:
-    """The VPCs that carry our tag."""
+    """Return the VPCs that carry the cluster's tag."""
     asked = [{"Name": f"tag:{names.CLUSTER}", "Values": [cluster]}]
     if vpc_id:
         asked.append({"Name": "vpc-id", "Values": [vpc_id]})
@@ -97,9 +97,9 @@ def _vpcs(account: Account, cluster: str, vpc_id: str | None) -> frozenset[str]:
 
 
 def _namesake(account: Account, cluster: str) -> bool:
-    """Whether a cluster has this name that is not ours."""
+    """Return whether an EKS cluster that mlcluster did not create has this name."""
     there = control_plane.control_plane(account, cluster)
-    return there is not None and not control_plane.is_ours(there, cluster)
+    return there is not None and not control_plane.is_managed(there, cluster)
 
 
 def _unknown(kind: str, error: AwsError) -> Unknown:
@@ -108,7 +108,7 @@ def _unknown(kind: str, error: AwsError) -> Unknown:
 
 
 def _split(things: Iterable[Leftover], kept: Collection[str]) -> tuple[tuple[Leftover, ...], tuple[Leftover, ...]]:
-    """What stays, and what is left."""
+    """Return the kept resources, and the leftover ones."""
     stays: list[Leftover] = []
     left: list[Leftover] = []
     for thing in things:

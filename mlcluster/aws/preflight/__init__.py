@@ -1,13 +1,13 @@
-"""Everything about an AWS account that would make `up` fail later, asked before anything is made."""
+"""The checks of an AWS account that run before `up` creates resources, and find what would make it fail later."""
 
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from datetime import datetime
 
+from mlcluster.aws.errors import AwsError, CredentialsError, NotAllowedError
 from mlcluster.aws.preflight.checks import CHECKS, PERMISSIONS, Check
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome, Report, Result, Status
-from mlcluster.aws.refusals import AwsError, CredentialsError, NotAllowedError
 from mlcluster.aws.session import Account
 from mlcluster.findings import finding
 from mlcluster.plan.eks.context import EksContext
@@ -23,22 +23,22 @@ WORKERS = 6
 
 
 def check(account: Account, spec: ClusterSpec, plan: Plan, now: datetime, progress: Progress | None = None) -> Report:
-    """Runs every check, several at a time; one that AWS refuses is unknown and stops no other.
+    """Run every check, several in parallel. A check whose request AWS rejects is unknown, and the others still run.
 
     Args:
-        account: from `open_account`, without an expected account: that is a finding here.
+        account: from `open_account`, without an expected account, because a wrong account is a finding here.
         spec, plan: of an `eks` target.
-        now: with a time zone.
+        now: the time, with a time zone.
 
     Raises:
-        CredentialsError: AWS stopped taking the credentials on the way.
+        CredentialsError: AWS no longer accepts the credentials.
         TypeError: the spec has another target.
     """
     if not isinstance(spec.target, EksTarget):
         raise TypeError(f"a {spec.target.kind} target has no AWS account")
     facts = Facts(account, spec, spec.target, plan, now, EksContext(spec, spec.target, plan.pools))
     results: dict[str, Result] = {}
-    title = f"asking AWS account {account.account_id} in {account.region}"
+    title = f"checking AWS account {account.account_id} in {account.region}"
     with (progress or Silent()).task(title) as task, ThreadPoolExecutor(WORKERS, "preflight") as pool:
         running = {pool.submit(_run, one, facts): one for one in CHECKS}
         for done, future in enumerate(as_completed(running), 1):
@@ -64,13 +64,13 @@ def _run(one: Check, facts: Facts) -> Result:
 
 
 def _allowed(result: Result, spec: ClusterSpec) -> Result:
-    """The result with the reasons that the spec gives for its findings."""
+    """Return the result with the reasons from `allow` in the spec."""
     return replace(result, findings=with_reasons(result.findings, spec))
 
 
 def _unknown(one: Check, error: AwsError) -> Result:
     if isinstance(error, NotAllowedError):
-        evidence = f"may not {error.permission} ({error.code})"
+        evidence = f"AWS denied {error.permission} ({error.code})"
         message = f"{one.name}: unknown, because the permission {error.permission} is missing"
     else:
         evidence = error.happened

@@ -1,4 +1,4 @@
-"""The checks, in the order in which they are shown, each with the IAM actions that it uses."""
+"""The checks in the order of the report, each with the IAM actions that it uses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from mlcluster.aws.preflight.versions import addons, images, kubernetes_version
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question to the account.
+    """A check of the account.
 
     Attributes:
-        name: as it is shown and documented.
-        run: asks and judges; AwsError when AWS refuses.
-        asks: IAM actions that `run` may use; a test holds it to them.
+        name: its name in the report and the documentation.
+        run: sends the requests and returns the outcome; raises AwsError if AWS rejects a request.
+        asks: IAM actions that `run` may use; a test enforces the list.
     """
 
     name: str
@@ -68,4 +68,4 @@ CHECKS: tuple[Check, ...] = (
 )
 
 PERMISSIONS: tuple[str, ...] = tuple(sorted({action for check in CHECKS for action in check.asks}))
-"""Everything that a preflight may use; docs/preflight.md has it as a policy."""
+"""Every IAM action of a preflight; docs/preflight.md lists them as a policy."""

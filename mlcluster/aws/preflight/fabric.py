@@ -1,4 +1,4 @@
-"""Check that instance types have the EFA interfaces of the catalogue and the launch templates."""
+"""Check that instance types have the EFA interfaces of the catalog and the launch templates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from mlcluster.catalog.instances import instance_type
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Pool
 
-_NEWER = "take a newer mlcluster, whose catalogue fits, or switch network.efa off"
+_NEWER = "Upgrade mlcluster to a version with a newer catalog, or set `network.efa: false` in the pool."
 
 
 def efa(facts: Facts) -> Outcome:
-    """AWS009: EFA interfaces or network cards other than the catalogue and the plan's launch templates have."""
+    """Check AWS009: instance types have the EFA interfaces and network cards of the catalog and launch templates."""
     pools = [pool for pool in facts.pools if facts.context.spec_pool(pool).network.efa]
     if not pools:
         return Outcome("no pool uses EFA", needed=False)
@@ -36,19 +36,20 @@ def _most(network: Mapping[str, Any]) -> int:
 
 def _described(network: Mapping[str, Any] | None) -> str:
     if network is None:
-        return "not known in this region"
+        return "unknown in this region"
     return f"{_most(network)} EFA interfaces on {network.get('MaximumNetworkCards', 1)} network cards"
 
 
 def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterator[Finding]:
     place = facts.place(pool, "network", "efa")
     if network is None:
-        yield finding("AWS009", place, f"{pool.instance_type} is not known in {facts.account.region}", "see AWS003")
+        hint = "See finding AWS003."
+        yield finding("AWS009", place, f"{pool.instance_type} is unknown in {facts.account.region}", hint)
         return
     expected, real = instance_type(pool.instance_type).efa, _most(network)
     if expected != real:
         message = (
-            f"{pool.instance_type} has {real} EFA interfaces in {facts.account.region}, the catalogue says {expected}"
+            f"{pool.instance_type} has {real} EFA interfaces in {facts.account.region}, the catalog has {expected}"
         )
         yield finding("AWS009", place, message, _NEWER)
     cards = {int(card["NetworkCardIndex"]): card for card in network.get("NetworkCards", [])}
@@ -64,13 +65,13 @@ def _pool(facts: Facts, pool: Pool, network: Mapping[str, Any] | None) -> Iterat
     ]
     if crowded:
         message = (
-            f"network card {joined(map(str, crowded))} of {pool.instance_type} takes fewer interfaces than planned"
+            f"network card {joined(map(str, crowded))} of {pool.instance_type} supports fewer interfaces than planned"
         )
         yield finding("AWS009", place, message, _NEWER)
 
 
 def _planned_cards(facts: Facts, pool: Pool) -> list[int]:
-    """The network card of each EFA interface that the plan gives the pool's nodes; [] when it gives them none."""
+    """Return the network card of each EFA interface that the plan gives the pool's nodes; [] without EFA."""
     return [
         int(entry.get("networkCardIndex", 0))
         for entry in _interfaces(facts, pool)
@@ -79,7 +80,7 @@ def _planned_cards(facts: Facts, pool: Pool) -> list[int]:
 
 
 def _interfaces(facts: Facts, pool: Pool) -> list[dict[str, Any]]:
-    """From the launch template, or from the EC2NodeClass of a pool that Karpenter provisions."""
+    """Return the interfaces of the launch template, or of the EC2NodeClass of a pool that Karpenter provisions."""
     for template in facts.resources("LaunchTemplate"):
         if template.pool == pool.name:
             return list(template.inputs.get("networkInterfaces") or [])

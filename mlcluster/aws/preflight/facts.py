@@ -1,4 +1,4 @@
-"""Inputs of the checks: the account, the spec, the plan, the time, and answers that several checks share."""
+"""The inputs of the checks: account, spec, plan, time, and the responses that several checks share."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from mlcluster.aws.refusals import AwsError
+from mlcluster.aws.errors import AwsError
 from mlcluster.aws.session import Account
 from mlcluster.plan.eks.context import EksContext
 from mlcluster.plan.model import Plan, PlanResource, Pool
@@ -18,11 +18,11 @@ Place = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Facts:
-    """The questions' ground.
+    """The inputs of the checks.
 
     Attributes:
-        now: with a time zone; what windows of capacity blocks are compared with.
-        context: resolves zones of pools as the plan does.
+        now: the time, with a time zone; capacity block windows are compared with it.
+        context: resolves the zones of pools as the plan does.
     """
 
     account: Account
@@ -31,21 +31,21 @@ class Facts:
     plan: Plan
     now: datetime
     context: EksContext
-    _known: dict[str, Any] = field(default_factory=dict)
+    _responses: dict[str, Any] = field(default_factory=dict)
     _locks: dict[str, Any] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock)
 
     def once(self, name: str, question: Callable[[], Any]) -> Any:
-        """The answer to a question that several checks ask, asked once; a refusal is asked again by the next."""
+        """Return the response that several checks share, requested once; the next check repeats a failed request."""
         with self._lock:
             lock = self._locks.setdefault(name, Lock())
         with lock:
-            if name not in self._known:
-                self._known[name] = question()
-            return self._known[name]
+            if name not in self._responses:
+                self._responses[name] = question()
+            return self._responses[name]
 
     def cluster(self) -> dict[str, Any] | None:
-        """The EKS cluster of the plan's name as DescribeCluster has it, None when there is none."""
+        """Return the DescribeCluster entry of the EKS cluster with the plan's name; None if there is none."""
 
         def ask() -> dict[str, Any] | None:
             try:
@@ -63,17 +63,17 @@ class Facts:
 
     @property
     def exists_already(self) -> bool:
-        """Whether the cluster of the plan is there and ours, so that its own nodes count in what is used."""
+        """Whether mlcluster already created the cluster of the plan, so that present usage includes its nodes."""
         found = self.cluster()
-        return found is not None and self.is_ours(found)
+        return found is not None and self.is_managed(found)
 
-    def is_ours(self, cluster: dict[str, Any]) -> bool:
-        """Whether an EKS cluster carries our tags."""
+    def is_managed(self, cluster: dict[str, Any]) -> bool:
+        """Return whether an EKS cluster carries the tags of the plan."""
         tags = cluster.get("tags") or {}
         return all(tags.get(key) == value for key, value in self.context.tags.items())
 
     def zones(self) -> dict[str, dict[str, Any]]:
-        """Zones of the region that this account has: name -> DescribeAvailabilityZones' entry."""
+        """Return the zones of the region that this account has: name -> entry of DescribeAvailabilityZones."""
 
         def ask() -> dict[str, dict[str, Any]]:
             listed = self.account.ask("ec2", "DescribeAvailabilityZones")["AvailabilityZones"]
@@ -84,24 +84,24 @@ class Facts:
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """The plan's pools."""
+        """The pools of the plan."""
         return self.plan.pools
 
     def types_of(self, pool: Pool) -> tuple[str, ...]:
-        """The pool's instance type, then the other ones that will do."""
+        """Return the pool's instance type, then its alternatives."""
         return tuple(dict.fromkeys((pool.instance_type, *self.context.spec_pool(pool).capacity.also)))
 
     def place(self, pool: Pool, *more: str | int) -> Place:
-        """The place of a pool in the spec, e.g. ("nodePools", 1, "instanceType")."""
+        """Return the place of a pool in the spec, e.g. ("nodePools", 1, "instanceType")."""
         index = next(index for index, written in enumerate(self.spec.node_pools) if written.name == pool.name)
         return ("nodePools", index, *more)
 
     def resources(self, type_name: str) -> tuple[PlanResource, ...]:
-        """The plan's resources of a type, e.g. "NodeGroup"."""
+        """Return the plan's resources of a type, e.g. "NodeGroup"."""
         return tuple(entry for entry in self.plan.resources if entry.kind == type_name)
 
 
 def joined(words: Iterable[str]) -> str:
-    """Words for a sentence: "a, b and c"."""
+    """Return the words as text: "a, b and c"."""
     listed = list(words)
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}" if listed else "none"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from mlcluster.aws.errors import AwsError, NotAllowedError
 from mlcluster.aws.preflight.facts import Facts, joined
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.aws.refusals import AwsError, NotAllowedError
 from mlcluster.catalog.instances import instance_type
 from mlcluster.catalog.quotas import vcpu_quota
 from mlcluster.findings import Finding, finding
@@ -18,12 +18,12 @@ ELASTIC_IPS = "L-0263D0A3"
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What the pools of one quota need together.
+    """The vCPUs that the pools of one quota need together.
 
     Attributes:
-        vcpus: of all of them at maxSize.
-        parts: "train 8 x 192", one a pool.
-        first: index of the first pool, where a finding points.
+        vcpus: the vCPUs of all pools at maxSize.
+        parts: one text for each pool, such as "train 8 x 192".
+        first: index of the first pool, the place of a finding.
     """
 
     code: str
@@ -33,11 +33,11 @@ class Need:
 
 
 def needs(facts: Facts) -> tuple[Need, ...]:
-    """The vCPUs of each quota, on demand and spot apart.
+    """Return the vCPUs that the pools need from each quota; on-demand and spot have separate quotas.
 
-    A capacity reservation takes from the on-demand quota of its owner when it is made (EC2 API reference,
-    CreateCapacityReservation), so its pool is counted once, as on demand. A capacity block is taken not to count; no
-    page that says so could be read when this was written.
+    A capacity reservation counts against the on-demand quota of its owner when it is created (EC2 API reference,
+    CreateCapacityReservation), so its pool counts once, as on-demand. Capacity blocks are assumed not to count; no
+    AWS page was found that confirms this.
     """
     found_needs: dict[str, Need] = {}
     for index, pool in enumerate(facts.pools):
@@ -58,7 +58,7 @@ def needs(facts: Facts) -> tuple[Need, ...]:
 
 
 def vcpus(facts: Facts) -> Outcome:
-    """AWS004: the quota of a family is below what its pools need at maxSize."""
+    """Check AWS004: the vCPU quota of each instance family covers its pools at maxSize."""
     told: list[str] = []
     problems: list[Finding] = []
     unknown = [pool.name for pool in facts.pools if _unknown_family(pool.instance_type, pool.capacity_type)]
@@ -66,7 +66,7 @@ def vcpus(facts: Facts) -> Outcome:
         quota = _quota(facts, need.code)
         limit, name = int(quota["Value"]), quota.get("QuotaName", need.code)
         used = _used(facts, quota)
-        told.append(f"{name}: {need.vcpus:,} of {limit:,} vCPUs wanted{_in_use(used)}")
+        told.append(f"{name}: {need.vcpus:,} of {limit:,} vCPUs needed{_in_use(used)}")
         others = 0 if used is None or facts.exists_already else used
         if need.vcpus + others > limit:
             problems.append(_below(facts, need, name, limit, others))
@@ -74,7 +74,7 @@ def vcpus(facts: Facts) -> Outcome:
     if blocks:
         told.append(f"not counted: capacity blocks ({joined(blocks)})")
     if unknown:
-        told.append(f"not counted: {joined(unknown)}, whose family has no quota in the catalogue")
+        told.append(f"not counted: {joined(unknown)}, whose family has no quota in the catalog")
     return Outcome("; ".join(told), tuple(problems), needed=bool(told))
 
 
@@ -83,23 +83,23 @@ def _unknown_family(name: str, capacity_type: str) -> bool:
 
 
 def _in_use(used: int | None) -> str:
-    return " (what runs already is not counted)" if used is None else f" ({used:,} in use now)"
+    return " (current usage unknown, not counted)" if used is None else f" ({used:,} in use now)"
 
 
 def _below(facts: Facts, need: Need, name: str, limit: int, others: int) -> Finding:
-    busy = f" beside {others:,} that others use" if others else ""
+    busy = f" in addition to {others:,} already in use" if others else ""
     return finding(
         "AWS004",
         ("nodePools", need.first, "maxSize"),
         f'the quota "{name}" is {limit:,} vCPUs; the pools need {need.vcpus:,} at maxSize{busy} '
         f"({' + '.join(need.parts)})",
-        f"ask for more: aws service-quotas request-service-quota-increase --service-code ec2 --quota-code {need.code} "
-        f"--desired-value {need.vcpus + others} --region {facts.account.region}; or lower maxSize",
+        f"Run `aws service-quotas request-service-quota-increase --service-code ec2 --quota-code {need.code} "
+        f"--desired-value {need.vcpus + others} --region {facts.account.region}`, or lower `maxSize`.",
     )
 
 
 def _quota(facts: Facts, code: str) -> dict[str, Any]:
-    """The account's value, or AWS's default where the account has none of its own."""
+    """Return the quota of the account, or the AWS default if the account has no quota of its own."""
     try:
         answer = facts.account.ask("service-quotas", "GetServiceQuota", ServiceCode="ec2", QuotaCode=code)
     except AwsError as error:
@@ -111,7 +111,7 @@ def _quota(facts: Facts, code: str) -> dict[str, Any]:
 
 
 def _used(facts: Facts, quota: Mapping[str, Any]) -> int | None:
-    """What CloudWatch counted in the last hour, or None when it does not say."""
+    """Return the latest usage that CloudWatch measured in the last hour; None if it is unknown."""
     metric = quota.get("UsageMetric") or {}
     if not metric.get("MetricName"):
         return None
@@ -134,19 +134,22 @@ def _used(facts: Facts, quota: Mapping[str, Any]) -> int | None:
 
 
 def elastic_ips(facts: Facts) -> Outcome:
-    """AWS004: fewer Elastic IPs left than the NAT gateways need."""
+    """Check AWS004: enough Elastic IPs are left for the NAT gateways."""
     wanted = len(facts.resources("Eip"))
     if not wanted:
         return Outcome("the plan has no Elastic IPs", needed=False)
     limit = int(_quota(facts, ELASTIC_IPS)["Value"])
     listed = facts.account.ask("ec2", "DescribeAddresses")["Addresses"]
-    ours = facts.context.tags
-    others = [address for address in listed if not ours.items() <= _tags(address).items()]
-    evidence = f"{wanted} wanted for NAT; {len(others)} of {limit} are in use by others"
+    managed = facts.context.tags
+    others = [address for address in listed if not managed.items() <= _tags(address).items()]
+    evidence = f"{wanted} needed for NAT; {len(others)} of {limit} used outside this cluster"
     if len(others) + wanted <= limit:
         return Outcome(evidence)
-    message = f"the quota of Elastic IPs is {limit}, {len(others)} are in use by others, the NAT gateways need {wanted}"
-    hint = f"network.nat: one needs a single one; or release some, or ask for more (quota code {ELASTIC_IPS})"
+    message = (
+        f"the quota of Elastic IPs is {limit}, of which {len(others)} are used outside this cluster; "
+        f"the NAT gateways need {wanted}"
+    )
+    hint = f"Set `network.nat: one`, which needs one Elastic IP, release some, or increase quota {ELASTIC_IPS}."
     return Outcome(evidence, (finding("AWS004", ("target", "network", "nat"), message, hint),))
 
 

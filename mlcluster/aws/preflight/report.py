@@ -7,7 +7,7 @@ from mlcluster.findings import Finding
 
 
 class Status(StrEnum):
-    """How a check ended."""
+    """The status of a completed check."""
 
     FINE = "fine"
     FOUND = "found"
@@ -17,12 +17,12 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check says.
+    """The return value of a check.
 
     Attributes:
-        evidence: what came back, with figures, in one or a few sentences.
-        findings: what is wrong; () when it is fine.
-        needed: False when the plan has nothing that this check is about, so nothing was asked.
+        evidence: the observed facts, with figures, in a few sentences.
+        findings: the problems; () if there is none.
+        needed: False if the check does not apply to the plan, so that it sent no request.
     """
 
     evidence: str
@@ -32,12 +32,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One check, run.
+    """The result of one check.
 
     Attributes:
-        check: its name, e.g. "quotas".
+        check: its name, e.g. "vCPU quotas".
         asked: IAM actions that it uses.
-        findings: of the check; of an unknown one, the AWS011 that says why.
+        findings: the findings of the check; for an unknown result, one AWS011 with the reason.
     """
 
     check: str
@@ -49,11 +49,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every result, in the order of the checks.
+    """All results, in the order of the checks.
 
     Attributes:
-        account_id, region, caller: who was asked, and as whom (an ARN).
-        source: where the credentials came from, in words.
+        account_id, region, caller: the account, the region, and the ARN of the caller.
+        source: the source of the credentials, as text.
     """
 
     account_id: str
@@ -64,5 +64,5 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Of every check, in their order."""
+        """The findings of all checks, in the order of the checks."""
         return tuple(finding for result in self.results for finding in result.findings)

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from mlcluster.aws.errors import AwsError
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.aws.refusals import AwsError
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.model import Pool
 
 _COMING = {"scheduled", "payment-pending", "assessing", "delayed"}
-_TELL = "%Y-%m-%d %H:%M UTC"
+_TIME = "%Y-%m-%d %H:%M UTC"
 
 
 def reservations(facts: Facts) -> Outcome:
-    """AWS005: a reservation that is not there, over, of another type, zone or kind, or too small for its pools."""
+    """Check AWS005: every reservation is usable, matches its pools in type, zone and kind, and is large enough."""
     pools = [pool for pool in facts.pools if facts.context.spec_pool(pool).capacity.reservation_id]
     if not pools:
         return Outcome("no pool has a reservation", needed=False)
@@ -48,23 +48,23 @@ def _reservation(facts: Facts, identifier: str) -> dict[str, Any] | None:
 
 def _described(entry: dict[str, Any] | None) -> str:
     if entry is None:
-        return "not there"
+        return "does not exist"
     kind = "capacity block" if _is_block(entry) else "reservation"
     parts = [
         f"{kind} of {entry['TotalInstanceCount']} x {entry['InstanceType']} in {entry['AvailabilityZone']}",
         f"{entry['State']}, {entry.get('AvailableInstanceCount', 0)} free",
     ]
     if entry.get("StartDate") and _is_block(entry):
-        parts.append(f"from {_utc(entry['StartDate']):{_TELL}}")
+        parts.append(f"from {_utc(entry['StartDate']):{_TIME}}")
     if entry.get("EndDate"):
-        parts.append(f"until {_utc(entry['EndDate']):{_TELL}}")
+        parts.append(f"until {_utc(entry['EndDate']):{_TIME}}")
     return ", ".join(parts)
 
 
 def _problems(facts: Facts, entry: dict[str, Any] | None, pool: Pool, users: list[Pool]) -> Iterator[tuple[str, str]]:
     if entry is None:
         where = f"account {facts.account.account_id} in {facts.account.region}"
-        yield f"is not there ({where})", "correct the ID, the region or the profile"
+        yield f"does not exist ({where})", "Correct the ID, the region or the profile."
         return
     yield from _kind_and_state(facts, entry, pool)
     yield from _shape(facts, entry, pool, users)
@@ -75,33 +75,35 @@ def _kind_and_state(facts: Facts, entry: dict[str, Any], pool: Pool) -> Iterator
     is_block, wants_block = _is_block(entry), pool.capacity_type == "capacityBlock"
     if is_block != wants_block:
         kind, wanted = ("a capacity block", "capacityBlock") if is_block else ("a capacity reservation", "reservation")
-        yield f"is {kind}, not what capacity.type says", f"write capacity: {{type: {wanted}}}"
+        yield f"is {kind}, which does not match capacity.type", f"Write `capacity: {{type: {wanted}}}`."
     usable = {"active", *(_COMING if wants_block else ())}
     ended = bool(entry.get("EndDate")) and _utc(entry["EndDate"]) <= facts.now
     if entry["State"] not in usable or ended:
-        state = f"{entry['State']}" + (f", ended {_utc(entry['EndDate']):{_TELL}}" if ended else "")
-        yield f"cannot be used: it is {state}", "get another reservation, or another capacity type"
+        state = f"{entry['State']}" + (f", ended {_utc(entry['EndDate']):{_TIME}}" if ended else "")
+        yield f"cannot be used: it is {state}", "Use another reservation or another capacity type."
 
 
 def _shape(facts: Facts, entry: dict[str, Any], pool: Pool, users: list[Pool]) -> Iterator[tuple[str, str]]:
     if entry["InstanceType"] != pool.instance_type:
-        yield f"is for {entry['InstanceType']}, the pool has {pool.instance_type}", "make the two the same"
+        message = f"is for {entry['InstanceType']}, the pool has {pool.instance_type}"
+        yield message, f"Set `instanceType: {entry['InstanceType']}`, or use a reservation for {pool.instance_type}."
     zone, zones = entry["AvailabilityZone"], facts.context.zones_of(pool)
     if tuple(zones) != (zone,):
         given = ", ".join(zones)
-        yield f"is in {zone}, the pool in {given}: nodes elsewhere never start", f"write zones: [{zone}] in the pool"
+        message = f"is in {zone}, the pool in {given}: nodes in other zones never start"
+        yield message, f"Write `zones: [{zone}]` in the pool."
     total = sum(user.max_size for user in users)
     if entry["TotalInstanceCount"] < total:
         pools = " + ".join(f"{user.name} {user.max_size}" for user in users)
         yield (
             f"has {entry['TotalInstanceCount']} instances, its pools are up to {total} nodes ({pools})",
-            "lower maxSize, or reserve more",
+            "Lower `maxSize`, or reserve more instances.",
         )
 
 
 def _window(facts: Facts, entry: dict[str, Any], pool: Pool) -> Iterator[tuple[str, str]]:
-    written = facts.context.spec_pool(pool).capacity
-    for field, given, key in (("startsAt", written.starts_at, "StartDate"), ("endsAt", written.ends_at, "EndDate")):
+    capacity = facts.context.spec_pool(pool).capacity
+    for field, given, key in (("startsAt", capacity.starts_at, "StartDate"), ("endsAt", capacity.ends_at, "EndDate")):
         real = entry.get(key)
         if given is None or real is None:
             continue
@@ -109,8 +111,8 @@ def _window(facts: Facts, entry: dict[str, Any], pool: Pool) -> Iterator[tuple[s
         if wanted.replace(second=0) != there.replace(second=0, microsecond=0):
             verb = "begins" if key == "StartDate" else "ends"
             yield (
-                f"{verb} {there:{_TELL}}, capacity.{field} says {wanted:{_TELL}}",
-                f'write {field}: "{there:%FT%H:%MZ}"',
+                f"{verb} {there:{_TIME}}, but capacity.{field} is {wanted:{_TIME}}",
+                f'Write `{field}: "{there:%FT%H:%MZ}"`.',
             )
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from mlcluster.aws.errors import AwsError
 from mlcluster.aws.preflight.facts import Facts, joined
 from mlcluster.aws.preflight.report import Outcome
-from mlcluster.aws.refusals import AwsError
 from mlcluster.findings import Finding, finding
 from mlcluster.plan.eks.images import ami_release, ami_type_of
 
@@ -15,33 +15,33 @@ _HERE = ("target", "kubernetesVersion")
 
 
 def kubernetes_version(facts: Facts) -> Outcome:
-    """AWS002: EKS does not offer the version, or only in the support that the spec does not pay for."""
+    """Check AWS002: EKS offers the Kubernetes version in the support that `target.upgradePolicy` selects."""
     wanted = facts.target.kubernetes_version
     listed = facts.account.ask_all("eks", "DescribeClusterVersions", "clusterVersions", includeAll=True)
     offered = {entry["clusterVersion"]: entry for entry in listed if _status(entry) != _UNSUPPORTED}
     names = sorted(offered, key=lambda minor: int(minor.partition(".")[2]))
     if wanted not in offered:
         message = f"EKS offers {joined(names)} in {facts.account.region}, not {wanted}"
-        return Outcome(f"{wanted} is not offered", (finding("AWS002", _HERE, message, f"use {joined(names[-3:])}"),))
+        return Outcome(f"{wanted} is not offered", (finding("AWS002", _HERE, message, f"Use {joined(names[-3:])}."),))
     entry = offered[wanted]
     ends = entry.get("endOfStandardSupportDate")
     told = f"{wanted} is in {_status(entry).lower().replace('_', ' ')}" + (
         f", standard until {ends:%Y-%m-%d}" if ends else ""
     )
     if _status(entry) == _EXTENDED and facts.target.upgrade_policy == "standard" and not facts.exists_already:
-        message = f"{told}; a new cluster with upgradePolicy standard cannot have it"
-        hint = f"use {joined(names[-3:])}, or pay for it with target.upgradePolicy: extended"
+        message = f"{told}; a new cluster with upgradePolicy standard cannot use it"
+        hint = f"Use {joined(names[-3:])}, or set `target.upgradePolicy: extended`, which costs more."
         return Outcome(told, (finding("AWS002", _HERE, message, hint),))
     return Outcome(told)
 
 
 def _status(entry: dict[str, Any]) -> str:
-    """`versionStatus`, or the older `status`, in the newer spelling."""
+    """Return `versionStatus`, or the older `status` in the newer spelling."""
     return str(entry.get("versionStatus") or entry.get("status", "")).upper().replace("-", "_")
 
 
 def addons(facts: Facts) -> Outcome:
-    """AWS008: a pinned add-on version that EKS does not offer for this Kubernetes version."""
+    """Check AWS008: EKS offers the pinned add-on versions for this Kubernetes version."""
     pinned = {entry.inputs["addonName"]: entry for entry in facts.resources("Addon")}
     if not pinned:
         return Outcome("the plan has no EKS add-ons", needed=False)
@@ -55,12 +55,13 @@ def addons(facts: Facts) -> Outcome:
             continue
         message = f"add-on {name} {wanted} is not offered for Kubernetes {version}"
         newest = f"; EKS offers {joined(there[:3])}" if there else "; EKS offers no version of it"
-        problems.append(finding("AWS008", _HERE, message + newest, "take a newer mlcluster, whose pins fit"))
-    return Outcome(f"asked for {len(pinned)} add-ons: {joined(pinned)}", tuple(problems))
+        problems.append(finding("AWS008", _HERE, message + newest, "Upgrade mlcluster to a version with newer pins."))
+    count = f"{len(pinned)} add-on" + ("s" if len(pinned) > 1 else "")
+    return Outcome(f"checked {count}: {joined(pinned)}", tuple(problems))
 
 
 def images(facts: Facts) -> Outcome:
-    """AWS008: an image release that AWS does not publish in this region."""
+    """Check AWS008: AWS publishes the pinned image releases in this region."""
     asked: dict[str, tuple[str, list[int]]] = {}
     for ami_type, release, index in _releases(facts):
         parameter = image_parameter(ami_type, facts.target.kubernetes_version, release)
@@ -83,23 +84,23 @@ def _unpublished(facts: Facts, label: str, parameter: str, pools: list[int]) -> 
             "AWS008",
             ("nodePools", index, "ami"),
             f"{label} is not published in {facts.account.region} (no SSM parameter {parameter})",
-            "give a release that is: nodePools[].ami.release, or take a newer mlcluster",
+            "Set `nodePools[].ami.release` to a published release, or upgrade mlcluster.",
         )
 
 
 def _releases(facts: Facts) -> Iterator[tuple[str, str, int]]:
-    """AMI type, release and index of the pool, of every pool whose image the plan pins."""
+    """Yield AMI type, release and index of every pool whose image the plan pins."""
     groups = {entry.pool: entry.inputs for entry in facts.resources("NodeGroup")}
     for index, pool in enumerate(facts.pools):
         inputs = groups.get(pool.name)
         if inputs and inputs.get("amiType") and inputs.get("releaseVersion"):
             yield str(inputs["amiType"]), str(inputs["releaseVersion"]), index
         elif not inputs and facts.context.spec_pool(pool).ami.family != "al2":
-            yield from _catalogued(facts, index)
+            yield from _provisioned(facts, index)
 
 
-def _catalogued(facts: Facts, index: int) -> Iterator[tuple[str, str, int]]:
-    """What a pool that Karpenter provisions starts from: the spec's release, else the catalogue's."""
+def _provisioned(facts: Facts, index: int) -> Iterator[tuple[str, str, int]]:
+    """Yield the image of a pool that Karpenter provisions: the release of the spec, else of the catalog."""
     pool = facts.pools[index]
     release = ami_release(facts.context, pool)
     if release:
@@ -107,9 +108,9 @@ def _catalogued(facts: Facts, index: int) -> Iterator[tuple[str, str, int]]:
 
 
 def image_parameter(ami_type: str, minor: str, release: str) -> str:
-    """The public SSM parameter of an EKS image release.
+    """Return the public SSM parameter of an EKS image release.
 
-    The names are those that Karpenter asks for (aws/karpenter-provider-aws v1.14.1, pkg/providers/amifamily).
+    Karpenter requests the same names (aws/karpenter-provider-aws v1.14.1, pkg/providers/amifamily).
 
     Args:
         ami_type: e.g. AL2023_x86_64_NVIDIA, BOTTLEROCKET_ARM_64.
@@ -128,7 +129,7 @@ def image_parameter(ami_type: str, minor: str, release: str) -> str:
 
 
 def _image(facts: Facts, parameter: str) -> str | None:
-    """The image id, or None when AWS has no such parameter."""
+    """Return the image ID, or None if AWS has no such parameter."""
     try:
         value = str(facts.account.ask("ssm", "GetParameter", Name=parameter)["Parameter"]["Value"])
     except AwsError as error:

@@ -11,7 +11,7 @@ from mlcluster.deploy.ownership import baseline
 from mlcluster.deploy.ownership.helm_records import records_of, remove_pending
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import Stack
-from mlcluster.engine.adopting import Adopted, Held
+from mlcluster.engine.adoption import Adopted, Held
 from mlcluster.engine.engine import Engine
 from mlcluster.engine.identity import RELEASE
 from mlcluster.engine.presence import Foreign, Planned, replaced, sort_missing

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcluster.kube.added_fields import Added, added_fields
 from mlcluster.kube.client import Kube
-from mlcluster.kube.controllers import listed
+from mlcluster.kube.controllers import list_if_served
 from mlcluster.kube.exact import make_exact
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan, PlanObject
@@ -71,7 +71,7 @@ def _managed(plan: Plan, kube: Kube) -> dict[tuple[str, str, str, str], Object]:
     """The live objects of the plan's kinds that carry the labels of the cluster."""
     selector = names.managed_selector(plan.cluster.name)
     kinds = sorted({(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects})
-    return {_key(item): item for kind in kinds for item in listed(kube, *kind, label_selector=selector)}
+    return {_key(item): item for kind in kinds for item in list_if_served(kube, *kind, label_selector=selector)}
 
 
 def _key(manifest: Object) -> tuple[str, str, str, str]:

@@ -13,7 +13,7 @@ from mlcluster.deploy.session import owner
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.kube.client import Kube
-from mlcluster.kube.controllers import listed
+from mlcluster.kube.controllers import list_if_served
 from mlcluster.kube.errors import ApiError
 from mlcluster.kubernetes_provider.ownership import describe
 from mlcluster.plan import names
@@ -94,7 +94,7 @@ def _unknown(plan: Plan, kube: Kube, platform: Stack) -> list[Object]:
     found = [
         item
         for api_version, kind in sorted(kinds, key=lambda entry: (_LAST.get(entry[1], 0), entry))
-        for item in listed(kube, api_version, kind, label_selector=selector)
+        for item in list_if_served(kube, api_version, kind, label_selector=selector)
         if _place(item) not in known and _place(item)[1:] not in _OWN_RECORDS and not _is_going(item)
     ]
     return list({item["metadata"]["uid"]: item for item in found}.values())  # one kind may be served in two versions

@@ -1,24 +1,45 @@
-"""Charts that cannot be pulled: which one, from where, the copies that Helm has here, and how to mirror it."""
+"""Errors for charts that cannot be pulled: chart, repository, cached copies of Helm, and the mirror command."""
 
 import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
-from mlcluster.engine.chart_failures import ChartTrouble, chart_trouble
 from mlcluster.engine.failures import ResourcesFailedError
 from mlcluster.errors import MlclusterError
 from mlcluster.plan.model import Plan, PlanRelease
 
-_SAID: dict[ChartTrouble, str] = {
+ChartTrouble = Literal["unreachable", "missing", "refused"]
+
+_CHARTS: tuple[tuple[ChartTrouble, re.Pattern[str]], ...] = (
+    (
+        "refused",
+        re.compile(r"(?:FetchReference|failed to fetch|chart repository|failed to (?:pull|download)).*"
+                   r"(?:\b40[13]\b|denied|unauthorized|forbidden)", re.IGNORECASE | re.DOTALL),
+    ),
+    (
+        "missing",
+        re.compile(r"version \S+ not found in \S+ repository|FetchReference.*: not found|manifest unknown"
+                   r"|no chart (?:version|name) found|failed to fetch \S+ ?: 404", re.IGNORECASE | re.DOTALL),
+    ),
+    (
+        "unreachable",
+        re.compile(r"is not a valid chart repository or cannot be reached|FetchReference|could not download chart"
+                   r"|failed to fetch \S+ ?:|failed to (?:pull|download) ", re.IGNORECASE),
+    ),
+)  # fmt: skip
+"""Messages of Helm 3.22 for a chart that it cannot pull. The official provider uses the same library and messages."""
+
+_HAPPENED: dict[ChartTrouble, str] = {
     "unreachable": "cannot be reached",
     "missing": "does not have it",
-    "refused": "does not let us have it",
+    "refused": "denies access to it",
 }
 _REACH = (
-    "Check network, proxy and credentials; or have every chart and image from one mirror: set components.registry "
-    "(docs/air-gapped.md lists them and shows how to fill it). Run the same command again: it continues."
+    "Check network, proxy and credentials, or set `components.registry` to a mirror of all charts and images "
+    "(docs/air-gapped.md). Run the same command again: it continues."
 )
 
 
@@ -68,7 +89,7 @@ def _line(release: PlanRelease, trouble: ChartTrouble, message: str, kept: Seque
     where = release.repository or release.chart
     have = f"Helm's cache has {', '.join(kept)}, which it does not use by itself" if kept else "Helm's cache has none"
     told = " ".join(message.split())
-    return f"{release.id}: the chart {_name(release)} {release.version}: {where} {_SAID[trouble]}. {told}. {have}."
+    return f"{release.id}: the chart {_name(release)} {release.version}: {where} {_HAPPENED[trouble]}. {told}. {have}."
 
 
 def _hint(wanted: Sequence[PlanRelease]) -> str:
@@ -90,3 +111,8 @@ def _is_mirror(release: PlanRelease) -> bool:
 
 def _name(release: PlanRelease) -> str:
     return release.chart.rpartition("/")[2]
+
+
+def chart_trouble(message: str) -> ChartTrouble | None:
+    """Return why the chart could not be pulled; None if the message of a failed release has another reason."""
+    return next((trouble for trouble, pattern in _CHARTS if pattern.search(message)), None)

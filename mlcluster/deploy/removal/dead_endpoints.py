@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from mlcluster.catalog.residue import Residue
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import is_of, listed, owner_of
+from mlcluster.kube.controllers import is_of, list_if_served, owner_of
 from mlcluster.progress import Progress
 
 _ADMISSION = "admissionregistration.k8s.io/v1"
@@ -22,12 +22,12 @@ def remove_broken(kube: Kube, release: str, namespace: str, residue: Residue, pr
     Somebody else's of the same name stays: it leads into another namespace, or Helm has noted another release on it.
     """
     for kind in _WEBHOOKS:
-        for item in listed(kube, _ADMISSION, kind):
+        for item in list_if_served(kube, _ADMISSION, kind):
             clients = [hook.get("clientConfig") or {} for hook in item.get("webhooks") or []]
             named = item["metadata"]["name"] in residue.webhooks and _leads_to(clients, namespace)
             if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
                 _remove(kube, item, release, progress)
-    for item in listed(kube, *_AGGREGATED):
+    for item in list_if_served(kube, *_AGGREGATED):
         clients = [item.get("spec") or {}]
         named = item["metadata"]["name"] in residue.api_services and _leads_to(clients, namespace)
         if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
@@ -59,6 +59,6 @@ def _endpoints(kube: Kube, service: Mapping[str, str]) -> Iterator[Object]:
     namespace, name = service["namespace"], service["name"]
     if kube.get_object("v1", "Service", name, namespace) is None:
         return
-    for item in listed(kube, "discovery.k8s.io/v1", "EndpointSlice", namespace):
+    for item in list_if_served(kube, "discovery.k8s.io/v1", "EndpointSlice", namespace):
         if (item["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == name:
             yield from item.get("endpoints") or []

@@ -15,7 +15,7 @@ from mlcluster.deploy.session.stack import Stack
 from mlcluster.engine.identity import RELEASE
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import listed, state_of
+from mlcluster.kube.controllers import list_if_served, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.plan import names
 from mlcluster.progress import Progress, Task
@@ -181,7 +181,7 @@ def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
     places: list[str | None] = [None] if "/" in version else [*spaces]
     wanted = set(spaces)
     for place in places:
-        for item in listed(kube, version, name, place):
+        for item in list_if_served(kube, version, name, place):
             if item["metadata"].get("namespace") in wanted:  # a kind of the whole cluster has none
                 yield item
 
@@ -189,7 +189,7 @@ def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
 def _with_labels(kube: Kube, kind: str, labels: Mapping[str, str]) -> list[Object]:
     return [
         item
-        for item in listed(kube, *split_kind(kind))
+        for item in list_if_served(kube, *split_kind(kind))
         if labels.items() <= (item["metadata"].get("labels") or {}).items()
     ]
 

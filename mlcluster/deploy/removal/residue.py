@@ -9,7 +9,7 @@ from mlcluster.deploy.removal.dead_endpoints import remove_broken
 from mlcluster.deploy.removal.namespaces import Installed, installed_releases
 from mlcluster.deploy.session.stack import Stack
 from mlcluster.kube.client import Kube, Object
-from mlcluster.kube.controllers import CRD_KIND, listed, owner_of, served_version, state_of
+from mlcluster.kube.controllers import CRD_KIND, list_if_served, owner_of, served_version, state_of
 from mlcluster.kube.errors import ApiError
 from mlcluster.progress import Progress
 from mlcluster.waiting import wait_while
@@ -111,7 +111,7 @@ def _used(kube: Kube, crd: Object, release: Installed) -> str:
     if owner and owner != f"{release.namespace}/{release.name}":
         return f"it belongs to the release {owner}"
     try:
-        objects = listed(kube, served_version(crd), kind)
+        objects = list_if_served(kube, served_version(crd), kind)
     except ApiError as error:
         return f"its objects cannot be listed: {error.message}"
     if not objects:

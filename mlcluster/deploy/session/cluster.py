@@ -119,7 +119,7 @@ def _local(
 @contextmanager
 def _kept(lab: "Lab", progress: Progress) -> Iterator[None]:
     """Restart processes of a lab that end meanwhile; an error names them, because they are its likely cause."""
-    from mlcluster.lab.keeping import Keeper
+    from mlcluster.lab.keeper import Keeper
 
     with Keeper(lab, progress) as keeper:
         try:

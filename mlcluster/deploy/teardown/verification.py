@@ -1,7 +1,7 @@
 """Verification after `down`: which managed objects are left in the cluster."""
 
 from mlcluster.deploy.session.cluster import LiveCluster
-from mlcluster.kube.controllers import listed
+from mlcluster.kube.controllers import list_if_served
 from mlcluster.plan import names
 from mlcluster.plan.model import Plan
 
@@ -14,7 +14,7 @@ def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
     return [
         f"{kind}/{item['metadata']['name']}"
         for api_version, kind in sorted(set(entries))
-        for item in listed(live.kube, api_version, kind, label_selector=selector)
+        for item in list_if_served(live.kube, api_version, kind, label_selector=selector)
     ]
 
 

@@ -8,23 +8,23 @@ from typing import Any, ClassVar
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
 from mlcluster.lab import pki
-from mlcluster.lab.controllers import arranging, rendering
-from mlcluster.lab.controllers.arranging import Arranged, Manifest
+from mlcluster.lab.controllers import adaptation, rendering
+from mlcluster.lab.controllers.adaptation import Arranged, Manifest
 from mlcluster.lab.controllers.rendering import Programs
 
 REFUSED = "denied the request"
-"""What the API server writes about every refusal of a webhook."""
+"""The text of the API server in every rejection by a webhook."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """One controller in one lab.
+    """The paths, ports and settings of a controller in a lab.
 
     Attributes:
         home: its directory.
-        kubeconfig: of its service account.
-        ports: on loopback, by purpose.
-        settings: what the caller gave: values of its chart, for Kueue its configuration.
+        kubeconfig: the kubeconfig of its service account.
+        ports: its loopback ports by purpose.
+        settings: the settings of the caller: values of its chart, for Kueue its configuration.
     """
 
     home: Path
@@ -34,23 +34,23 @@ class Site:
 
     @property
     def certificates(self) -> Path:
-        """Where a webhook server of controller-runtime looks, if $TMPDIR is the home."""
+        """The certificate directory of controller-runtime's webhook server, if $TMPDIR is the home."""
         return self.home / "k8s-webhook-server" / "serving-certs"
 
     @property
     def config(self) -> Path:
-        """The configuration file, for those that have one."""
+        """The configuration file, if the controller has one."""
         return self.home / "config.json"
 
 
 class Controller:
-    """A controller, its chart fitted to a host process; the methods are what others do differently.
+    """A controller whose chart is adapted to a host process; subclasses override the methods.
 
     Attributes:
-        name: of the component and of its program.
-        namespace: of the chart's release.
-        groups: API groups of its own kinds; while there are objects of these it is not taken out.
-        port_names: what it listens on.
+        name: name of the component and of its program.
+        namespace: namespace of the chart's release.
+        groups: API groups of its kinds; it is not removed while there are objects of these kinds.
+        port_names: purposes of its ports.
     """
 
     name: ClassVar[str]
@@ -60,45 +60,45 @@ class Controller:
     health_path: ClassVar[str] = "/readyz"
 
     def render(self, programs: Programs, manifests: Path, settings: Mapping[str, Any]) -> list[Manifest]:
-        """The objects of its chart."""
+        """Return the objects of its chart."""
         return rendering.helm(programs, self.name, manifests, self.namespace, settings)
 
     def arrange(self, rendered: list[Manifest], site: Site, files: Mapping[str, bytes]) -> Arranged:
-        """What of them is applied, changed for this host."""
-        return arranging.arrange(rendered, self.namespace, site.ports.get("webhook"), files["ca.crt"])
+        """Return the objects to apply, adapted to this host."""
+        return adaptation.arrange(rendered, self.namespace, site.ports.get("webhook"), files["ca.crt"])
 
     def certificates(self) -> dict[str, bytes]:
-        """Certificate of its webhook server, with the authority in ca.crt."""
+        """Return the certificate of its webhook server, with the authority in ca.crt."""
         return pki.webhook_files()
 
     def config(self, site: Site) -> Manifest | None:
-        """Its configuration file, None for one that has flags only."""
+        """Return its configuration file, None for a controller that has only flags."""
         del site
         return None
 
     def flags(self, site: Site) -> list[str]:
-        """Its command line without the program."""
+        """Return its arguments."""
         return [f"--config={site.config}", f"--kubeconfig={site.kubeconfig}"]
 
     def environment(self, site: Site) -> dict[str, str]:
-        """What is put into its small environment."""
+        """Return its additional environment variables."""
         return {"TMPDIR": str(site.home)}
 
     def prepare(self, kube: Kube) -> None:
-        """What is done right before its process starts."""
+        """Prepare the cluster right before its process starts."""
 
     def trouble(self, kube: Kube, site: Site) -> str:
-        """Whether it really works, beyond its health port: "" or what is wrong."""
+        """Return why the controller does not work, in addition to its health port; "" if it works."""
         raise NotImplementedError
 
 
 def webhook_trouble(
     kube: Kube, right: Manifest | None, wrong: Manifest, changed: Callable[[Manifest], bool] = lambda _: True
 ) -> str:
-    """Whether webhooks work: "" or what is wrong. Nothing is stored.
+    """Return why the webhooks do not work, "" if they do, by dry runs.
 
-    A webhook that the API server has not noticed yet lets everything pass, so success alone says nothing: `right` must
-    come back `changed` by the mutating webhook, and `wrong` must be refused by the validating one.
+    Success alone proves nothing, because the API server does not call a new webhook at once. Therefore the mutating
+    webhook must return `right` in `changed` form, and the validating one must reject `wrong`.
     """
     if right is not None:
         try:

@@ -6,8 +6,8 @@ from contextlib import suppress
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
-from mlcluster.lab.controllers.arranging import Manifest
-from mlcluster.lab.running import READY_SECONDS
+from mlcluster.lab.controllers.adaptation import Manifest
+from mlcluster.lab.lab_state import READY_SECONDS
 
 _API, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 FIELD_MANAGER = "mlcluster-lab"
@@ -16,15 +16,15 @@ _TOUCH_SECONDS = 2.0
 
 
 def await_established(kube: Kube, names: list[str], seconds: float = READY_SECONDS) -> None:
-    """Return when all of these definitions are Established.
+    """Return once all of these CRDs are Established.
 
-    An API server that was killed after it had accepted the names of a definition, and before it had established it,
-    does not continue after its start: it queues a definition for that only when it sees an update of it
-    (`updateCustomResourceDefinition` in apiextensions-apiserver v0.36.2, pkg/apiserver/customresource_handler.go;
-    its informer repeats updates every five minutes). So such definitions are updated, and the update is taken back.
+    An API server that was killed after it had accepted the names of a CRD, and before it had established it, does not
+    continue after its restart: it queues a CRD for that only after an update (`updateCustomResourceDefinition` in
+    apiextensions-apiserver v0.36.2, pkg/apiserver/customresource_handler.go; its informer repeats updates every five
+    minutes). Therefore this function updates such CRDs, and reverts the update.
 
     Raises:
-        MlclusterError: some are not Established after `seconds`; names them.
+        MlclusterError: CRDs are not Established after `seconds`.
     """
     deadline = time.monotonic() + seconds
     touch_at = time.monotonic() + _TOUCH_SECONDS
@@ -34,7 +34,7 @@ def await_established(kube: Kube, names: list[str], seconds: float = READY_SECON
         waiting -= {name for name, item in found.items() if _is(item, "Established")}
         if waiting and time.monotonic() > deadline:
             message = f"not established after {seconds:.0f} s: {', '.join(sorted(waiting))}"
-            raise MlclusterError("applying a controller's definitions", message)
+            raise MlclusterError("applying a controller's CRDs", message)
         if waiting and time.monotonic() > touch_at:
             touch_at = time.monotonic() + _TOUCH_SECONDS
             _touch(kube, [name for name in sorted(waiting) if _is(found.get(name, {}), "NamesAccepted")])

@@ -7,13 +7,13 @@ from typing import Any
 from mlcluster.catalog.mpi_operator import RATE_FLAGS
 from mlcluster.kube.client import Kube
 from mlcluster.lab.controllers import rendering
-from mlcluster.lab.controllers.arranging import Manifest
+from mlcluster.lab.controllers.adaptation import Manifest
 from mlcluster.lab.controllers.controller import Controller, Site, webhook_trouble
 from mlcluster.lab.controllers.rendering import Programs
 from mlcluster.lab.ports import LOOPBACK
 
 _RATE, _BURST = 500, 1000
-"""Requests a second, which everybody sets lower by default, down to five."""
+"""Requests per second; the defaults of the controllers are lower, down to five."""
 
 
 class JobSet(Controller):
@@ -24,7 +24,7 @@ class JobSet(Controller):
     groups = ("jobset.x-k8s.io",)
 
     def config(self, site: Site) -> Manifest:
-        """Certificates are ours, nobody else leads, metrics are not served."""
+        """Return a configuration with the lab's certificates, without leader election and metrics."""
         return {
             "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
             "kind": "Configuration",
@@ -37,7 +37,7 @@ class JobSet(Controller):
         }
 
     def trouble(self, kube: Kube, site: Site) -> str:
-        """A set is given a success policy; one whose policy names a job that it does not have is refused."""
+        """Check that the webhooks add a success policy, and reject a policy that names an unknown job."""
         del site
         return webhook_trouble(
             kube,
@@ -48,14 +48,14 @@ class JobSet(Controller):
 
 
 class Trainer(Controller):
-    """Training jobs on top of JobSet, which must be there first."""
+    """Training jobs, which use JobSet and start after it."""
 
     name = "kubeflow-trainer"
     namespace = "kubeflow-system"
     groups = ("trainer.kubeflow.org",)
 
     def config(self, site: Site) -> Manifest:
-        """As for JobSet; where certificates are is no setting, but depends on $TMPDIR."""
+        """Return a configuration as for JobSet; the certificate directory is not configurable but follows $TMPDIR."""
         return {
             "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
             "kind": "Configuration",
@@ -68,7 +68,7 @@ class Trainer(Controller):
         }
 
     def trouble(self, kube: Kube, site: Site) -> str:
-        """A job of a runtime that nobody made is refused."""
+        """Check that the webhook rejects a job of a missing runtime."""
         del site
         metadata = {"name": "lab-probe", "namespace": "default"}
         spec = {"runtimeRef": {"name": "lab-probe-that-is-not-there"}}
@@ -77,7 +77,7 @@ class Trainer(Controller):
 
 
 class MpiOperator(Controller):
-    """MPI jobs. It has no webhook, and always elects a leader."""
+    """MPI jobs. The operator has no webhook, and always elects a leader."""
 
     name = "mpi-operator"
     namespace = "mpi-operator"
@@ -86,12 +86,12 @@ class MpiOperator(Controller):
     health_path = "/healthz"
 
     def render(self, programs: Programs, manifests: Path, settings: Mapping[str, Any]) -> list[Manifest]:
-        """It has no chart; its standalone installation has nothing to set."""
+        """Return the objects of the standalone installation, as the operator has no chart; it has no settings."""
         del settings
         return rendering.kustomize(programs, self.name, manifests / "overlays" / "standalone")
 
     def flags(self, site: Site) -> list[str]:
-        """The toolchain builds it so that the monitoring port serves its health, on loopback."""
+        """Return the arguments; the toolchain's build serves health checks on the loopback monitoring port."""
         return [
             f"-kubeConfig={site.kubeconfig}",
             f"-monitoring-port={site.ports['health']}",
@@ -100,18 +100,18 @@ class MpiOperator(Controller):
         ]
 
     def prepare(self, kube: Kube) -> None:
-        """The lease of one that was killed would keep the next one waiting for 15 seconds."""
+        """Delete the lease of a killed operator, which would delay the next one by 15 seconds."""
         kube.delete("coordination.k8s.io/v1", "Lease", self.name, self.namespace)
 
     def trouble(self, kube: Kube, site: Site) -> str:
-        """It works once it leads."""
+        """Check that the operator is the leader."""
         del site
         lease = kube.get_object("coordination.k8s.io/v1", "Lease", self.name, self.namespace) or {}
-        return "" if (lease.get("spec") or {}).get("holderIdentity") else "it does not lead yet"
+        return "" if (lease.get("spec") or {}).get("holderIdentity") else "it is not the leader yet"
 
 
 class KubeRay(Controller):
-    """Ray clusters, jobs and services. As in its chart, its webhooks are off."""
+    """Ray clusters, jobs and services. As in its chart, its webhooks are disabled."""
 
     name = "kuberay-operator"
     namespace = "kuberay"
@@ -119,7 +119,7 @@ class KubeRay(Controller):
     port_names = ("health",)
 
     def render(self, programs: Programs, manifests: Path, settings: Mapping[str, Any]) -> list[Manifest]:
-        """Its module has no chart, and the kustomization of its source takes four seconds for what it does."""
+        """Return the objects from plain files: the module has no chart, and its kustomization takes four seconds."""
         del settings
         rights = (manifests / "rbac" / f"{name}.yaml" for name in ("role", "role_binding", "service_account"))
         crds = sorted((manifests / "crd" / "bases").glob("*.yaml"))
@@ -131,7 +131,7 @@ class KubeRay(Controller):
         return rendered
 
     def flags(self, site: Site) -> list[str]:
-        """Nobody else leads, metrics are not served."""
+        """Return arguments without leader election and metrics."""
         return [
             f"--kubeconfig={site.kubeconfig}",
             f"--health-probe-bind-address={LOOPBACK}:{site.ports['health']}",
@@ -143,15 +143,15 @@ class KubeRay(Controller):
         ]
 
     def environment(self, site: Site) -> dict[str, str]:
-        """It asks Ray heads for their jobs; without the proxy it would look up their names outside.
+        """Return a setting for requests to Ray heads through the proxy, because this host cannot resolve their names.
 
-        It empties no Redis, as in the values of its chart (plan.components.kube_ray).
+        As in the values of its chart (plan.components.kube_ray), Redis cleanup is disabled.
         """
         more = {"HTTP_PROXY": f"http://{LOOPBACK}:1", "ENABLE_GCS_FT_REDIS_CLEANUP": "false"}
         return {**super().environment(site), **more}
 
     def trouble(self, kube: Kube, site: Site) -> str:
-        """Nothing answers but its health port."""
+        """Return "", because only its health port can be probed."""
         del kube, site
         return ""
 

@@ -1,6 +1,6 @@
-"""Kueue as a host process: which objects of its chart are applied, and its settings. Pure.
+"""Kueue as a host process: the objects of its chart, and its settings. Pure.
 
-Facts are from Kueue 0.18.3, its chart and `local` runs of it.
+The facts come from Kueue 0.18.3, its chart, and runs of it on `local`.
 """
 
 import copy
@@ -13,7 +13,7 @@ from mlcluster.catalog.kueue import CLIENT_CONNECTION, WORKERS
 from mlcluster.kube.client import Kube
 from mlcluster.kube.errors import ApiError, Unreachable
 from mlcluster.lab import pki
-from mlcluster.lab.controllers.arranging import (
+from mlcluster.lab.controllers.adaptation import (
     NOT_NEEDED,
     Arranged,
     Manifest,
@@ -33,7 +33,7 @@ API_GROUP = "kueue.x-k8s.io"
 SECRET = "kueue-webhook-server-cert"  # noqa: S105 - its name
 VISIBILITY = "VisibilityOnDemand"
 _FINALIZER = f"{API_GROUP}/resource-in-use"
-# Frameworks of Kubernetes itself; all others are called GROUP/SINGULAR.
+# Frameworks of Kubernetes itself; all others have the name GROUP/SINGULAR.
 _BUILT_IN = {
     "batch/job": ("batch", "jobs"),
     "pod": ("", "pods"),
@@ -51,28 +51,28 @@ class Kueue(Controller):
     port_names = ("webhook", "health", "metrics", "visibility")
 
     def render(self, programs: Programs, manifests: Path, settings: Mapping[str, Any]) -> list[Manifest]:
-        """The configuration decides the namespaceSelector and failurePolicy of the webhooks."""
+        """Return the chart's objects; namespaceSelector and failurePolicy of the webhooks follow the configuration."""
         values = {"managerConfig": {"controllerManagerConfigYaml": json.dumps(settings)}}
         return super().render(programs, manifests, values)
 
     def arrange(self, rendered: list[Manifest], site: Site, files: Mapping[str, bytes]) -> Arranged:
-        """For what happens see the function `arrange`."""
+        """Adapt the objects; see the function `arrange`."""
         return arrange(rendered, site.settings, site.ports, files)
 
     def certificates(self) -> dict[str, bytes]:
-        """What its certificate rotator accepts."""
+        """Return a certificate that Kueue's certificate rotator accepts."""
         return pki.kueue_files()
 
     def config(self, site: Site) -> Manifest:
-        """For what is in it see `host_config`."""
+        """Return the configuration; see `host_config`."""
         return host_config(site.settings, site.ports, str(site.certificates))
 
     def flags(self, site: Site) -> list[str]:
-        """As every controller's, with a log for people."""
+        """Return the arguments, with a readable log format."""
         return [*super().flags(site), "--zap-log-level=1", "--zap-encoder=console"]
 
     def trouble(self, kube: Kube, site: Site) -> str:
-        """A flavor gets a finalizer from the mutating webhook, one with a wrong label is refused."""
+        """Check that the mutating webhook adds a finalizer to a flavor and the validating one rejects a bad label."""
         flavor = {"apiVersion": f"{API_GROUP}/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "lab-probe"}}
         wrong = {**flavor, "spec": {"nodeLabels": {"not a label": "x"}}}
         found = webhook_trouble(
@@ -90,20 +90,20 @@ def _visibility_trouble(kube: Kube) -> str:
 
 
 def host_config(config: Mapping[str, Any], ports: Mapping[str, int], certificates: str) -> Manifest:
-    """Kueue's Configuration for a process on this host: `config` with the lab's own settings laid over it.
+    """Return Kueue's Configuration for a process on this host: `config` with overrides for the lab.
 
     Args:
-        config: a Configuration of config.kueue.x-k8s.io/v1beta2; what decides on workloads is taken as it is.
-        ports: where it listens, on loopback.
+        config: a Configuration of config.kueue.x-k8s.io/v1beta2; settings for workloads stay unchanged.
+        ports: its loopback ports.
         certificates: directory with tls.crt and tls.key.
     """
     own: Manifest = {
-        "namespace": NAMESPACE,  # otherwise it looks for the file that a pod has
+        "namespace": NAMESPACE,  # otherwise Kueue reads a file that exists only in a pod
         "health": {"healthProbeBindAddress": f"{LOOPBACK}:{ports['health']}"},
         "metrics": {"bindAddress": f"{LOOPBACK}:{ports['metrics']}"},
         "webhook": {"host": LOOPBACK, "port": ports["webhook"], "certDir": certificates},
         "leaderElection": {"leaderElect": False},
-        # With it off Kueue insists on a metrics certificate in a directory that only root can make.
+        # Without it, Kueue requires a metrics certificate in a directory that only root can create.
         "internalCertManagement": {
             "enable": True,
             "webhookServiceName": "kueue-webhook-service",
@@ -123,9 +123,9 @@ def host_config(config: Mapping[str, Any], ports: Mapping[str, int], certificate
 
 
 def has_visibility(config: Mapping[str, Any]) -> bool:
-    """Whether pending positions are served; off unless asked for.
+    """Return whether Kueue serves positions of pending workloads, which is disabled by default.
 
-    The API services behind it make the deletion of every namespace wait while Kueue is down.
+    While Kueue is down, the API services for it delay the deletion of every namespace.
     """
     return (config.get("featureGates") or {}).get(VISIBILITY) is True
 
@@ -133,16 +133,16 @@ def has_visibility(config: Mapping[str, Any]) -> bool:
 def arrange(
     rendered: Iterable[Manifest], config: Mapping[str, Any], ports: Mapping[str, int], secret: Mapping[str, bytes]
 ) -> Arranged:
-    """Fit the rendered chart to a host process.
+    """Adapt the rendered chart to a host process.
 
-    Webhooks and conversions call 127.0.0.1 with our authority. Only webhooks of Kueue's own kinds and of the
-    frameworks in `config` stay, each with the namespaceSelector that the chart gave it: a webhook that nobody
-    serves would refuse everything it matches.
+    Webhooks and conversions call 127.0.0.1 with the lab's authority. Only webhooks of Kueue's own kinds and of the
+    frameworks in `config` remain, each with the namespaceSelector of the chart, because a webhook without a server
+    would reject every request that it matches.
 
     Args:
         rendered: the chart's objects; not changed.
-        config: as for `host_config`.
-        ports: as for `host_config`.
+        config: see `host_config`.
+        ports: see `host_config`.
         secret: the webhook's certificate files by name.
     """
     authority, visible = secret["ca.crt"], has_visibility(config)
@@ -178,7 +178,7 @@ def _laid_over(*layers: Mapping[str, Any]) -> Manifest:
 
 
 def _keep_hooks(item: Manifest, config: Mapping[str, Any]) -> list[str]:
-    """Drops the webhooks that nobody asked for; their names."""
+    """Remove the webhooks of unused frameworks, and return their names."""
     served = {_served(framework) for framework in (config.get("integrations") or {}).get("frameworks") or []}
     kept: list[Manifest] = []
     dropped: list[Manifest] = []
@@ -197,7 +197,7 @@ def _served(framework: str) -> tuple[str, str]:
 
 def _is_visibility(item: Manifest) -> bool:
     labels = item["metadata"].get("labels") or {}
-    # The label stands on ClusterRoles too; those are harmless and part of what teams may be granted.
+    # ClusterRoles carry the label too; they are harmless, and teams can have their permissions.
     return labels.get("app.kubernetes.io/component") == "visibility-service" or item["kind"] == "APIService"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlcluster.kube.client import Kube
 from mlcluster.lab import pki
-from mlcluster.lab.controllers.arranging import Arranged, Manifest
+from mlcluster.lab.controllers.adaptation import Arranged, Manifest
 from mlcluster.lab.controllers.crds import FIELD_MANAGER, await_established
 from mlcluster.lab.failures import NotReady
 from mlcluster.progress import Task
@@ -20,11 +20,11 @@ _GONE_SECONDS = 300.0  # a namespace takes 6 to 50 s on an idle machine
 
 @dataclass(frozen=True)
 class Waiting:
-    """How a wait reports.
+    """Progress reporting and checks of a wait.
 
     Attributes:
-        task: shows the name of an object that is still there.
-        log: of the component that deletes namespaces.
+        task: shows the name of a remaining object.
+        log: log of the component that deletes namespaces.
         check: called in every round; raises if a component that the wait depends on has ended.
     """
 
@@ -34,10 +34,10 @@ class Waiting:
 
 
 def apply(kube: Kube, arranged: Arranged, home: Path, waiting: Waiting) -> None:
-    """Apply in waves; what an earlier configuration brought and this one does not is deleted.
+    """Apply objects in waves, and delete objects of an earlier configuration that this one lacks.
 
-    Everything is noted in `home` before anything is applied, so that an interrupted start can be taken down. Objects
-    whose deletion has begun are waited for first: the API server rejects everything new in such a namespace.
+    The objects are recorded in `home` first, so that an interrupted start can be removed. The function first waits for
+    objects that are being deleted, because the API server rejects new objects in such a namespace.
     """
     wanted = [_coordinates(item) for item in (*arranged.hooks, *arranged.first)]
     stale = [item for item in noted(home) if item not in wanted]
@@ -53,7 +53,7 @@ def apply(kube: Kube, arranged: Arranged, home: Path, waiting: Waiting) -> None:
 
 
 def noted(home: Path) -> list[Manifest]:
-    """apiVersion, kind, name and namespace of what was applied."""
+    """Return apiVersion, kind, name and namespace of the applied objects."""
     try:
         found: list[Manifest] = json.loads(_file(home).read_text())
     except FileNotFoundError:
@@ -62,30 +62,30 @@ def noted(home: Path) -> list[Manifest]:
 
 
 def forget(home: Path) -> None:
-    """Nothing is applied any more."""
+    """Record that no object is applied."""
     _file(home).unlink(missing_ok=True)
 
 
 def all_there(kube: Kube, home: Path) -> bool:
-    """Whether everything that was applied exists: a hundred questions take as long as to apply one definition."""
+    """Return whether all applied objects exist; a hundred reads take as long as the apply of one CRD."""
     items = noted(home)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return bool(items) and all(pool.map(lambda item: _lives(kube, item), items))
 
 
 def is_hook(item: Manifest) -> bool:
-    """Whether the API server asks the controller because of it: goes first, before the controller does."""
+    """Return whether the object makes the API server call the controller; it is deleted before the controller stops."""
     kind = str(item["kind"])
     return kind.endswith("WebhookConfiguration") or kind == "APIService"
 
 
 def is_inside(item: Manifest, namespace: str) -> bool:
-    """Whether it goes with the controller's namespace."""
+    """Return whether the object is deleted with the controller's namespace."""
     return bool(item["metadata"].get("namespace") == namespace)
 
 
 def delete(kube: Kube, items: list[Manifest]) -> None:
-    """Ask for the deletion of all; what is gone already is fine."""
+    """Delete all objects that exist, without a wait."""
 
     def one(item: Manifest) -> None:
         metadata = item["metadata"]
@@ -96,10 +96,10 @@ def delete(kube: Kube, items: list[Manifest]) -> None:
 
 
 def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], waiting: Waiting) -> None:
-    """Return when none of the objects exists, nor the API services that come with definitions of these groups.
+    """Return once none of the objects exists, nor the API services for CRDs of these groups.
 
     Raises:
-        NotReady: some are still there after five minutes; names them, and what the first one waits for.
+        NotReady: objects remain after five minutes; the error names them, and what the first one waits for.
     """
     remaining = items
 
@@ -113,8 +113,8 @@ def await_gone(kube: Kube, items: list[Manifest], groups: tuple[str, ...], waiti
         waiting.task.update(f"waiting for the deletion of {_named(left)}")
 
     if left := wait_while(look, _GONE_SECONDS, on_wait):
-        told = f"still there: {_named(left)}{_held_by(_get(kube, left[0]))}"
-        raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, told, waiting.log)
+        message = f"still present: {_named(left)}{_held_by(_get(kube, left[0]))}"
+        raise NotReady("the deletion of a controller's objects", _GONE_SECONDS, message, waiting.log)
 
 
 def _named(items: list[Manifest]) -> str:
@@ -123,7 +123,7 @@ def _named(items: list[Manifest]) -> str:
 
 
 def _held_by(live: Manifest | None) -> str:
-    """What keeps an object that is being deleted: its finalizers, and what the API server reports about it."""
+    """Return what blocks the deletion of an object: its finalizers, and the messages of the API server."""
     if live is None:
         return ""
     finalizers = live["metadata"].get("finalizers") or (live.get("spec") or {}).get("finalizers") or []
@@ -151,7 +151,7 @@ def _coordinates(item: Manifest) -> Manifest:
 
 
 def _being_deleted(kube: Kube, items: list[Manifest]) -> list[Manifest]:
-    """Those whose deletion has begun; all of them are looked up at once."""
+    """Return the objects that are being deleted; they are read in parallel."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         found = list(pool.map(lambda item: _get(kube, item), items))
     return [item for item, live in zip(items, found, strict=True) if live is not None and _is_going(live)]
@@ -172,11 +172,11 @@ def _get(kube: Kube, item: Manifest) -> Manifest | None:
 
 
 def _api_services(kube: Kube, groups: tuple[str, ...]) -> list[Manifest]:
-    """The API server removes these by itself some time after the definitions."""
+    """Return the API services of CRDs, which the API server deletes some time after the CRDs."""
     found = kube.list("apiregistration.k8s.io/v1", "APIService")
     return [item for item in found if _belongs(item["spec"].get("group", ""), groups)]
 
 
 def _belongs(group: str, groups: tuple[str, ...]) -> bool:
-    """Kueue has groups below its own one; those of Trainer are not those of the MPI operator, kubeflow.org."""
+    """Return whether a group is one of `groups` or below Kueue's; Trainer's groups are not those of kubeflow.org."""
     return group in groups or (group.endswith(".kueue.x-k8s.io") and "kueue.x-k8s.io" in groups)

@@ -1,4 +1,4 @@
-"""Render the manifests of a controller: a chart with helm, or a kustomization with kubectl."""
+"""Rendering of a controller's manifests: a chart with helm, or a kustomization with kubectl."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _SECONDS = 120
 
 @dataclass(frozen=True)
 class Programs:
-    """What renders."""
+    """The programs that render manifests."""
 
     helm: Path
     kubectl: Path
@@ -25,10 +25,10 @@ class Programs:
 def helm(
     programs: Programs, release: str, chart: Path, namespace: str, values: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """The objects of a chart with `values`, its definitions among them.
+    """Return the objects of a chart with `values`, including its CRDs.
 
     Raises:
-        MlclusterError: one of the programs fails, with the end of what it said.
+        MlclusterError: a program fails; the message contains the end of its output.
     """
     with tempfile.TemporaryDirectory(prefix="mlcluster-render-") as scratch:
         given = Path(scratch, "values.json")
@@ -39,21 +39,21 @@ def helm(
 
 
 def kustomize(programs: Programs, name: str, directory: Path) -> list[dict[str, Any]]:
-    """The objects of a kustomization; for the errors see `helm`."""
+    """Return the objects of a kustomization; for the errors see `helm`."""
     with tempfile.TemporaryDirectory(prefix="mlcluster-render-") as scratch:
         rendered = _run([programs.kubectl, "kustomize", directory], name, scratch)
         return _parsed(programs, rendered, name, scratch)
 
 
 def plain(programs: Programs, name: str, files: Iterable[Path]) -> list[dict[str, Any]]:
-    """The objects of files that need no rendering; for the errors see `helm`."""
+    """Return the objects of files that need no rendering; for the errors see `helm`."""
     text = "\n---\n".join(file.read_text() for file in files)
     with tempfile.TemporaryDirectory(prefix="mlcluster-render-") as scratch:
         return _parsed(programs, text, name, scratch)
 
 
 def documents(text: str) -> list[dict[str, Any]]:
-    """The JSON documents that stand one after the other in `text`."""
+    """Return the concatenated JSON documents in `text`."""
     decoder, found, position = json.JSONDecoder(), [], 0
     text = text.strip()
     while position < len(text):
@@ -65,9 +65,9 @@ def documents(text: str) -> list[dict[str, Any]]:
 
 
 def _parsed(programs: Programs, text: str, name: str, scratch: str) -> list[dict[str, Any]]:
-    """What was rendered; the YAML becomes JSON by an empty patch of kubectl, locally.
+    """Return the rendered objects, which an empty local patch by kubectl converts from YAML to JSON.
 
-    Kueue's definitions are 1.7 MB, for which a parser in Python takes ten times as long.
+    Kueue's CRDs have 1.7 MB, for which a YAML parser in Python takes ten times as long.
     """
     rendered = Path(scratch, "rendered.yaml")
     rendered.write_text(text)
@@ -76,7 +76,7 @@ def _parsed(programs: Programs, text: str, name: str, scratch: str) -> list[dict
 
 
 def _run(argv: Sequence[str | Path], name: str, scratch: str) -> str:
-    # A home of its own: helm writes caches, and a user's plugins or kubeconfig must not matter.
+    # Use a separate home: helm writes caches, and the user's plugins and kubeconfig must have no effect.
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": scratch, "TMPDIR": scratch, "KUBECONFIG": os.devnull}
     doing = f"rendering the manifests of {name} with {Path(argv[0]).name}"
     try:
@@ -84,7 +84,7 @@ def _run(argv: Sequence[str | Path], name: str, scratch: str) -> str:
             argv, capture_output=True, text=True, env=environment, cwd=scratch, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MlclusterError(doing, str(error), "`mlcluster doctor` looks at the toolchain") from error
+        raise MlclusterError(doing, str(error), "Run `mlcluster doctor` to check the toolchain.") from error
     if answer.returncode != 0:
         raise MlclusterError(doing, answer.stderr.strip()[-600:] or f"exit code {answer.returncode}")
     return answer.stdout

@@ -1,4 +1,4 @@
-"""Start a controller in a running lab, and remove it without leftovers."""
+"""Start of a controller in a running lab, and its removal without leftover resources."""
 
 import json
 from collections.abc import Iterable
@@ -9,20 +9,20 @@ from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
 from mlcluster.lab import components, keys, pki
 from mlcluster.lab.controllers import objects
-from mlcluster.lab.controllers.arranging import Manifest
-from mlcluster.lab.controllers.known import controller
-from mlcluster.lab.controllers.providing import provide, waiting, withdraw
+from mlcluster.lab.controllers.adaptation import Manifest
+from mlcluster.lab.controllers.prerequisites import provide, waiting, withdraw
+from mlcluster.lab.controllers.registry import controller
 from mlcluster.lab.failures import PortTaken
+from mlcluster.lab.lab_state import READY_SECONDS, LabState, wait_until
 from mlcluster.lab.ports import free_ports
 from mlcluster.lab.record import ControllerRecord
-from mlcluster.lab.running import READY_SECONDS, LabState, wait_until
 from mlcluster.progress import Task
 
 _TRIES = 3
 
 
 class ControllerInUse(MlclusterError):  # noqa: N818 - reads as what it is
-    """There are objects of its kinds left; removing their definitions would delete them."""
+    """Objects of its kinds exist, which the removal of their CRDs would delete."""
 
     def __init__(self, name: str, found: Iterable[str]) -> None:
         names = sorted(key.removeprefix("/registry/").partition("/")[2] for key in found)
@@ -30,18 +30,18 @@ class ControllerInUse(MlclusterError):  # noqa: N818 - reads as what it is
         super().__init__(
             f"removing {name}",
             f"there are still {', '.join(names[:5])}{more}",
-            "delete them first; `mlcluster down` takes them along",
+            "Delete them first, or run `mlcluster down`, which deletes them too.",
         )
 
 
 def ports_of(name: str) -> dict[str, int]:
-    """Fresh ports for a controller."""
+    """Return free ports for a controller."""
     names = controller(name).port_names
     return dict(zip(names, free_ports(len(names)), strict=True))
 
 
 def bring_up(lab_state: LabState, name: str, task: Task) -> None:
-    """Start a controller as the record says: apply, start, wait until it works. Idempotent."""
+    """Apply the objects of a recorded controller, start it, and wait until it works. Idempotent."""
     for attempt in range(1, _TRIES + 1):
         wanted = _recorded(lab_state, name)
         try:
@@ -59,7 +59,7 @@ def bring_up(lab_state: LabState, name: str, task: Task) -> None:
 
 
 def works(lab_state: LabState, name: str) -> bool:
-    """Whether it runs as recorded and does what it is for: then its objects are there too, and it is left alone."""
+    """Return whether the controller runs as recorded and works, so that its objects exist and no start is needed."""
     wanted = _recorded(lab_state, name)
     component = components.of_controller(lab_state.layout, wanted)
     if not lab_state.runs(component) or component.trouble():
@@ -69,19 +69,19 @@ def works(lab_state: LabState, name: str) -> bool:
 
 
 def in_use(lab_state: LabState, name: str) -> list[str]:
-    """Keys of objects of its kinds."""
+    """Return the keys of objects of its kinds."""
     prefixes = tuple(f"/registry/{group}/" for group in controller(name).groups)
     return [key for key in keys.stored(lab_state.layout, lab_state.record.ports.etcd) if key.startswith(prefixes)]
 
 
 def take_down(lab_state: LabState, names: Iterable[str], task: Task) -> None:
-    """Stop controllers, the last started one first, and delete everything that their charts brought.
+    """Stop controllers in reverse start order, and delete all objects of their charts.
 
-    All together, because most of the time goes by waiting for the end of their namespaces. The record names them as
-    being removed before the first change: a command after a kill continues the removal and starts none of them.
+    They are removed together, because the deletion of their namespaces takes most of the time. The record marks them
+    for removal before the first change, so that a command after a kill continues the removal and starts none of them.
 
     Raises:
-        ControllerInUse: there are still objects of the kinds of one of them; nothing was changed.
+        ControllerInUse: objects of their kinds exist, so this changed nothing.
     """
     going = [known.name for known in reversed(lab_state.record.controllers) if known.name in set(names)]
     for name in going:
@@ -92,8 +92,8 @@ def take_down(lab_state: LabState, names: Iterable[str], task: Task) -> None:
     groups = tuple(group for name in going for group in controller(name).groups)
     with Kube.from_kubeconfig(lab_state.layout.kubeconfig("admin")) as kube:
         rest = [item for name in going for item in _stop(lab_state, name, kube, task)]
-        # Namespaces first: while definitions go, the controller that empties namespaces does not know what there is.
-        for note, wave in (("namespaces", True), ("definitions and rights", False)):
+        # Namespaces first: during the deletion of CRDs, the namespace controller cannot list all kinds.
+        for note, wave in (("namespaces", True), ("CRDs and permissions", False)):
             items = [item for item in rest if (item["kind"] == "Namespace") is wave]
             task.update(note)
             objects.delete(kube, items)
@@ -104,13 +104,13 @@ def take_down(lab_state: LabState, names: Iterable[str], task: Task) -> None:
 
 
 def _stop(lab_state: LabState, name: str, kube: Kube, task: Task) -> list[Manifest]:
-    """Ends the process once nobody asks it any more; what it leaves to be deleted."""
+    """Delete the webhooks, stop the process, and return the objects that remain to be deleted."""
     applied = objects.noted(_home(lab_state, name))
     task.update(f"webhooks of {name}")
     objects.delete(kube, [item for item in applied if objects.is_hook(item)])
     lab_state.end(name)
     inside = controller(name).namespace
-    # What is inside its namespace goes with it.
+    # Objects in its namespace are deleted with it.
     return [item for item in applied if not objects.is_hook(item) and not objects.is_inside(item, inside)]
 
 

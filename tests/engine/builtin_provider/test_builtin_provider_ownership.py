@@ -131,7 +131,7 @@ def test_a_release_is_installed_upgraded_refreshed_and_uninstalled(
     assert (status["revision"], status["status"], status["version"]) == (2, "deployed", "1.2.3")
     assert "message is needed" in stack.up(program("")).error
     stack.forget()
-    assert f"Release {name}/small: already exists and belongs to somebody else" in stack.up(program("two")).error
+    assert f"Release {name}/small: already exists and belongs to an unknown owner" in stack.up(program("two")).error
     assert kube.get_object("v1", "ConfigMap", "from-chart", name) is not None
 
 

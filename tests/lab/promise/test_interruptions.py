@@ -126,7 +126,7 @@ def test_a_second_up_names_the_holder_of_the_lock(growing: Crowd) -> None:
 def test_ctrl_c_ends_the_engine_cleanly(growing: Crowd) -> None:
     running = growing.start_up()
     running.process.send_signal(signal.SIGINT)
-    wait_for("the answer", lambda: "Stopping after the operations that" in growing.log.read_text("utf-8"))
+    wait_for("the answer", lambda: "Stopping after the running operations" in growing.log.read_text("utf-8"))
     assert running.goes_on() == 130
     text = growing.log.read_text("utf-8")
     assert "Traceback" not in text

@@ -1,4 +1,4 @@
-"""The search for what a cluster left behind. Every answer is constructed; leftovers and foreign things are planted."""
+"""The search for leftover resources in constructed responses, which contain leftovers and foreign resources."""
 
 import datetime as dt
 import json
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from mlcluster.aws.errors import CredentialsError
 from mlcluster.aws.leftovers import Leftovers, leftovers_data, scan
 from mlcluster.aws.leftovers.scan import KINDS, OWNERSHIP
-from mlcluster.aws.refusals import CredentialsError
 from mlcluster.aws.session import Account
 from tests.fakes.aws_responses import ACCOUNT, REGION, Answers, Parameters, Refused, no_network, pages
 
@@ -46,7 +46,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def empty() -> Answers:
-    """An account where nothing is left."""
+    """Return an account without leftover resources."""
     answers = Answers()
     for operation, key in {
         "DescribeVpcs": "Vpcs",
@@ -84,7 +84,7 @@ def empty() -> Answers:
 
 
 def planted() -> Answers:
-    """An account with something of every kind, each beside something of somebody else."""
+    """Return an account with a leftover of every kind, each beside a foreign resource."""
     answers = empty()
     _plant_network(answers)
     _plant_compute(answers)
@@ -536,7 +536,7 @@ SHARED_ANSWERS = Answers()
 
 @cache
 def shared_account() -> Account:
-    """One account for all tests: making the clients of a dozen services takes two seconds."""
+    """Return one account for all tests, because creating the clients of a dozen services takes two seconds."""
     return SHARED_ANSWERS.account()
 
 
@@ -547,7 +547,7 @@ def searched(answers: Answers, *kept: str, vpc: str | None = "vpc-ours") -> Left
 
 @cache
 def found_planted() -> Leftovers:
-    """The search of the planted account, once for all tests that only look at it."""
+    """Return the result of one search, which several tests read."""
     return searched(planted())
 
 
@@ -622,10 +622,10 @@ EXPECTED = {
     ("s3", BUCKET): "",
     ("log group", "/atlas/own"): "aws logs delete-log-group --log-group-name /atlas/own#",
 }
-"""Everything that is planted and ours, by the order of removal; # stands for region and profile."""
+"""Every leftover of the account, in deletion order; # stands for region and profile."""
 
 
-def test_every_planted_leftover_is_found_with_its_command_and_nothing_foreign() -> None:
+def test_scan_finds_every_leftover_with_its_command_and_nothing_foreign() -> None:
     found = found_planted()
     assert {(one.kind, one.id): one.command for one in found.left} == {
         key: command.replace("#", TAIL) for key, command in EXPECTED.items()
@@ -633,17 +633,17 @@ def test_every_planted_leftover_is_found_with_its_command_and_nothing_foreign() 
     assert not found.unknown
 
 
-def test_the_order_is_the_order_of_removal() -> None:
+def test_leftovers_are_in_deletion_order() -> None:
     assert [(one.kind, one.id) for one in found_planted().left] == list(EXPECTED)
 
 
-def test_every_kind_is_planted() -> None:
+def test_the_account_contains_every_kind() -> None:
     kinds = {kind for kind, _ in EXPECTED}
     assert {kind for kind, _ in KINDS} - kinds == {"anything else"}
 
 
-def test_every_command_exists() -> None:
-    """The operations and parameters behind the commands are those of the service models."""
+def test_every_command_is_valid() -> None:
+    """The commands use operations and parameters of the service models."""
     for command in filter(None, EXPECTED.values()):
         for part in command.replace("#", "").split(" && "):
             _, service, verb, *words = part.split()
@@ -676,7 +676,7 @@ def _dashed(name: str) -> str:
         ("/aws/eks/atlas/cluster", "name"),
     ],
 )
-def test_each_says_how_it_was_found(identifier: str, why: str) -> None:
+def test_reason_of_each_leftover(identifier: str, why: str) -> None:
     assert {one.id: one.why for one in found_planted().left}[identifier] == why
 
 
@@ -696,7 +696,7 @@ def test_each_says_how_it_was_found(identifier: str, why: str) -> None:
         ("atlas", ("atlas/train",)),
     ],
 )
-def test_each_says_what_must_go_first(identifier: str, blocked_by: tuple[str, ...]) -> None:
+def test_blockers_of_each_leftover(identifier: str, blocked_by: tuple[str, ...]) -> None:
     assert {one.id: one.blocked_by for one in found_planted().left}[identifier] == blocked_by
 
 
@@ -722,13 +722,13 @@ def test_each_says_what_must_go_first(identifier: str, blocked_by: tuple[str, ..
         (BUCKET, None),
     ],
 )
-def test_what_each_costs(identifier: str, hourly: float | None) -> None:
+def test_price_of_each_leftover(identifier: str, hourly: float | None) -> None:
     assert {one.id: one.hourly_usd for one in found_planted().left}[identifier] == (
         None if hourly is None else pytest.approx(hourly)
     )
 
 
-def test_an_instance_costs_what_the_catalogue_says() -> None:
+def test_instance_price_comes_from_the_catalog() -> None:
     from mlcluster.catalog.instances import instance_type
 
     costs = {one.id: one.hourly_usd for one in found_planted().left}
@@ -741,7 +741,7 @@ def test_nothing_left() -> None:
     assert found.nothing_left
 
 
-def test_what_is_kept_stands_apart_with_what_it_holds() -> None:
+def test_kept_resources_are_listed_separately_with_their_dependents() -> None:
     found = searched(
         planted(), "fs-lustre-00001", "vpc-ours", f"arn:aws:elasticfilesystem:{REGION}:{ACCOUNT}:file-system/fs-efs"
     )
@@ -751,7 +751,7 @@ def test_what_is_kept_stands_apart_with_what_it_holds() -> None:
     assert (pending.command, pending.why, pending.hourly_usd) == ("", "AWS deletes it on 2026-12-01", 0.0)
 
 
-def test_in_a_vpc_of_others_only_what_is_tagged_is_ours() -> None:
+def test_in_an_existing_vpc_only_tagged_resources_count() -> None:
     answers = planted()
     answers.on("ec2", "DescribeVpcs", {"Vpcs": [{"VpcId": "vpc-ours", "Tags": [SHARED, DISCOVERY]}]})
     found = {one.id for one in searched(answers).left}
@@ -759,7 +759,7 @@ def test_in_a_vpc_of_others_only_what_is_tagged_is_ours() -> None:
     assert {"subnet-00000001", "igw-1", "nat-1", "sg-1", "sg-2"} <= found
 
 
-def test_what_a_namesake_s_controllers_tagged_is_not_ours() -> None:
+def test_resources_tagged_by_controllers_of_a_namesake_do_not_count() -> None:
     answers = planted()
     answers.on("eks", "DescribeCluster", {"cluster": {"name": "atlas", "status": "ACTIVE", "tags": {}}})
     found = {one.id for one in searched(answers).left}
@@ -768,7 +768,7 @@ def test_what_a_namesake_s_controllers_tagged_is_not_ours() -> None:
     assert {"vol-claim", "lt-1", "vpc-ours"} <= found
 
 
-def test_the_vpc_need_not_be_known() -> None:
+def test_scan_without_a_vpc_id() -> None:
     assert searched(planted(), vpc=None).left == found_planted().left
 
 
@@ -788,9 +788,7 @@ DENIED = Refused("AccessDenied", status=403)
         ("eks", "DescribeCluster", OWNERSHIP, "eks:DescribeCluster"),
     ],
 )
-def test_a_kind_that_may_not_be_listed_is_unknown_never_nothing(
-    service: str, operation: str, kind: str, permission: str
-) -> None:
+def test_a_kind_without_list_permission_is_unknown(service: str, operation: str, kind: str, permission: str) -> None:
     answers = planted().on(service, operation, DENIED)
     found = searched(answers)
     assert permission in {one.permission for one in found.unknown if one.kind == kind}
@@ -798,7 +796,7 @@ def test_a_kind_that_may_not_be_listed_is_unknown_never_nothing(
     assert not searched(empty().on("ec2", "DescribeVolumes", DENIED)).nothing_left
 
 
-def test_what_was_found_before_a_refusal_stays_found() -> None:
+def test_results_before_a_rejected_request_are_kept() -> None:
     answers = planted().on("efs", "DescribeMountTargets", Refused("ThrottlingException", status=400))
     found = searched(answers)
     (one,) = found.unknown
@@ -807,7 +805,7 @@ def test_what_was_found_before_a_refusal_stays_found() -> None:
     assert {"fs-lustre-00001", "vpc-ours"} <= {thing.id for thing in found.left}
 
 
-def test_an_account_that_tells_nothing_leaves_everything_unknown() -> None:
+def test_without_any_permission_every_kind_is_unknown() -> None:
     answers = empty()
     for service, operation in list(answers._given):
         answers.on(service, operation, DENIED)
@@ -815,7 +813,7 @@ def test_an_account_that_tells_nothing_leaves_everything_unknown() -> None:
     assert {one.kind for one in found.unknown} == {OWNERSHIP, *(kind for kind, _ in KINDS)}
 
 
-def test_expired_credentials_end_the_search() -> None:
+def test_expired_credentials_stop_the_search() -> None:
     with pytest.raises(CredentialsError):
         searched(planted().on("ec2", "DescribeVolumes", Refused("ExpiredToken")))
 
@@ -827,7 +825,7 @@ def test_every_page_is_read() -> None:
     assert [one.id for one in found.left if one.kind == "snapshot"] == ["snap-0", "snap-1", "snap-2"]
 
 
-def test_tags_of_balancers_are_asked_for_twenty_at_a_time() -> None:
+def test_tags_of_load_balancers_are_requested_in_batches_of_twenty() -> None:
     arns = [f"{LB}{number}" for number in range(45)]
     balancers = [{"LoadBalancerArn": arn, "LoadBalancerName": arn[-4:]} for arn in arns]
     answers = empty().on("elbv2", "DescribeLoadBalancers", {"LoadBalancers": balancers})
@@ -842,20 +840,20 @@ def test_tags_of_balancers_are_asked_for_twenty_at_a_time() -> None:
     assert sizes == [20, 20, 5]
 
 
-def test_nothing_is_asked_that_changes_anything() -> None:
+def test_scan_sends_only_read_requests() -> None:
     answers = planted()
     searched(answers)
     assert len(answers.asked) > len(KINDS)
     assert all(action.partition(":")[2].startswith(("Describe", "Get", "List")) for action in answers.asked)
 
 
-def test_a_profile_of_its_own_is_not_needed() -> None:
+def test_commands_without_a_profile() -> None:
     answers = empty().on("ec2", "DescribeSnapshots", {"Snapshots": [{"SnapshotId": "snap-1", "Tags": [OURS]}]})
     (one,) = scan(answers.account(profile=None), "atlas").left
     assert one.command == f"aws ec2 delete-snapshot --snapshot-id snap-1 --region {REGION}"
 
 
-def test_the_document() -> None:
+def test_document_of_a_search() -> None:
     data = leftovers_data(searched(planted(), "fs-lustre-00001"))
     assert json.loads(json.dumps(data)) == data
     assert (data["apiVersion"], data["kind"], data["nothingLeft"]) == ("mlcluster/v1alpha1", "LeftoverList", False)

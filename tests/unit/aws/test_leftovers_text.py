@@ -1,4 +1,4 @@
-"""What a person reads of a search for leftovers."""
+"""The text report of a search for leftovers."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_nothing_left_is_one_line() -> None:
     assert text() == "atlas in us-west-2: nothing left\n"
 
 
-def test_the_list() -> None:
+def test_list_of_leftovers() -> None:
     assert text(VOLUME, SNAPSHOT, INTERFACE, BUCKET) == (
         "Left in us-west-2: ≈ $0.0110 an hour, and 2 of unknown price (us-east-1 list prices of 2026-04)\n"
         "KIND               ID      NAME      ZONE            $/H  FOUND BY  AFTER\n"
@@ -46,7 +46,7 @@ def test_the_list() -> None:
     )
 
 
-def test_what_is_kept_is_no_leftover() -> None:
+def test_kept_resources_are_not_leftovers() -> None:
     assert text(kept=(FILES, KEY)) == (
         "Kept in us-west-2: ≈ $0.0300 an hour (us-east-1 list prices of 2026-04)\n"
         "KIND             ID    NAME  ZONE     $/H  FOUND BY                      AFTER\n"
@@ -60,7 +60,7 @@ def test_what_is_kept_is_no_leftover() -> None:
     )
 
 
-def test_what_is_not_known_is_never_nothing() -> None:
+def test_unknown_kinds_are_reported() -> None:
     assert text(unknown=(UNKNOWN, BROKEN)) == (
         "Not known, so something of it may be left:\n"
         "  SQS queue: allow sqs:ListQueues\n"
@@ -70,13 +70,13 @@ def test_what_is_not_known_is_never_nothing() -> None:
     )
 
 
-def test_one_thing_and_the_prices_of_its_own_region() -> None:
+def test_one_leftover_in_the_price_region() -> None:
     told = text(VOLUME, region="us-east-1")
     assert "Left in us-east-1: $0.0110 an hour (us-east-1" in told
     assert told.endswith("atlas in us-east-1: 1 thing is left\n")
 
 
-def test_long_commands_and_names_stay_whole() -> None:
+def test_long_commands_and_names_are_not_truncated() -> None:
     command = "aws " + "x" * 500
     name = "n" * 200
     told = text(Leftover("volume", "vol-1", name, "", "", 0.0, command, "tag a"))
@@ -84,6 +84,6 @@ def test_long_commands_and_names_stay_whole() -> None:
     assert name in told
 
 
-def test_colours_are_asked_for() -> None:
+def test_color_is_optional() -> None:
     assert "\x1b[" not in text(VOLUME)
     assert "\x1b[31m" in leftovers_text(Leftovers("atlas", "us-west-2", (VOLUME,)), color=True)

@@ -1,4 +1,4 @@
-"""The preflight as a whole: none stops another, and nothing but reading is asked. The answers are constructed."""
+"""The preflight as a whole: checks run independently and send only read requests. The responses are constructed."""
 
 import json
 import re
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mlcluster.aws.errors import CredentialsError
 from mlcluster.aws.preflight import CHECKS, PERMISSIONS, Report, Status, check
-from mlcluster.aws.refusals import CredentialsError
 from mlcluster.findings import REGISTRY
 from mlcluster.spec.cluster import ClusterSpec
 from tests.fakes.aws_fine import NOW, facts_of, fine, made, plan_of, spec_of
@@ -58,7 +58,7 @@ def test_every_result_has_evidence() -> None:
         ("eks", "DescribeCluster", {"cluster name", "creator"}, "eks:DescribeCluster"),
     ],
 )
-def test_a_missing_permission_is_unknown_and_stops_nothing_else(
+def test_a_missing_permission_is_unknown_and_other_checks_run(
     service: str, operation: str, names: set[str], permission: str
 ) -> None:
     report = run(fine().on(service, operation, Refused("AccessDeniedException")))
@@ -80,18 +80,18 @@ def test_an_error_of_one_service_is_unknown_with_its_reason() -> None:
     assert "InternalError: try later" in finding.message
 
 
-def test_credentials_that_expire_on_the_way_end_it() -> None:
+def test_expired_credentials_stop_the_preflight() -> None:
     with pytest.raises(CredentialsError, match="have expired"):
         run(fine().on("ec2", "DescribeAvailabilityZones", Refused("ExpiredToken")))
 
 
-def test_a_bug_in_a_check_comes_through() -> None:
+def test_an_unexpected_exception_propagates() -> None:
     without_type: Answer = {"InstanceTypeOfferings": [{"Location": "us-west-2a"}]}
     with pytest.raises(KeyError, match="InstanceType"):
         run(fine().on("ec2", "DescribeInstanceTypeOfferings", without_type))
 
 
-def test_findings_carry_the_reason_that_the_spec_allows_them_with() -> None:
+def test_findings_carry_the_reason_of_allow() -> None:
     allow = [{"id": "AWS002", "reason": "our own build of EKS"}]
     answers = fine().on("eks", "DescribeClusterVersions", {"clusterVersions": []})
     report = check(answers.account(), spec_of(allow=allow), plan_of(), NOW)
@@ -99,7 +99,7 @@ def test_findings_carry_the_reason_that_the_spec_allows_them_with() -> None:
     assert (finding.id, finding.allowed, finding.blocks) == ("AWS002", "our own build of EKS", False)
 
 
-def test_other_targets_are_refused() -> None:
+def test_other_targets_raise_an_error() -> None:
     plan = planned_unchecked(SYSTEM, target=LOCAL)
     local = ClusterSpec.model_validate(cluster(SYSTEM, target=LOCAL))
     with pytest.raises(TypeError, match="local target"):
@@ -107,7 +107,7 @@ def test_other_targets_are_refused() -> None:
 
 
 def _everything() -> tuple[Answers, Report]:
-    """A spec that makes every check ask, with answers that are all unwelcome: the longest way through each."""
+    """Return facts for which every check sends its requests and finds a problem."""
     target = {
         "secretsKey": KEY_ARN,
         "access": {"admins": [f"arn:aws:iam::{ACCOUNT}:role/a", f"arn:aws:iam::{ACCOUNT}:user/b"]},
@@ -144,7 +144,7 @@ def _everything() -> tuple[Answers, Report]:
     return answers, check(answers.account(), spec, plan_of(*EVERYTHING, target=target, resources=resources), NOW)
 
 
-def test_only_reading_is_asked_and_only_what_each_check_declares() -> None:
+def test_checks_send_only_declared_read_requests() -> None:
     answers, report = _everything()
     assert set(answers.asked) <= set(PERMISSIONS)
     assert set(PERMISSIONS) - set(answers.asked) == {"sts:GetCallerIdentity"}  # asked when the account is opened
@@ -152,14 +152,14 @@ def test_only_reading_is_asked_and_only_what_each_check_declares() -> None:
     assert {Status.NOT_NEEDED, Status.UNKNOWN}.isdisjoint(result.status for result in report.results)
 
 
-def test_a_check_asks_no_more_than_it_declares() -> None:
+def test_each_check_sends_only_its_declared_requests() -> None:
     for one in CHECKS:
         answers = fine()
         one.run(facts_of(answers))
         assert set(answers.asked) <= set(one.asks), one.name
 
 
-def test_the_worst_account_says_it_all() -> None:
+def test_an_account_with_every_problem() -> None:
     _, report = _everything()
     ids = {finding.id for finding in report.findings}
     assert ids == {"AWS004", "AWS005", "AWS006", "AWS007", "AWS008", "AWS009", "AWS010"}
@@ -167,7 +167,7 @@ def test_the_worst_account_says_it_all() -> None:
     assert ids <= set(REGISTRY)
 
 
-def test_the_documented_policy_is_what_is_asked(project_root: Path) -> None:
+def test_the_documented_policy_matches_the_requests(project_root: Path) -> None:
     text = (project_root / "docs" / "preflight.md").read_text("utf-8")
     (block,) = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
     (statement,) = json.loads(block)["Statement"]
@@ -176,7 +176,7 @@ def test_the_documented_policy_is_what_is_asked(project_root: Path) -> None:
     assert all(f"### {one.name}" in text for one in CHECKS)
 
 
-def test_a_report_lists_findings_in_the_order_of_the_checks() -> None:
+def test_report_lists_findings_in_check_order() -> None:
     _, report = _everything()
     assert report.findings == tuple(finding for result in report.results for finding in result.findings)
     assert replace(report, results=()).findings == ()

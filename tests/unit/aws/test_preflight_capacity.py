@@ -1,4 +1,4 @@
-"""Quotas, reservations and subnets against the pools at their maximum. The answers are constructed."""
+"""Quotas, reservations and subnets for pools at maxSize. The responses are constructed."""
 
 from datetime import timedelta
 from typing import Any
@@ -49,7 +49,7 @@ class TestVcpus:
 
         return answer
 
-    def test_pools_of_a_family_add_up_on_demand_and_spot_apart(self) -> None:
+    def test_pools_of_a_family_add_up_separately_for_spot(self) -> None:
         spot = {"name": "cheap", "instanceType": "g6.xlarge", "maxSize": 4,
                 "capacity": {"type": "spot", "also": ["g6.2xlarge", "m7i.large"]}}  # fmt: skip
         found = needs(facts_of(fine(), SYSTEM, {**SYSTEM, "name": "more", "maxSize": 1}, EFA, spot))
@@ -60,10 +60,10 @@ class TestVcpus:
         ]
         assert found[0].parts == ("system 4 x 8", "more 1 x 8")
 
-    def test_a_type_without_a_quota_in_the_catalogue_is_said(self) -> None:
+    def test_a_type_without_a_cataloged_quota_is_reported(self) -> None:
         spot = {"name": "cheap", "instanceType": "hpc7g.4xlarge", "maxSize": 4, "capacity": {"type": "spot"}}
         outcome = vcpus(facts_of(fine(), spot))
-        assert outcome.evidence == "not counted: cheap, whose family has no quota in the catalogue"
+        assert outcome.evidence == "not counted: cheap, whose family has no quota in the catalog"
 
     def test_a_reservation_counts_and_a_capacity_block_does_not(self) -> None:
         assert [need.vcpus for need in needs(facts_of(fine(), RESERVED))] == [384]
@@ -71,18 +71,18 @@ class TestVcpus:
         assert (outcome.findings, outcome.evidence) == ((), "not counted: capacity blocks (block)")
 
     @pytest.mark.parametrize(("limit", "ids"), [(1535, ["AWS004"]), (1536, [])])
-    def test_the_limit_itself_is_enough(self, limit: int, ids: list[str]) -> None:
+    def test_a_need_equal_to_the_limit_is_enough(self, limit: int, ids: list[str]) -> None:
         answers = fine().on("service-quotas", "GetServiceQuota", self.by_code(standard=32, p=limit))
         assert [finding.id for finding in vcpus(facts_of(answers)).findings] == ids
 
-    def test_a_finding_has_the_figures_and_the_command(self) -> None:
+    def test_finding_contains_figures_and_command(self) -> None:
         answers = fine().on("service-quotas", "GetServiceQuota", self.by_code(standard=32, p=0))
         (finding,) = vcpus(facts_of(answers)).findings
         assert finding.place == ("nodePools", 1, "maxSize")
         assert "is 0 vCPUs; the pools need 1,536 at maxSize (train 8 x 192)" in finding.message
         assert f"--quota-code {P} --desired-value 1536 --region us-west-2" in finding.hint
 
-    def test_an_account_without_a_value_of_its_own_has_the_default(self) -> None:
+    def test_default_quota_without_an_account_quota(self) -> None:
         answers = (
             fine()
             .on("service-quotas", "GetServiceQuota", Refused("NoSuchResourceException"))
@@ -103,37 +103,37 @@ class TestVcpus:
         )
 
     @pytest.mark.parametrize(("amount", "ids"), [(8, []), (9, ["AWS004"]), (None, [])])
-    def test_what_others_use_counts(self, amount: float | None, ids: list[str]) -> None:
+    def test_current_usage_counts(self, amount: float | None, ids: list[str]) -> None:
         outcome = vcpus(facts_of(self.used(amount), SYSTEM))
         assert [finding.id for finding in outcome.findings] == ids
         assert f"({int(amount or 0)} in use now)" in outcome.evidence
 
-    def test_in_a_cluster_that_runs_its_own_nodes_are_in_that_figure(self) -> None:
+    def test_usage_includes_the_nodes_of_a_running_cluster(self) -> None:
         assert vcpus(facts_of(self.used(30).on("eks", "DescribeCluster", THERE), SYSTEM)).findings == ()
 
-    def test_without_the_permission_of_cloudwatch_that_is_said(self) -> None:
+    def test_missing_cloudwatch_permission_is_reported(self) -> None:
         answers = self.used(30).on("cloudwatch", "GetMetricStatistics", Refused("AccessDenied"))
         outcome = vcpus(facts_of(answers, SYSTEM))
         assert outcome.findings == ()
-        assert "what runs already is not counted" in outcome.evidence
+        assert "current usage unknown, not counted" in outcome.evidence
 
 
 class TestElasticIps:
     NAT = tuple(made("aws:ec2/eip:Eip", f"nat-{letter}") for letter in "abc")
 
-    def answers(self, others: int, ours: int = 0) -> Answers:
+    def answers(self, others: int, managed: int = 0) -> Answers:
         tags = [{"Key": key, "Value": value} for key, value in OURS.items()]
-        listed: list[Data] = [{"PublicIp": "192.0.2.1"}] * others + [{"PublicIp": "192.0.2.2", "Tags": tags}] * ours
+        listed: list[Data] = [{"PublicIp": "192.0.2.1"}] * others + [{"PublicIp": "192.0.2.2", "Tags": tags}] * managed
         answers = fine().on("service-quotas", "GetServiceQuota", quota(5))
         return answers.on("ec2", "DescribeAddresses", {"Addresses": listed})
 
-    @pytest.mark.parametrize(("others", "ours", "ids"), [(2, 0, []), (3, 0, ["AWS004"]), (2, 3, [])])
-    def test_those_of_others_count(self, others: int, ours: int, ids: list[str]) -> None:
-        outcome = elastic_ips(facts_of(self.answers(others, ours), resources=self.NAT))
+    @pytest.mark.parametrize(("others", "managed", "ids"), [(2, 0, []), (3, 0, ["AWS004"]), (2, 3, [])])
+    def test_unmanaged_addresses_count(self, others: int, managed: int, ids: list[str]) -> None:
+        outcome = elastic_ips(facts_of(self.answers(others, managed), resources=self.NAT))
         assert [finding.id for finding in outcome.findings] == ids
-        assert outcome.evidence == f"3 wanted for NAT; {others} of 5 are in use by others"
+        assert outcome.evidence == f"3 needed for NAT; {others} of 5 used outside this cluster"
 
-    def test_none_in_the_plan(self) -> None:
+    def test_not_needed_by_the_plan(self) -> None:
         assert not elastic_ips(facts_of(fine())).needed
 
 
@@ -156,7 +156,7 @@ class TestReservations:
         given = pages("CapacityReservations", [], list(listed), names="NextToken")
         return fine().on("ec2", "DescribeCapacityReservations", given)
 
-    def test_a_block_that_has_not_begun_on_the_second_page(self) -> None:
+    def test_a_scheduled_block_on_the_second_page(self) -> None:
         outcome = reservations(facts_of(self.answers(self.entry()), BLOCK))
         assert outcome.findings == ()
         assert outcome.evidence == (
@@ -164,12 +164,12 @@ class TestReservations:
             "from 2026-11-03 12:00 UTC, until 2026-11-05 12:00 UTC"
         )
 
-    def test_a_reservation_that_is_active(self) -> None:
+    def test_active_reservation(self) -> None:
         entry = self.entry(ReservationType="default", State="active", EndDate=NOW + timedelta(days=1))
         assert reservations(facts_of(self.answers(entry), RESERVED)).findings == ()
 
     @pytest.mark.parametrize(
-        ("more", "said"),
+        ("more", "expected"),
         [
             ({"State": "payment-failed"}, "cannot be used: it is payment-failed"),
             ({"State": "active", "EndDate": NOW}, "cannot be used: it is active, ended 2026-11-02 12:00 UTC"),
@@ -178,48 +178,48 @@ class TestReservations:
             ({"TotalInstanceCount": 1}, "has 1 instances, its pools are up to 2 nodes (block 2)"),
             (
                 {"ReservationType": "default", "State": "active"},
-                "is a capacity reservation, not what capacity.type says",
+                "is a capacity reservation, which does not match capacity.type",
             ),
         ],
     )
-    def test_one_that_cannot_be_used(self, more: dict[str, Any], said: str) -> None:
+    def test_unusable(self, more: dict[str, Any], expected: str) -> None:
         (finding,) = reservations(facts_of(self.answers(self.entry(**more)), BLOCK)).findings
         assert (finding.id, finding.place) == ("AWS005", ("nodePools", 0, "capacity", "reservationId"))
-        assert f"cr-0a {said}" in finding.message
+        assert f"cr-0a {expected}" in finding.message
 
-    def test_a_reservation_must_have_begun(self) -> None:
+    def test_a_reservation_must_have_started(self) -> None:
         entry = self.entry(ReservationType="default", State="scheduled")
         (finding,) = reservations(facts_of(self.answers(entry), RESERVED)).findings
         assert "cannot be used: it is scheduled" in finding.message
 
     @pytest.mark.parametrize("given", [{}, None])
-    def test_not_there(self, given: Data | None) -> None:
+    def test_missing(self, given: Data | None) -> None:
         refused = Refused("InvalidCapacityReservationId.NotFound")
         answers = self.answers() if given is not None else fine().on("ec2", "DescribeCapacityReservations", refused)
         (finding,) = reservations(facts_of(answers, BLOCK)).findings
-        assert "cr-0a is not there (account 111122223333 in us-west-2)" in finding.message
+        assert "cr-0a does not exist (account 111122223333 in us-west-2)" in finding.message
 
-    def test_two_pools_share_one(self) -> None:
+    def test_two_pools_share_one_reservation(self) -> None:
         pools = (BLOCK, {**BLOCK, "name": "other", "maxSize": 1})
         found = reservations(facts_of(self.answers(self.entry()), *pools)).findings
         assert [finding.place[1] for finding in found] == [0, 1]
         assert "up to 3 nodes (block 2 + other 1)" in found[0].message
 
     @pytest.mark.parametrize(
-        ("starts", "ends", "said"),
+        ("starts", "ends", "expected"),
         [
             ("2026-11-03T12:00Z", "2026-11-05T12:00:00Z", []),
-            ("2026-11-03T11:30Z", "2026-11-05T12:00Z", ["begins 2026-11-03 12:00 UTC, capacity.startsAt says"]),
-            ("2026-11-03T12:00Z", "2026-11-06T12:00Z", ["ends 2026-11-05 12:00 UTC, capacity.endsAt says"]),
+            ("2026-11-03T11:30Z", "2026-11-05T12:00Z", ["begins 2026-11-03 12:00 UTC, but capacity.startsAt is"]),
+            ("2026-11-03T12:00Z", "2026-11-06T12:00Z", ["ends 2026-11-05 12:00 UTC, but capacity.endsAt is"]),
         ],
     )
-    def test_the_window_of_the_spec(self, starts: str, ends: str, said: list[str]) -> None:
+    def test_window_of_the_spec(self, starts: str, ends: str, expected: list[str]) -> None:
         pool = {**BLOCK, "capacity": {**BLOCK["capacity"], "startsAt": starts, "endsAt": ends}}
         found = reservations(facts_of(self.answers(self.entry()), pool)).findings
-        assert len(found) == len(said)
-        assert all(part in finding.message for part, finding in zip(said, found, strict=True))
+        assert len(found) == len(expected)
+        assert all(part in finding.message for part, finding in zip(expected, found, strict=True))
 
-    def test_none_named(self) -> None:
+    def test_none_in_the_spec(self) -> None:
         assert not reservations(facts_of(fine())).needed
 
 
@@ -239,31 +239,31 @@ class TestSubnets:
         entries = [self.entry("a", "a"), {**self.entry("b", "b"), **b}, self.entry("c", "a", 4)]
         return fine().on("ec2", "DescribeSubnets", pages("Subnets", entries[:1], entries[1:], names="NextToken"))
 
-    def test_large_enough_on_two_pages(self) -> None:
+    def test_large_enough_subnets_on_two_pages(self) -> None:
         outcome = subnets(facts_of(self.answers(), SYSTEM, target=NETWORK))
         assert outcome.findings == ()
         assert "subnet-0b us-west-2b 10.0.0.0/19 8,000 free" in outcome.evidence
 
     @pytest.mark.parametrize(
-        ("more", "said"),
+        ("more", "expected"),
         [
             ({"VpcId": "vpc-0b"}, "subnet subnet-0b is in vpc-0b, not in vpc-0a"),
             ({"AvailabilityZone": "us-west-2c"}, "subnet subnet-0b is in zone us-west-2c, not in us-west-2b"),
             ({"State": "pending"}, "subnet subnet-0b is pending"),
-            ({"SubnetId": "subnet-0f"}, "subnet subnet-0b is not there"),
+            ({"SubnetId": "subnet-0f"}, "subnet subnet-0b does not exist"),
             ({"AvailableIpAddressCount": 100}, "subnet subnet-0b has 100 free addresses; the pools need"),
         ],
     )
-    def test_one_that_cannot_be_used(self, more: dict[str, Any], said: str) -> None:
+    def test_unusable(self, more: dict[str, Any], expected: str) -> None:
         (finding,) = subnets(facts_of(self.answers(**more), SYSTEM, target=NETWORK)).findings
         assert finding.id == "AWS006"
         assert finding.place == ("target", "network", "privateSubnets", "us-west-2b")
-        assert said in finding.message
+        assert expected in finding.message
 
     @pytest.mark.parametrize(("block", "ids"), [("10.0.0.0/19", []), ("10.0.0.0/25", ["AWS006"])])
-    def test_in_a_cluster_that_runs_the_size_counts(self, block: str, ids: list[str]) -> None:
+    def test_subnet_size_counts_for_a_running_cluster(self, block: str, ids: list[str]) -> None:
         answers = self.answers(AvailableIpAddressCount=3, CidrBlock=block).on("eks", "DescribeCluster", THERE)
         assert [finding.id for finding in subnets(facts_of(answers, SYSTEM, target=NETWORK)).findings] == ids
 
-    def test_a_new_vpc_needs_none(self) -> None:
+    def test_not_needed_for_a_new_vpc(self) -> None:
         assert not subnets(facts_of(fine())).needed

@@ -1,4 +1,4 @@
-"""Opening an account: whose credentials, what AWS says to them, what to run. HTTP answers are constructed."""
+"""Opening an account: the source of credentials, errors of AWS, and hints. HTTP responses are constructed."""
 
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,8 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
-from mlcluster.aws.refusals import (
-    AwsError,
-    CredentialsError,
-    NotAllowedError,
-    Source,
-    masked,
-    refusal,
-    without_answer,
-)
+from mlcluster.aws.botocore_errors import connection_error, masked, request_error
+from mlcluster.aws.errors import AwsError, CredentialsError, NotAllowedError, Source
 from mlcluster.aws.session import ATTEMPTS, has_credentials, open_account
 from mlcluster.errors import MlclusterError
 from mlcluster.progress import Silent
@@ -43,8 +36,8 @@ pytestmark = pytest.mark.unit
 KEY, SECRET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
 
-class Told(Silent):
-    """Keeps what was said."""
+class RecordedProgress(Silent):
+    """Records the messages."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -60,7 +53,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Writes the AWS configuration and credentials files that boto3 will read."""
+    """Return a function that writes the AWS configuration and credentials files for boto3."""
 
     def write(config: str = "", credentials: str = "") -> None:
         for name, variable, text in (
@@ -79,7 +72,7 @@ def with_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
 
 
-def test_an_account_with_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(monkeypatch, (200, identity_xml()))
     with_keys(monkeypatch)
     account = open_account(REGION)
@@ -95,21 +88,21 @@ def test_the_partition_comes_from_the_caller(partition: str, monkeypatch: pytest
     assert open_account(REGION).partition == partition
 
 
-def test_a_profile_of_the_credentials_file(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profile_of_the_credentials_file(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     Wire(monkeypatch, (200, identity_xml()))
     config(credentials=f"[team-a]\naws_access_key_id={KEY}\naws_secret_access_key={SECRET}\n")
     assert str(open_account(REGION, "team-a").source) == "profile team-a (shared-credentials-file)"
 
 
-def test_another_account_than_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_account(monkeypatch: pytest.MonkeyPatch) -> None:
     Wire(monkeypatch, (200, identity_xml()))
     with_keys(monkeypatch)
     with pytest.raises(AwsError) as caught:
         open_account(REGION, expected_account="444455556666")
-    assert f"is account {ACCOUNT}, the spec wants 444455556666" in caught.value.happened
+    assert f"belongs to account {ACCOUNT}, the spec requires 444455556666" in caught.value.happened
 
 
-def test_no_credentials_at_all(config: Any) -> None:
+def test_no_credentials(config: Any) -> None:
     config()
     assert not has_credentials(REGION)
     with pytest.raises(CredentialsError, match="found no AWS credentials") as caught:
@@ -117,7 +110,7 @@ def test_no_credentials_at_all(config: Any) -> None:
     assert "aws configure sso" in caught.value.hint
 
 
-def test_an_sso_session_that_was_never_begun(config: Any) -> None:
+def test_sso_session_that_was_never_started(config: Any) -> None:
     config(
         "[profile team-a]\nsso_session=corp\nsso_account_id=111122223333\nsso_role_name=platform\n"
         "[sso-session corp]\nsso_region=us-west-2\nsso_start_url=https://corp.example.com/start\n"
@@ -126,28 +119,28 @@ def test_an_sso_session_that_was_never_begun(config: Any) -> None:
     with pytest.raises(CredentialsError) as caught:
         open_account(REGION, "team-a")
     assert "profile team-a (sso)" in caught.value.happened
-    assert caught.value.hint == "run `aws sso login --profile team-a`"
+    assert caught.value.hint == "Run `aws sso login --profile team-a`."
 
 
-def test_a_profile_that_does_not_exist(config: Any) -> None:
+def test_missing_profile(config: Any) -> None:
     config()
     for ask in (has_credentials, open_account):
-        with pytest.raises(CredentialsError, match="there is no profile nope"):
+        with pytest.raises(CredentialsError, match="the AWS configuration has no profile nope"):
             ask(REGION, "nope")
 
 
-def test_a_profile_named_by_the_environment_that_does_not_exist(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_profile_of_the_environment(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config()
     monkeypatch.setenv("AWS_PROFILE", "gone")
-    with pytest.raises(CredentialsError, match="there is no profile gone"):
+    with pytest.raises(CredentialsError, match="the AWS configuration has no profile gone"):
         open_account(REGION)
 
 
-def test_half_of_the_keys(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_keys(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     for ask in (has_credentials, open_account):
-        with pytest.raises(CredentialsError, match="half of the credentials"):
+        with pytest.raises(CredentialsError, match="are incomplete"):
             ask(REGION)
 
 
@@ -158,28 +151,28 @@ def test_an_unreadable_configuration(config: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "expected"),
     [
         ("ExpiredToken", "have expired"),
         ("ExpiredTokenException", "have expired"),
         ("InvalidClientTokenId", "does not accept the credentials of the environment variable AWS_ACCESS_KEY_ID"),
         ("SignatureDoesNotMatch", "does not accept the credentials"),
-        ("RequestExpired", "too old or too new"),
+        ("RequestExpired", "rejects the time stamp"),
     ],
 )
-def test_credentials_that_aws_does_not_take(code: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_that_aws_rejects(code: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Wire(monkeypatch, (403, error_xml(code, f"canonical string: x-amz-security-token:{SECRET}")))
     with_keys(monkeypatch)
-    with pytest.raises(CredentialsError, match=said) as caught:
+    with pytest.raises(CredentialsError, match=expected) as caught:
         open_account(REGION)
     assert caught.value.hint
     assert not any(part in f"{caught.value} {caught.value.hint}" for part in (KEY, SECRET, "canonical"))
 
 
-def test_throttling_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throttling_is_reported_and_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(monkeypatch, (400, error_xml("Throttling")), (400, error_xml("Throttling")), (200, identity_xml()))
     with_keys(monkeypatch)
-    told = Told()
+    told = RecordedProgress()
     assert open_account(REGION, progress=told).account_id == ACCOUNT
     assert len(wire.sent) == 3
     assert told.lines == [
@@ -188,26 +181,26 @@ def test_throttling_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> 
     ]
 
 
-def test_throttled_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throttling_of_all_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(monkeypatch, (400, error_xml("Throttling")))
     with_keys(monkeypatch)
-    with pytest.raises(AwsError, match=f"throttled every one of {ATTEMPTS} attempts"):
+    with pytest.raises(AwsError, match=f"throttled all {ATTEMPTS} attempts"):
         open_account(REGION)
     assert len(wire.sent) == ATTEMPTS
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "expected"),
     [
         (EndpointConnectionError(endpoint_url="https://sts"), "cannot be reached"),
         (ConnectTimeoutError(endpoint_url="https://sts"), "cannot be reached"),
         (SSLError(endpoint_url="https://sts", error="self-signed"), "is not trusted"),
     ],
 )
-def test_no_way_to_aws(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aws_is_unreachable(error: Exception, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Wire(monkeypatch, error)
     with_keys(monkeypatch)
-    with pytest.raises(AwsError, match=said) as caught:
+    with pytest.raises(AwsError, match=expected) as caught:
         open_account(REGION)
     assert caught.value.hint
 
@@ -244,47 +237,47 @@ def test_every_page_is_read() -> None:
         ("iam", "CreateServiceLinkedRole", {"AWSServiceName": "spot.amazonaws.com"}),
     ],
 )
-def test_nothing_can_be_changed(service: str, operation: str, parameters: dict[str, Any]) -> None:
+def test_write_operations_are_refused(service: str, operation: str, parameters: dict[str, Any]) -> None:
     answers = Answers().on(service, operation, {})
-    with pytest.raises(MlclusterError, match="would change something and is never called"):
+    with pytest.raises(MlclusterError, match="is not a read operation"):
         answers.account().ask(service, operation, **parameters)
     assert answers.calls == []
 
 
-def test_a_client_is_made_once() -> None:
+def test_a_client_is_created_once() -> None:
     account = Answers().account()
     assert account.client("ec2") is account.client("ec2")
     assert account.client("ec2") is not account.client("eks")
 
 
 @pytest.mark.parametrize(
-    ("source", "named", "renewal"),
+    ("source", "name", "renewal"),
     [
         (Source("a", "sso"), "profile a (sso)", "aws sso login --profile a"),
         (Source("default", "sso"), "profile default (sso)", "aws sso login"),
         (Source("a", "login"), "profile a (login)", "aws login --profile a"),
         (Source("a", "assume-role"), "profile a (assume-role)", "aws sts get-caller-identity --profile a"),
-        (Source("a", "env"), "the environment variable AWS_ACCESS_KEY_ID", "export a fresh AWS_ACCESS_KEY_ID"),
+        (Source("a", "env"), "the environment variable AWS_ACCESS_KEY_ID", "Export a new AWS_ACCESS_KEY_ID"),
         (Source(None, "iam-role"), "the role of this EC2 instance", "aws sts get-caller-identity"),
         (Source(None, "container-role"), "the role of this container or pod", "aws sts get-caller-identity"),
     ],
 )
-def test_every_source_has_a_name_and_a_renewal(source: Source, named: str, renewal: str) -> None:
-    assert str(source) == named
+def test_every_source_has_a_name_and_a_renewal(source: Source, name: str, renewal: str) -> None:
+    assert str(source) == name
     assert renewal in source.renewal
 
 
 @pytest.mark.parametrize("error", [UnauthorizedSSOTokenError(), NoCredentialsError()])
-def test_credentials_that_go_away_between_two_calls(error: Exception) -> None:
-    said = refusal(error, "eks", "DescribeCluster", REGION, Source("a", "sso"))
-    assert isinstance(said, CredentialsError)
-    assert said.doing == f"asking AWS (eks:DescribeCluster in {REGION})"
-    assert "aws sso login --profile a" in said.hint
+def test_credentials_that_disappear_between_two_calls(error: Exception) -> None:
+    expected = request_error(error, "eks", "DescribeCluster", REGION, Source("a", "sso"))
+    assert isinstance(expected, CredentialsError)
+    assert expected.doing == f"asking AWS (eks:DescribeCluster in {REGION})"
+    assert "aws sso login --profile a" in expected.hint
 
 
-def test_what_is_no_error_of_botocore_comes_through() -> None:
+def test_unexpected_exceptions_propagate() -> None:
     with pytest.raises(ZeroDivisionError):
-        without_answer(ZeroDivisionError(), "asking", REGION, Source(None, ""))
+        connection_error(ZeroDivisionError(), "asking", REGION, Source(None, ""))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +292,7 @@ def test_secrets_are_masked(text: str, shown: str) -> None:
     assert masked(text) == shown
 
 
-def test_the_guard_stops_a_real_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_operations_are_refused_on_a_real_client(monkeypatch: pytest.MonkeyPatch) -> None:
     no_settings(monkeypatch)
     with_keys(monkeypatch)
     with pytest.raises(AssertionError, match="a test would send POST"):

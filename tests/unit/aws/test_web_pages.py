@@ -1,4 +1,4 @@
-"""Answers that are not from AWS: a real botocore client against an HTTP server on the loopback interface."""
+"""Responses that are not from AWS: a real botocore client against an HTTP server on the loopback interface."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import botocore.endpoint
 import pytest
 
-from mlcluster.aws.refusals import AwsError
+from mlcluster.aws.errors import AwsError
 from mlcluster.aws.session import ATTEMPTS, Account, has_credentials, open_account
 from tests.fakes.aws_responses import REGION, identity_xml, no_settings
 from tests.fakes.web_page import TORN, WELL_FORMED, Proxy, serve_proxy
@@ -20,11 +20,11 @@ CALLS = [
     ("eks", "DescribeCluster", {"name": "atlas"}),  # rest-json
     ("service-quotas", "GetServiceQuota", {"ServiceCode": "ec2", "QuotaCode": "L-1216C47A"}),  # json
 ]
-"""One operation for each protocol of the services that mlcluster asks."""
+"""One operation for each protocol of the services that mlcluster uses."""
 
 
 class _NoTime:
-    """Stands for the time module where botocore waits between attempts."""
+    """Replaces the time module where botocore waits between attempts."""
 
     @staticmethod
     def sleep(_seconds: float) -> None:
@@ -32,7 +32,7 @@ class _NoTime:
 
 
 def settings(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Keys of the environment, an empty configuration, no proxy and no waiting between attempts."""
+    """Set keys in the environment, an empty configuration, no proxy, and no wait between attempts."""
     no_settings(patch)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         patch.delenv(name, raising=False)
@@ -50,14 +50,14 @@ def _settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def proxy() -> Iterator[Proxy]:
-    """The server behind every endpoint."""
+    """Start the server behind every endpoint."""
     with serve_proxy() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def account(proxy: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Account:
-    """An account opened as always, with clients of botocore; the proxy let its first request through."""
+    """Return an account with clients of botocore; the proxy passed the first request."""
     proxy.answers(200, identity_xml(), "text/xml")
     with pytest.MonkeyPatch.context() as patch:
         settings(patch, tmp_path_factory.mktemp("aws"))
@@ -71,13 +71,13 @@ def account(proxy: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Account:
 @pytest.mark.parametrize(("service", "operation", "parameters"), CALLS, ids=[call[0] for call in CALLS])
 @pytest.mark.parametrize("page", [TORN, WELL_FORMED], ids=["torn", "well-formed"])
 @pytest.mark.parametrize("status", [200, 302, 403, 407])
-def test_a_page_of_a_proxy_is_named(
+def test_web_page_of_a_proxy(
     status: int, page: str, service: str, operation: str, parameters: dict[str, Any], account: Account, proxy: Proxy
 ) -> None:
     proxy.answers(status, page)
     with pytest.raises(AwsError) as caught:
         account.ask(service, operation, **parameters)
-    assert caught.value.happened == f"the answer is a web page (HTTP {status}), not an answer of AWS"
+    assert caught.value.happened == f"the response is a web page (HTTP {status}), not a response of AWS"
     assert "HTTPS_PROXY" in caught.value.hint
     assert operation in caught.value.doing
     assert len(proxy.seen) == 1
@@ -85,21 +85,19 @@ def test_a_page_of_a_proxy_is_named(
 
 @pytest.mark.parametrize(("service", "operation", "parameters"), CALLS, ids=[call[0] for call in CALLS])
 @pytest.mark.parametrize("page", [TORN, WELL_FORMED], ids=["torn", "well-formed"])
-def test_a_page_of_a_gateway_is_tried_again(
+def test_web_page_of_a_gateway_is_retried(
     page: str, service: str, operation: str, parameters: dict[str, Any], account: Account, proxy: Proxy
 ) -> None:
     proxy.answers(502, page)
     with pytest.raises(AwsError) as caught:
         account.ask(service, operation, **parameters)
-    assert caught.value.happened == "the answer is HTTP 502 (Bad Gateway) without an AWS error"
+    assert caught.value.happened == "the response is HTTP 502 (Bad Gateway) without an AWS error"
     assert len(proxy.seen) == ATTEMPTS
 
 
 @pytest.mark.parametrize("body", ["Access denied by policy 17", "{", '{"detail": "sign in"}', "<a><b></a>", ""])
 @pytest.mark.parametrize("status", [200, 403])
-def test_other_answers_than_those_of_aws_are_no_bug(
-    status: int, body: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_invalid_responses(status: int, body: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     proxy.answers(status, body, "")
     monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
     with pytest.raises(AwsError) as caught:
@@ -107,14 +105,14 @@ def test_other_answers_than_those_of_aws_are_no_bug(
     assert "policy 17" not in str(caught.value)
 
 
-def test_a_page_in_a_listing(account: Account, proxy: Proxy) -> None:
+def test_web_page_during_pagination(account: Account, proxy: Proxy) -> None:
     proxy.answers(200, WELL_FORMED)
     with pytest.raises(AwsError, match="web page"):
         account.ask_all("eks", "ListClusters", "clusters")
 
 
-def test_a_page_instead_of_credentials(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The clients that botocore makes for itself, to fetch credentials, meet the same proxy."""
+def test_web_page_instead_of_credentials(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The internal clients of botocore, which fetch credentials, use the same proxy."""
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     profile = "[profile a]\nrole_arn=arn:aws:iam::111122223333:role/a\nsource_profile=b\n"
@@ -131,7 +129,7 @@ def test_a_page_instead_of_credentials(proxy: Proxy, monkeypatch: pytest.MonkeyP
     "command",
     ["/nonexistent/credentials", "echo no-json", "false", 'echo {"Version":1}', 'echo {"Version":7}', "echo []"],
 )
-def test_a_credential_process_that_fails(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_failing_credential_process(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     (tmp_path / "config").write_text(f"[profile a]\ncredential_process={command}\n", encoding="utf-8")
@@ -152,7 +150,7 @@ def test_a_credential_process_that_fails(command: str, monkeypatch: pytest.Monke
         ("AWS_DEFAULTS_MODE", "wild"),
     ],
 )
-def test_settings_that_lead_nowhere(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_settings(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     if name != "AWS_ENDPOINT_URL":
         monkeypatch.setenv("AWS_ENDPOINT_URL", "https://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""Which archive belongs to a release."""
+"""The archive of a release."""
 
 import io
 import os
@@ -28,7 +28,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_names_and_versions_are_read_from_file_names(directory: Path) -> None:
+def test_names_and_versions_come_from_file_names(directory: Path) -> None:
     assert {(one.name, one.version) for one in archives(directory)} == {
         ("aws-efa-k8s-device-plugin", "v0.5.30"),
         ("gateway-helm", "v1.6.0"),
@@ -85,7 +85,7 @@ def packed(directory: Path, member: str, text: bytes) -> Archive:
     return Archive(path, "keda", "2.20.2")
 
 
-def test_the_chart_in_an_archive_is_read_from_its_metadata(tmp_path: Path) -> None:
+def test_the_chart_comes_from_the_metadata_of_an_archive(tmp_path: Path) -> None:
     found = packed_chart(packed(tmp_path, "jobset/Chart.yaml", b"{apiVersion: v2, name: jobset, version: 0.12.0}"))
     assert found == ("jobset", "0.12.0")
 
@@ -105,7 +105,7 @@ def test_an_archive_without_readable_metadata(tmp_path: Path, member: str, text:
 
 
 @pytest.mark.parametrize("size", [0, 20, 100])
-def test_an_archive_that_is_cut_off(tmp_path: Path, size: int) -> None:
+def test_a_truncated_archive(tmp_path: Path, size: int) -> None:
     whole = packed(tmp_path, "keda/Chart.yaml", b"name: keda\nversion: 2.20.2\n" + os.urandom(500))
     whole.path.write_bytes(whole.path.read_bytes()[:size])
     assert packed_chart(whole) is None

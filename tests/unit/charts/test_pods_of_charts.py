@@ -32,7 +32,7 @@ def test_every_missing_archive_is_named_with_the_command_that_pulls_it(plan: Pla
     assert "helm pull oci://" in error.hint
 
 
-def test_a_directory_that_is_none(plan: Plan, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_directory(plan: Plan, tmp_path: Path) -> None:
     assert refused(plan, tmp_path / "nowhere").happened == f"{tmp_path / 'nowhere'} is not a directory"
 
 

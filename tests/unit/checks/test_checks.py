@@ -1,4 +1,4 @@
-"""Each check on facts that are handed in: what it finds, how bad that is, and what to do about it."""
+"""Each check on given facts: its text, its severity, and its hint."""
 
 import errno
 import json
@@ -25,7 +25,7 @@ from mlcluster.report.checks_text import checks_text, doctor_document
 pytestmark = pytest.mark.unit
 
 UNREADABLE = "x" * 300
-"""Looking for a file of this name raises an OSError, as below a directory of another user; root may enter those."""
+"""A lookup of this name raises the OSError of an inaccessible directory, which root could access."""
 
 PATH, BUILT = Path("/usr/bin/pulumi"), Path("/cache/bin/pulumi")
 WANTED = "3.259.0 up to below 3.280.0"
@@ -48,7 +48,7 @@ class TestEngine:
         assert found.state is State.OK
         assert found.found == (
             "pulumi built by mlcluster (/cache/bin/pulumi); /usr/bin/pulumi has version 3.200.0 and is not used: "
-            "3.259.0 up to below 3.280.0 fits"
+            "mlcluster requires 3.259.0 up to below 3.280.0"
         )
         assert program.used == BUILT
 
@@ -176,7 +176,7 @@ class TestBackends:
         url = "s3://jo:secret@bucket/x"
         assert remote_backend_check(url, Answer(0, "[]"), 40).state is State.OK
         silent = remote_backend_check(url, Answer(None), 40)
-        assert (silent.state, silent.found) == (State.PROBLEM, "s3://***@bucket/x does not answer within 40 s")
+        assert (silent.state, silent.found) == (State.PROBLEM, "s3://***@bucket/x does not respond within 40 s")
         refused = remote_backend_check(url, Answer(255, "", "error: could not open bucket: NoSuchBucket\n"), 40)
         assert refused.state is State.PROBLEM
         assert "the state backend cannot be reached" in refused.found

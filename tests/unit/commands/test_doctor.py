@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.aws.refusals import CredentialsError
+from mlcluster.aws.errors import CredentialsError
 from mlcluster.checks.model import Check, Question, State, ok
 from mlcluster.commands.doctor import diagnose, doctor
 from mlcluster.commands.preflight import preflight_of
@@ -87,7 +87,7 @@ class TestMachine:
         found = _by_name(diagnose(None, Silent()))
         assert found["engine"].found == f"pulumi 3.260.0 ({programs / 'pulumi'})"
         assert found["helm"].found == f"helm 3.18.0 ({programs / 'helm'})"
-        assert "2.6.0, too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
+        assert "2.6.0, which is too old; needed only for `target.kind: eks`" in found["AWS CLI"].found
 
     def test_an_engine_of_the_wrong_version_is_a_warning(self, programs: Path) -> None:
         _program(programs, "pulumi", "v3.100.0")
@@ -167,7 +167,7 @@ class TestSpec:
     def test_a_missing_state_backend_is_a_problem(self, spec: Callable[..., Path], tmp_path: Path) -> None:
         path = spec(EXISTING, state={"backend": f"file://{tmp_path}/gone"})
         found = _by_name(diagnose(path, Silent(), _quiet))["state backend"]
-        assert (found.state, "is no directory" in found.found) == (State.PROBLEM, True)
+        assert (found.state, "is not a directory" in found.found) == (State.PROBLEM, True)
 
     def test_a_remote_backend_is_checked_through_the_engine(self, programs: Path, spec: Callable[..., Path]) -> None:
         (programs / "pulumi").write_text(

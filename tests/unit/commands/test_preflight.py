@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mlcluster.aws.refusals import CredentialsError
+from mlcluster.aws.errors import CredentialsError
 from mlcluster.aws.session import Account
 from mlcluster.checks.model import Check, ok, problem
 from mlcluster.commands.preflight import preflight, preflight_of
@@ -111,7 +111,7 @@ def test_an_unknown_result_is_no_error(tmp_path: Path, capsys: pytest.CaptureFix
     answers = fine().on("iam", "GetRole", Refused("AccessDenied", status=403))
     assert preflight_of(loaded_workspace(tmp_path), "text", Silent(), Opened(answers), nothing) is ExitCode.OK
     out = capsys.readouterr().out
-    assert "may not iam:GetRole (AccessDenied)" in out
+    assert "AWS denied iam:GetRole (AccessDenied)" in out
     assert "info AWS011: service roles: unknown, because the permission iam:GetRole is missing" in out
     assert out.endswith(", 1 unknown\n")
 

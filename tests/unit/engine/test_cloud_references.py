@@ -1,4 +1,4 @@
-"""What a plan's references become: Pulumi outputs of this run, or what another stack has exported."""
+"""Resolution of references in the plan to Pulumi outputs of this run or exports of another stack."""
 
 import asyncio
 import contextvars
@@ -20,7 +20,7 @@ HERE = {"arn": "arn:x", "groups": [{"names": [{"name": "eks-1"}]}], "version": 3
 
 
 def _seen(ref_or_value: Any, *, preview: bool = False, known: bool = True) -> tuple[Any, bool]:
-    """What the engine would be sent for a value whose references mean outputs of HERE, and whether it is known."""
+    """Return the value that the engine receives if references resolve to outputs of HERE, and whether it is known."""
 
     async def look() -> tuple[Any, bool]:
         def output(value: Any) -> Any:
@@ -57,27 +57,27 @@ def test_references_become_outputs(value: Any, seen: Any) -> None:
 
 @pytest.mark.parametrize("path", ["arn", "groups[0].names[0].name", "groups[7].names", "groups[0].other.name"])
 @pytest.mark.parametrize("wrapped", [lambda ref: ref, lambda ref: Joined(("a", ref)), lambda ref: JsonText([ref])])
-def test_what_is_unknown_stays_unknown_however_deep(wrapped: Any, path: str) -> None:
+def test_nested_unknown_values_stay_unknown(wrapped: Any, path: str) -> None:
     assert _seen(wrapped(Ref("A/a", path)), preview=True, known=False)[1] is False
 
 
-def test_a_hole_in_the_echo_of_a_preview_is_unknown_and_no_error() -> None:
+def test_a_missing_output_in_a_preview_is_unknown() -> None:
     assert _seen(Ref("A/a", "groups[1].names[0].name"), preview=True) == (None, False)
     assert _seen(Ref("A/a", "groups[0].other"), preview=True) == (None, False)
 
 
-def test_a_hole_in_the_finished_resource_is_an_error() -> None:
+def test_a_missing_output_of_a_created_resource_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"\$\{A/a.groups\[1\].names\} has no value"):
         _seen(Ref("A/a", "groups[1].names"))
 
 
 @pytest.mark.parametrize("path", ["", "a.", ".a", "a[x]", "a[0", "a b", "0"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_invalid_paths_are_refused(path: str) -> None:
     with pytest.raises(ValueError, match="is no output"):
         outputs.steps(path)
 
 
-def test_paths_are_read() -> None:
+def test_valid_paths() -> None:
     assert outputs.steps("resources[0].autoscalingGroups[12].name") == [
         "resources",
         0,
@@ -92,7 +92,7 @@ def test_values_without_references_are_plain() -> None:
     assert sent(value, exported({})) == {"policy": '{"a": [2], "b": 1}', "data": "eA==", "list": ["a", "b"]}
 
 
-def test_what_another_stack_exported_is_plain_and_what_it_has_not_yet_is_unknown_in_a_preview() -> None:
+def test_exports_of_another_stack_are_plain_and_missing_ones_unknown_in_a_preview() -> None:
     find = exported({"A/a": {"id": "fs-1"}})
     value = {"id": Ref("A/a", "id"), "text": JsonText({"id": Ref("A/a", "id")})}
     assert sent(value, find) == {"id": "fs-1", "text": json.dumps({"id": "fs-1"})}
@@ -108,6 +108,6 @@ def test_what_another_stack_exported_is_plain_and_what_it_has_not_yet_is_unknown
     assert contextvars.copy_context().run(run) is False
 
 
-def test_the_versions_asked_for_are_the_installed_sdks() -> None:
+def test_requested_versions_are_those_of_the_installed_sdks() -> None:
     assert importlib.metadata.version("pulumi-aws") == registration.AWS_VERSION
     assert importlib.metadata.version("pulumi-eks") == registration.EKS_VERSION

@@ -1,4 +1,4 @@
-"""The fold over engine events, as the SDK parses them from what the engine sends."""
+"""Reduction of engine events in the form in which the SDK parses them."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -54,7 +54,7 @@ def _fold(*events: Any) -> tuple[Fold, list[Event]]:
     return fold, told
 
 
-def test_a_create_is_told_at_its_begin_and_its_end() -> None:
+def test_a_creation_has_start_and_end_events() -> None:
     fold, told = _fold(
         _step("resource_pre_event", "Namespace/a", "create"), _step("res_outputs_event", "Namespace/a", "create")
     )
@@ -68,7 +68,7 @@ def test_a_create_is_told_at_its_begin_and_its_end() -> None:
     assert fold.unfinished() == []
 
 
-def test_the_stack_and_its_providers_are_left_out() -> None:
+def test_the_stack_and_its_providers_are_omitted() -> None:
     fold, told = _fold(
         *(
             _step(kind, name, "create", type=type_)
@@ -104,7 +104,7 @@ def test_the_steps_of_a_replacement_are_one_change(steps: tuple[str, ...]) -> No
     [(["delete-replaced"], 0), (["delete-replaced", "replace"], 0), (["create-replacement"], 1),
      (["delete-replaced", "replace", "create-replacement"], 1), (["create"], 1), (["same"], 0), (["update"], 1)],
 )  # fmt: skip
-def test_a_replacement_has_finished_when_the_new_resource_is_there(steps: list[str], finished: int) -> None:
+def test_a_replacement_is_complete_once_the_new_resource_exists(steps: list[str], finished: int) -> None:
     fold, _ = _fold(*(_step(kind, "A", op) for op in steps for kind in ("resource_pre_event", "res_outputs_event")))
     assert fold.finished == finished
 
@@ -128,7 +128,7 @@ def test_a_refresh_before_an_update_is_drift_and_not_a_change() -> None:
     assert [(change.id, change.op) for change in fold.changes().items] == [("A", "create")]
 
 
-def test_a_preview_of_a_refresh_says_in_its_outputs_what_differs() -> None:
+def test_a_previewed_refresh_reports_drift_from_its_outputs() -> None:
     fold, _ = _fold(
         _step("resource_pre_event", "A", "refresh"),
         _step("res_outputs_event", "A", "update", detailed_diff={"spec.hard": object()}),
@@ -138,7 +138,7 @@ def test_a_preview_of_a_refresh_says_in_its_outputs_what_differs() -> None:
     )
 
 
-def test_a_failure_is_told_once_with_the_servers_words() -> None:
+def test_a_failure_is_reported_once_with_the_server_message() -> None:
     fold, told = _fold(
         _step("resource_pre_event", "A", "create"),
         _diagnostic("error", "error: quota <{%fg 1%}>exceeded", _urn("A")),
@@ -152,7 +152,7 @@ def test_a_failure_is_told_once_with_the_servers_words() -> None:
     assert fold.unfinished() == []
 
 
-def test_a_failure_without_words_is_told_too() -> None:
+def test_a_failure_without_message_is_reported() -> None:
     fold, _ = _fold(_step("resource_pre_event", "A", "create"), _step("res_op_failed_event", "A", "create"))
     assert fold.failures == [("A", "")]
 
@@ -166,17 +166,17 @@ def test_a_failure_without_words_is_told_too() -> None:
         _diagnostic("error", "preview failed", STACK),
     ],
 )
-def test_noise_is_dropped(event: Any) -> None:
+def test_irrelevant_events_are_dropped(event: Any) -> None:
     _, told = _fold(event)
     assert told == []
 
 
-def test_other_diagnostics_pass_with_their_resource() -> None:
+def test_other_diagnostics_carry_their_resource() -> None:
     _, told = _fold(_diagnostic("warning", "deprecated", _urn("A")), _diagnostic("info", "hello"))
     assert told == [Diagnostic("warning", "deprecated", "A"), Diagnostic("info", "hello", "")]
 
 
-def test_a_traceback_of_the_program_is_kept_apart() -> None:
+def test_a_traceback_of_the_program_is_stored_separately() -> None:
     fold, told = _fold(_diagnostic("error", "python inline source runtime error: x\nTraceback\nKeyError: 'x'", STACK))
     assert fold.program_error.endswith("KeyError: 'x'")
     assert told == []
@@ -194,7 +194,7 @@ def test_the_summary_counts_resources_of_the_plan() -> None:
     assert fold.ended.is_set()
 
 
-def test_the_first_exception_of_a_listener_is_kept_and_it_is_not_called_again() -> None:
+def test_the_first_exception_of_a_listener_ends_its_calls() -> None:
     calls: list[Event] = []
 
     def listen(event: Event) -> None:

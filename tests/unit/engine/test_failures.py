@@ -1,4 +1,4 @@
-"""What the engine prints when it fails, and what we make of it. The samples are from engine 3.259."""
+"""Error output of the engine, and the errors that mlcluster makes of it. The samples are from engine 3.259."""
 
 from datetime import UTC, datetime
 
@@ -35,7 +35,7 @@ HELD = (
             'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3',
             "the state backend cannot be reached",
         ),
-        ("error: failed to load checkpoint: EOF", "the state was being written by another run"),
+        ("error: failed to load checkpoint: EOF", "another run was writing the state at every attempt"),
         ("error: failed to load checkpoint: unexpected end of JSON input", "the state file is damaged"),
         (
             "error: could not write snapshot: write /s/atlas.json: no space left on device",
@@ -46,12 +46,12 @@ HELD = (
             "the engine has no plugin for kubernetes v4.34.2",
         ),
         ("error: no stack named 'nope' found", "there is no such stack in this backend"),
-        ("error: open /s/Pulumi.yaml: permission denied", "a file of the stack is not ours"),
+        ("error: open /s/Pulumi.yaml: permission denied", "a file of the stack cannot be read"),
         ("warning: x\nerror: something new\n", "something new"),
-        ("", "ended with exit 255 and said nothing"),
+        ("", "ended with exit 255 without output"),
     ],
 )
-def test_each_sentence_of_the_engine_has_one_of_ours(stderr: str, happened: str) -> None:
+def test_each_engine_message_is_converted(stderr: str, happened: str) -> None:
     error = explain("previewing", Failed("my.yaml", 255, stderr))
     assert error.happened.startswith(happened) or happened in error.happened
     assert error.doing == "previewing"
@@ -63,21 +63,21 @@ def test_each_sentence_of_the_engine_has_one_of_ours(stderr: str, happened: str)
     [
         (True, "still running", "Wait for it to end."),
         (False, "no longer running", "Run `mlcluster unlock my.yaml`."),
-        (None, "cannot be checked from this host", "Make sure that nothing runs on that host"),
+        (None, "cannot be checked from this host", "Make sure that no run is in progress on that host"),
     ],
 )
-def test_a_conflict_names_the_holder_and_whether_it_lives(alive: bool | None, state: str, hint: str) -> None:
+def test_a_lock_conflict_names_the_owner_and_whether_it_is_alive(alive: bool | None, state: str, hint: str) -> None:
     error = explain("bringing the cluster up", Failed("my.yaml", 1, HELD), alive=lambda _: alive)
     assert "pid 17 of jo@build-7 since 2026-11-21 09:00:00 UTC" in error.happened
     assert state in error.happened
     assert error.hint.startswith(hint)
 
 
-def test_a_conflict_without_names_still_says_what_to_do() -> None:
+def test_a_lock_conflict_without_owner_has_a_hint() -> None:
     assert "mlcluster unlock my.yaml" in lock_conflict("opening", "my.yaml", []).hint
 
 
-def test_one_living_holder_among_dead_ones_means_waiting() -> None:
+def test_one_live_owner_among_dead_ones_means_waiting() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     locks = [Lock(pid, "jo", "h", moment, "") for pid in (1, 2)]
     assert lock_conflict("opening", "my.yaml", locks, alive=lambda lock: lock.pid == 2).hint == "Wait for it to end."
@@ -89,7 +89,7 @@ def test_failed_resources_are_listed_by_plan_id() -> None:
     assert error.happened == "2 resources failed\n  Namespace/a: quota exceeded\n  ConfigMap/a/b: failed"
 
 
-def test_a_program_that_raised_is_one_line_and_a_bug() -> None:
+def test_an_exception_of_the_program_is_one_line_and_a_bug() -> None:
     failed = Failed(
         "atlas", 1, "", program_error="python inline source runtime error: x\nTraceback:\nKeyError: 'uid'\n\n"
     )
@@ -98,7 +98,7 @@ def test_a_program_that_raised_is_one_line_and_a_bug() -> None:
     assert error.exit_code is ExitCode.BUG
 
 
-def test_a_killed_engine_is_no_riddle() -> None:
+def test_a_killed_engine_is_reported() -> None:
     error = explain("bringing the cluster up", Failed("my.yaml", -9, ""))
     assert "killed (exit -9)" in error.happened
     assert "same command again" in error.hint
@@ -113,12 +113,12 @@ def test_a_killed_engine_is_no_riddle() -> None:
         ("password=hunter2 refused", "password=*** refused"),
     ],
 )
-def test_secrets_are_taken_out(text: str, clean: str) -> None:
+def test_secrets_are_removed(text: str, clean: str) -> None:
     assert scrub(text) == clean
     assert clean in explain("opening", Failed("my.yaml", 1, f"error: {text}")).happened
 
 
-def test_a_missing_plugin_is_told_with_the_command_that_installs_it() -> None:
+def test_a_missing_plugin_is_reported_with_the_install_command() -> None:
     said = "error: no resource plugin 'pulumi-resource-aws' found in the workspace at version v7.51.1 or on your $PATH"
     error = explain("previewing", Failed("my.yaml", 255, said))
     assert error.happened == "the engine has no plugin for aws v7.51.1"

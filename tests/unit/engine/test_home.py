@@ -48,18 +48,18 @@ def test_preparing_again_keeps_passphrase_and_salt(tmp_path: Path) -> None:
     assert (work / "Pulumi.yaml").read_text() == "name: p\nruntime: python\n"
 
 
-def test_a_lost_passphrase_is_not_replaced_silently(tmp_path: Path) -> None:
+def test_a_missing_passphrase_is_an_error(tmp_path: Path) -> None:
     home = StackHome("atlas", tmp_path)
     home.prepare("p")
     state = tmp_path / "state/.pulumi/stacks/p"
     state.mkdir(parents=True)
     (state / "atlas.json").write_text("{}")
     (tmp_path / "passphrase").unlink()
-    with pytest.raises(MlclusterError, match=r"passphrase file .* is gone"):
+    with pytest.raises(MlclusterError, match=r"passphrase file .* is missing"):
         home.prepare("p")
 
 
-def test_the_default_place_is_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_default_root_is_in_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MLCLUSTER_STATE_DIR", str(tmp_path))
     home = StackHome("atlas")
     assert home.root == tmp_path / "stacks" / "atlas"
@@ -67,7 +67,7 @@ def test_the_default_place_is_the_state_directory(monkeypatch: pytest.MonkeyPatc
     assert home.checkpoint("p") == tmp_path / "stacks/atlas/state/.pulumi/stacks/p/atlas.json"
 
 
-def test_the_environment_wins_over_the_spec_for_the_backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_overrides_the_backend_of_the_spec(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert StackHome("atlas", tmp_path, backend_url="s3://a").backend_url == "s3://a"
     monkeypatch.setenv("MLCLUSTER_BACKEND_URL", "gs://b")
     home = StackHome("atlas", tmp_path, backend_url="s3://a")
@@ -79,7 +79,7 @@ def test_the_environment_wins_over_the_spec_for_the_backend(monkeypatch: pytest.
     )
 
 
-def test_our_passphrase_is_a_file_and_never_a_value(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_generated_passphrase_is_passed_as_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "of the caller")
     home = StackHome("atlas", tmp_path)
     home.prepare("p")
@@ -90,7 +90,7 @@ def test_our_passphrase_is_a_file_and_never_a_value(monkeypatch: pytest.MonkeyPa
     assert told["PULUMI_SKIP_UPDATE_CHECK"] == "true"
 
 
-def test_the_callers_passphrase_counts_for_his_own_backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_callers_passphrase_applies_to_a_shared_backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "")
     monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "tok")
     home = StackHome("atlas", tmp_path, backend_url="s3://a", secrets_provider="passphrase")
@@ -111,7 +111,7 @@ def test_a_key_service_needs_no_passphrase(tmp_path: Path) -> None:
     assert not [name for name in home.environment() if "PASSPHRASE" in name]
 
 
-def test_an_unusable_directory_is_said_plainly(tmp_path: Path) -> None:
+def test_an_unusable_directory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(MlclusterError, match=r"Not a directory|File exists") as caught:
         StackHome("atlas", tmp_path / "file" / "atlas").prepare("p")
@@ -128,7 +128,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == ["settings.json"]
 
 
-def test_a_directory_that_was_open_to_others_is_closed(tmp_path: Path) -> None:
+def test_a_readable_directory_becomes_private(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)
     assert _mode(private_directory(tmp_path / "open")) == 0o700
 
@@ -142,7 +142,7 @@ def test_settings_are_recorded_and_a_known_uid_stays(tmp_path: Path) -> None:
     assert _mode(home.root / "settings.json") == 0o600
 
 
-def test_forgetting_leaves_nothing_and_may_be_repeated(tmp_path: Path) -> None:
+def test_forgetting_deletes_everything_and_is_idempotent(tmp_path: Path) -> None:
     home = StackHome("atlas", tmp_path / "atlas")
     home.prepare("p")
     home.forget()
@@ -150,7 +150,7 @@ def test_forgetting_leaves_nothing_and_may_be_repeated(tmp_path: Path) -> None:
     assert not home.root.exists()
 
 
-def test_old_logs_of_the_engine_go(tmp_path: Path) -> None:
+def test_old_engine_logs_are_deleted(tmp_path: Path) -> None:
     home = StackHome("atlas", tmp_path)
     logs = tmp_path / "home" / "logs"
     logs.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Lock files: reading them, and telling whether their owner lives."""
+"""Lock files: parsing, and whether their owner is alive."""
 
 import json
 import os
@@ -28,7 +28,7 @@ LOCK = Lock(4242, "jo", HERE, STARTED, "x.json")
 WRITTEN = '{"pid":4242,"username":"jo","hostname":"build-7","timestamp":"2026-11-21T09:51:18.340508886Z"}'
 
 
-def test_a_lock_file_of_the_engine_is_read() -> None:
+def test_parsing_a_lock_file() -> None:
     assert parse_lock(WRITTEN, "x.json") == Lock(4242, "jo", "build-7", STARTED, "x.json")
 
 
@@ -42,30 +42,30 @@ def test_a_lock_file_of_the_engine_is_read() -> None:
         (ProcessFacts(STARTED.timestamp() + 60, "pulumi up"), False),
     ],
 )
-def test_an_owner_lives_if_its_process_is_an_engine_older_than_the_lock(
+def test_an_owner_is_alive_if_its_process_is_an_engine_older_than_the_lock(
     facts: ProcessFacts | None, alive: object
 ) -> None:
     assert is_alive(LOCK, lambda _: facts) is alive
 
 
-def test_an_owner_on_another_host_cannot_be_judged() -> None:
+def test_an_owner_on_another_host_is_unknown() -> None:
     assert is_alive(Lock(1, "jo", "elsewhere", STARTED, ""), lambda _: ProcessFacts(0, "pulumi")) is None
 
 
-def test_an_engine_is_an_orphan_when_its_parent_is_gone() -> None:
+def test_an_engine_is_an_orphan_after_its_parent_ended() -> None:
     assert is_orphan(LOCK, lambda _: ProcessFacts(0, "pulumi", orphaned=True))
     assert not is_orphan(LOCK, lambda _: ProcessFacts(0, "pulumi"))
     assert not is_orphan(LOCK, lambda _: None)
 
 
-def test_processes_are_looked_up_on_this_host() -> None:
+def test_facts_of_processes_on_this_host() -> None:
     facts = process_facts(os.getpid())
     assert facts is not None
     assert "python" in facts.words or "pytest" in facts.words
     assert process_facts(2**22 - 3) is None
 
 
-def test_holders_are_found_in_the_engines_message() -> None:
+def test_owners_in_an_engine_message() -> None:
     stderr = (
         "error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the "
         "lock file with `pulumi cancel`.\n  s3://state/.pulumi/locks/organization/p/dev/abc.json?no_tmp_dir=true: "
@@ -84,7 +84,7 @@ def _home(tmp_path: Path) -> tuple[StackHome, Path]:
     return home, directory
 
 
-def test_locks_of_a_stack_come_oldest_first_and_unreadable_ones_count(tmp_path: Path) -> None:
+def test_locks_are_sorted_by_age_and_include_unreadable_files(tmp_path: Path) -> None:
     home, directory = _home(tmp_path)
     (directory / "a.json").write_text(json.dumps({"pid": 2, "hostname": "h", "timestamp": "2026-02-01T00:00:00Z"}))
     (directory / "b.json").write_text(json.dumps({"pid": 1, "hostname": "h", "timestamp": "2026-01-01T00:00:00Z"}))
@@ -95,7 +95,7 @@ def test_locks_of_a_stack_come_oldest_first_and_unreadable_ones_count(tmp_path: 
     assert read_locks(home, "other") == []
 
 
-def test_exactly_the_given_locks_are_removed(tmp_path: Path) -> None:
+def test_only_the_given_locks_are_removed(tmp_path: Path) -> None:
     home, directory = _home(tmp_path)
     for name in ("a", "b"):
         (directory / f"{name}.json").write_text(WRITTEN)

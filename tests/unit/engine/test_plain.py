@@ -1,4 +1,4 @@
-"""What `pulumi up` in a stack's folder gives the stack's program: from the config, without our command line."""
+"""The inputs of a stack's program under plain `pulumi up`, which come from the Pulumi config."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.unit
 
 
 class Recorder:
-    """A program that keeps what it is given."""
+    """A program that records its arguments."""
 
     def __init__(self) -> None:
         self.given: dict[str, Any] = {}
@@ -27,7 +27,7 @@ class Recorder:
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    """The config of a stack, on a cluster that nobody asks."""
+    """Write the Pulumi config of a stack whose cluster receives no request."""
     path, spec = tmp_path / "kubeconfig", tmp_path / "cluster.yaml"
     spec.write_text(json.dumps(cluster(SYSTEM, target=EXISTING)), "utf-8")
     parts = {
@@ -41,7 +41,7 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
     pulumi.runtime.set_all_config({})
 
 
-def test_the_platform_waits_for_its_releases_too(kubeconfig: Path) -> None:
+def test_the_platform_waits_for_its_releases(kubeconfig: Path) -> None:
     recorder = Recorder()
     plain.run(recorder, waits=True)
     ready = recorder.given.pop("ready")
@@ -51,7 +51,7 @@ def test_the_platform_waits_for_its_releases_too(kubeconfig: Path) -> None:
     ready._kube.close()
 
 
-def test_other_stacks_and_previews_do_not(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_stacks_and_previews_do_not_wait(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
     plain.run(recorder)
     assert recorder.given["kubeconfig"] == str(kubeconfig)

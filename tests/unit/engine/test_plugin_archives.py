@@ -1,4 +1,4 @@
-"""Archives of plugins: found by name, read to their end before anything is unpacked."""
+"""Plugin archives: found by name, and read to their end before the engine unpacks them."""
 
 import io
 import tarfile
@@ -55,17 +55,17 @@ def test_only_archives_for_another_platform(tmp_path: Path) -> None:
         archive_of(AWS, archives_at(tmp_path))
 
 
-def test_no_such_place_and_a_name_that_says_nothing(tmp_path: Path) -> None:
+def test_a_missing_source_and_an_unknown_name(tmp_path: Path) -> None:
     with pytest.raises(MlclusterError, match="does not exist"):
         archives_at(tmp_path / "gone")
     renamed = make_archive(tmp_path, "aws", "7.51.1").rename(tmp_path / "aws.tgz")
-    with pytest.raises(MlclusterError, match="does not say which plugin"):
+    with pytest.raises(MlclusterError, match="does not identify the plugin"):
         archives_at(renamed)
     assert archives_at(tmp_path) == []
 
 
 @pytest.mark.parametrize("keep", [0, 5, 60, -9, -3])
-def test_an_archive_that_was_cut_off(tmp_path: Path, keep: int) -> None:
+def test_a_truncated_archive(tmp_path: Path, keep: int) -> None:
     made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": bytes(range(256)) * 40})
     made.write_bytes(made.read_bytes()[:keep])
     assert "cannot be read as a gzipped archive" in _refused(made).happened
@@ -79,7 +79,7 @@ def test_an_archive_with_a_flipped_byte(tmp_path: Path) -> None:
     assert "cannot be read as a gzipped archive" in _refused(made).happened
 
 
-def test_what_is_no_archive_at_all(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive(tmp_path: Path) -> None:
     made = make_archive(tmp_path, "aws", "7.51.1")
     made.write_text("<html>403 Forbidden</html>", encoding="utf-8")
     assert "cannot be read as a gzipped archive" in _refused(made).happened
@@ -88,19 +88,19 @@ def test_what_is_no_archive_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "inside", [{}, {"README": b"x"}, {"bin/pulumi-resource-aws": b"x"}, {"pulumi-resource-eks": b"x"}]
 )
-def test_an_archive_of_something_else(tmp_path: Path, inside: dict[str, bytes]) -> None:
+def test_an_archive_with_other_contents(tmp_path: Path, inside: dict[str, bytes]) -> None:
     made = make_archive(tmp_path, "aws", "7.51.1", members=inside)
-    assert "has no executable file pulumi-resource-aws at its top" in _refused(made).happened
+    assert "has no executable file pulumi-resource-aws in its top directory" in _refused(made).happened
 
 
-def test_a_program_that_may_not_be_executed(tmp_path: Path) -> None:
+def test_a_program_that_is_not_executable(tmp_path: Path) -> None:
     assert "no executable file" in _refused(make_archive(tmp_path, "aws", "7.51.1", mode=0o644)).happened
 
 
 @pytest.mark.parametrize("member", ["/etc/passwd", "../../evil", "a/../../evil"])
-def test_names_that_lead_out(tmp_path: Path, member: str) -> None:
+def test_names_outside_the_archive(tmp_path: Path, member: str) -> None:
     made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": b"x", member: b"x"})
-    assert "leads out of the archive" in _refused(made).happened
+    assert "points outside the archive" in _refused(made).happened
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
@@ -113,11 +113,11 @@ def test_links_and_devices(tmp_path: Path, kind: bytes) -> None:
         for member in (program, other, through):
             tar.addfile(member, io.BytesIO())
     refused = _refused(made)
-    assert refused.happened == f"{made} holds s/t, which is neither a file nor a directory"
+    assert refused.happened == f"{made} contains s/t, which is neither a file nor a directory"
     assert "has no links" in refused.hint
 
 
-def test_an_archive_that_does_not_fit(tmp_path: Path) -> None:
+def test_an_archive_larger_than_the_free_space(tmp_path: Path) -> None:
     made = make_archive(tmp_path, "aws", "7.51.1", members={"pulumi-resource-aws": b"x" * 3_000_000})
     (archive,) = archives_at(made)
     with pytest.raises(MlclusterError, match=r"unpacks to 3 MB, and 1 MB are free") as caught:

@@ -1,4 +1,4 @@
-"""The engine that installs a plugin ends with the command, and what it does meanwhile disturbs nothing."""
+"""The engine process that installs a plugin ends with the command, and its file changes cause no error."""
 
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ AWS = PluginPin("aws", "7.51.1", ("x",))
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The user's Pulumi home; looks at it follow quickly."""
+    """Set the user's Pulumi home, and a short interval between checks of its size."""
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(plugin_install, "_LOOK_EVERY", 0.05)
     monkeypatch.setattr(plugin_install, "_END_SECONDS", 0.5)
@@ -46,7 +46,7 @@ class Interrupting(SilentTask):
 
 
 @pytest.mark.parametrize("obeys", [True, False])
-def test_ctrl_c_while_progress_is_shown_ends_the_engine(tmp_path: Path, *, obeys: bool) -> None:
+def test_ctrl_c_during_progress_ends_the_engine(tmp_path: Path, *, obeys: bool) -> None:
     pid = tmp_path / "pid"
     binary = _engine(tmp_path, ":" if obeys else "trap '' TERM", f"echo $$ > {pid}", "exec sleep 600")
     with pytest.raises(KeyboardInterrupt):
@@ -54,8 +54,8 @@ def test_ctrl_c_while_progress_is_shown_ends_the_engine(tmp_path: Path, *, obeys
     assert not psutil.pid_exists(int(pid.read_text()))
 
 
-def test_a_file_that_the_engine_renames_meanwhile(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine unpacks and renames; a file may go between the two looks at it."""
+def test_a_file_that_disappears_during_counting(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine unpacks and renames files, so a file can disappear while its size is read."""
     folder = home / "plugins" / "resource-aws-v7.51.1"
     folder.mkdir(parents=True)
     (folder / "unpacked").write_text("x")

@@ -1,4 +1,4 @@
-"""Which plugins the engine asks for, and where they are."""
+"""The plugins that the engine needs, and their installation state."""
 
 import json
 import re
@@ -26,7 +26,7 @@ AWS = PluginPin("aws", "7.51.1", ("x",))
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The user's Pulumi home."""
+    """Set the user's Pulumi home."""
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
     return tmp_path
 
@@ -36,7 +36,7 @@ def _titles(*arguments: str, attached: tuple[str, ...] = ()) -> list[str]:
     return [pin.title for pin in needed_plugins(target, provider, attached)]  # type: ignore[arg-type]
 
 
-def test_versions_are_those_that_the_programs_register() -> None:
+def test_versions_match_the_registered_resources() -> None:
     versions = {pin.title for pin in all_plugins()}
     assert versions == {
         f"aws v{AWS_VERSION}",
@@ -53,20 +53,20 @@ def test_only_the_official_provider_is_optional() -> None:
 
 
 @pytest.mark.parametrize("name", ["aws", "eks", "kubernetes"])
-def test_the_version_of_a_package_is_the_one_of_its_plugin(name: str) -> None:
+def test_a_plugin_has_the_version_of_its_package(name: str) -> None:
     path = distribution(f"pulumi-{name}").locate_file(f"pulumi_{name}/pulumi-plugin.json")
     said = json.loads(Path(str(path)).read_text("utf-8"))
     assert f"{said['name']} v{said['version']}" in {pin.title for pin in all_plugins()}
 
 
-def test_the_kubernetes_of_the_eks_component_is_the_oldest_that_its_sdk_takes() -> None:
-    """A newer pulumi-eks that moves on is noticed here: its package.json is not in the Python package."""
+def test_the_kubernetes_version_of_the_eks_component_is_the_minimum_of_its_sdk() -> None:
+    """This test fails for a pulumi-eks with another version: its package.json is not in the Python package."""
     required = distribution("pulumi-eks").requires or []
     (kubernetes,) = [one for one in required if one.startswith("pulumi-kubernetes")]
     assert re.findall(r">=([\d.]+)", kubernetes) == [KUBERNETES_OF_EKS]
 
 
-def test_what_each_target_needs() -> None:
+def test_plugins_of_each_target() -> None:
     eks = [f"aws v{AWS_VERSION}", f"eks v{EKS_VERSION}", f"kubernetes v{KUBERNETES_OF_EKS}"]
     assert _titles("eks", "builtin") == eks
     assert _titles("eks", "official") == [*eks, f"kubernetes v{SDK_VERSION}"]
@@ -75,11 +75,11 @@ def test_what_each_target_needs() -> None:
     assert _titles("local", "builtin") == []
 
 
-def test_an_attached_eks_component_brings_what_it_needs() -> None:
+def test_an_attached_eks_component_needs_no_kubernetes_plugin() -> None:
     assert _titles("eks", "builtin", attached=("aws", "eks")) == [f"aws v{AWS_VERSION}", f"eks v{EKS_VERSION}"]
 
 
-class TestWhereTheyAre:
+class TestInstallationState:
     def test_installed_or_not(self, home: Path) -> None:
         (one,) = look_for([AWS], "builtin", {})
         assert (one.state, one.usable) == (State.MISSING, False)
@@ -87,11 +87,11 @@ class TestWhereTheyAre:
         (one,) = look_for([AWS], "builtin", {})
         assert (one.state, one.usable, one.where) == (State.INSTALLED, True, str(folder))
 
-    def test_another_version_is_none(self, home: Path) -> None:
+    def test_another_version_does_not_count(self, home: Path) -> None:
         install_dummy(home, "aws", "7.51.2")
         assert look_for([AWS], "builtin", {})[0].state is State.MISSING
 
-    def test_an_installation_that_is_not_finished(self, home: Path) -> None:
+    def test_a_partial_installation(self, home: Path) -> None:
         folder = install_dummy(home, "aws", "7.51.1")
         folder.with_name(f"{folder.name}.partial").touch()
         assert look_for([AWS], "builtin", {})[0].state is State.PARTIAL
@@ -100,11 +100,11 @@ class TestWhereTheyAre:
         (install_dummy(home, "aws", "7.51.1") / "pulumi-resource-aws").chmod(0o644)
         assert look_for([AWS], "builtin", {})[0].state is State.MISSING
 
-    def test_one_that_runs_already(self) -> None:
+    def test_an_attached_plugin(self) -> None:
         (one,) = look_for([AWS], "official", {"aws": 4711})
         assert (one.state, one.usable, one.where) == (State.ATTACHED, True, "port 4711")
 
-    def test_one_on_path_counts_where_the_engine_takes_it(self) -> None:
+    def test_a_plugin_on_path_counts_only_if_the_engine_uses_it(self) -> None:
         def which(name: str) -> str | None:
             return f"/usr/bin/{name}"
 

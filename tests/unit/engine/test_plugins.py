@@ -1,4 +1,4 @@
-"""Which plugins the engine is given: those that run already, and those that the user has installed."""
+"""The plugins that the engine can use: attached ones, and those that the user has installed."""
 
 from pathlib import Path
 
@@ -23,18 +23,18 @@ def _console(root: Path, provider: Provider, attach: dict[str, int]) -> Console:
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The user's Pulumi home."""
+    """Set the user's Pulumi home."""
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi-home"))
     return tmp_path / "pulumi-home"
 
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Path:
-    """The stack's own Pulumi home."""
+    """Return the stack's Pulumi home."""
     return tmp_path / "atlas" / "home"
 
 
-def test_the_callers_attached_providers_reach_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_attached_providers_are_passed_to_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", "aws:1, eks:2,kubernetes:x,:3")
     assert plugins.attached() == {"aws": 1, "eks": 2}
     told = _console(tmp_path, "official", {"eks": 5}).environment()
@@ -42,7 +42,7 @@ def test_the_callers_attached_providers_reach_the_engine(monkeypatch: pytest.Mon
     assert told["PULUMI_IGNORE_AMBIENT_PLUGINS"] == "true"
 
 
-def test_without_any_nothing_is_said_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_attached_providers_the_variable_is_unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("PULUMI_DEBUG_PROVIDERS", raising=False)
     told = _console(tmp_path, "official", {}).environment()
     assert not {"PULUMI_DEBUG_PROVIDERS", "PULUMI_IGNORE_AMBIENT_PLUGINS"} & told.keys()
@@ -72,7 +72,7 @@ def test_the_engine_finds_the_installed_plugins(home: Path, stack: Path, provide
         assert (path.parent / "data" / "schema.json").is_file()
 
 
-def test_an_installation_that_is_not_finished_is_left_out(home: Path, stack: Path) -> None:
+def test_a_partial_installation_is_not_linked(home: Path, stack: Path) -> None:
     folder = install_dummy(home, "aws", "7.51.1")
     (home / "plugins" / "resource-aws-v7.51.1.lock").touch()
     partial = home / "plugins" / "resource-aws-v7.51.1.partial"
@@ -110,7 +110,7 @@ def test_a_link_of_an_earlier_version_to_another_home_is_replaced(home: Path, st
     assert before.is_dir()
 
 
-def test_a_link_to_what_was_removed_is_renewed(home: Path, stack: Path, tmp_path: Path) -> None:
+def test_a_dangling_link_is_replaced(home: Path, stack: Path, tmp_path: Path) -> None:
     link = stack / "plugins" / "resource-aws-v7.51.1"
     link.parent.mkdir(parents=True)
     link.symlink_to(tmp_path / "gone")
@@ -119,7 +119,7 @@ def test_a_link_to_what_was_removed_is_renewed(home: Path, stack: Path, tmp_path
     assert found_by_engine(stack)["aws v7.51.1"].is_file()
 
 
-def test_a_plugin_that_the_user_removed_leaves_nothing_behind(home: Path, stack: Path) -> None:
+def test_links_to_an_uninstalled_plugin_are_removed(home: Path, stack: Path) -> None:
     folder = install_dummy(home, "aws", "7.51.1")
     plugins.link_installed(stack)
     folder.rename(home / "elsewhere")
@@ -127,7 +127,7 @@ def test_a_plugin_that_the_user_removed_leaves_nothing_behind(home: Path, stack:
     assert list((stack / "plugins").iterdir()) == []
 
 
-def test_files_of_a_plugin_installed_again_are_followed(home: Path, stack: Path) -> None:
+def test_links_follow_a_reinstalled_plugin(home: Path, stack: Path) -> None:
     folder = install_dummy(home, "aws", "7.51.1")
     plugins.link_installed(stack)
     (folder / "LICENSE").unlink()
@@ -137,7 +137,7 @@ def test_files_of_a_plugin_installed_again_are_followed(home: Path, stack: Path)
     assert sorted(path.name for path in here.iterdir()) == ["NOTICE", "data", "pulumi-resource-aws"]
 
 
-def test_what_was_put_there_by_hand_stays(home: Path, stack: Path, tmp_path: Path) -> None:
+def test_files_of_the_user_stay(home: Path, stack: Path, tmp_path: Path) -> None:
     install_dummy(home, "aws", "7.51.1")
     install_dummy(home, "eks", "4.4.0")
     mine = install_dummy(stack, "aws", "7.51.1", "#!/bin/sh\n# mine\n")
@@ -153,14 +153,14 @@ def test_what_was_put_there_by_hand_stays(home: Path, stack: Path, tmp_path: Pat
     assert (stack / "plugins" / "notes.txt").exists()
 
 
-def test_a_stacks_home_that_is_the_users_is_left_alone(monkeypatch: pytest.MonkeyPatch, stack: Path) -> None:
+def test_a_stack_home_equal_to_the_user_home_stays_unchanged(monkeypatch: pytest.MonkeyPatch, stack: Path) -> None:
     folder = install_dummy(stack, "aws", "7.51.1")
     monkeypatch.setenv("PULUMI_HOME", str(stack))
     plugins.link_installed(stack)
     assert not (folder / "pulumi-resource-aws").is_symlink()
 
 
-def test_a_home_that_cannot_be_read_is_told(home: Path, stack: Path) -> None:
+def test_an_unreadable_home_is_an_error(home: Path, stack: Path) -> None:
     install_dummy(home, "aws", "7.51.1")
     stack.mkdir(parents=True)
     (stack / "plugins").touch()
@@ -169,9 +169,11 @@ def test_a_home_that_cannot_be_read_is_told(home: Path, stack: Path) -> None:
 
 
 class TestBothKubernetesProviders:
-    """The launcher of the built-in provider and the official plugin have the same place in a stack's home."""
+    """The launcher of the built-in provider and the official plugin use the same directory of a stack's home."""
 
-    def test_the_builtin_one_does_not_touch_the_installed_plugin(self, home: Path, stack: Path, tmp_path: Path) -> None:
+    def test_the_builtin_provider_does_not_change_the_installed_plugin(
+        self, home: Path, stack: Path, tmp_path: Path
+    ) -> None:
         folder = install_dummy(home, "kubernetes", SDK, "#!/bin/sh\n# official \x80\n")
         link = stack / "plugins" / folder.name
         link.parent.mkdir(parents=True)
@@ -180,7 +182,7 @@ class TestBothKubernetesProviders:
         assert "mlcluster" in found_by_engine(stack)[f"kubernetes v{SDK}"].read_text("utf-8")
         assert "official" in (folder / "pulumi-resource-kubernetes").read_text("utf-8")
 
-    def test_each_takes_the_place_of_the_other(self, home: Path, stack: Path, tmp_path: Path) -> None:
+    def test_each_provider_replaces_the_other(self, home: Path, stack: Path, tmp_path: Path) -> None:
         folder = install_dummy(home, "kubernetes", SDK)
         (folder / "pulumi-resource-kubernetes").write_bytes(b"\x7fELF\xff")
         for provider in ("official", "builtin", "official"):
@@ -189,27 +191,29 @@ class TestBothKubernetesProviders:
             assert (said == b"\x7fELF\xff") is (provider == "official")
         assert (folder / "pulumi-resource-kubernetes").read_bytes() == b"\x7fELF\xff"
 
-    def test_the_builtin_one_is_not_taken_for_the_official(self, home: Path, stack: Path, tmp_path: Path) -> None:
+    def test_the_builtin_provider_is_distinguished_from_the_official_one(
+        self, home: Path, stack: Path, tmp_path: Path
+    ) -> None:
         assert not home.exists()
         _console(tmp_path, "builtin", {}).environment()
         _console(tmp_path, "official", {}).environment()
         assert found_by_engine(stack) == {}
 
 
-def test_a_missing_plugin_is_named_with_what_to_do() -> None:
+def test_a_missing_plugin_has_a_hint() -> None:
     said = "no resource plugin 'pulumi-resource-aws' found in the workspace at version v7.51.1 or on your $PATH"
     error = explain("previewing", Failed("atlas", 1, "", errors=[said]))
     assert error.happened == "the engine has no plugin for aws v7.51.1"
     assert "mlcluster plugins install" in error.hint
 
 
-def test_what_a_provider_says_of_itself_is_told_without_credentials() -> None:
+def test_provider_messages_are_reported_without_credentials() -> None:
     error = explain("previewing", Failed("atlas", 1, "", errors=["no login", "proxy https://jo:pass@proxy/ refused"]))
     assert error.happened == "no login\n  proxy https://***@proxy/ refused"
 
 
-def test_a_home_that_may_not_be_entered_has_no_plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A name that is too long raises an OSError, as a directory of another user does; root may enter those."""
+def test_an_inaccessible_home_has_no_plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An overlong name raises the OSError of a directory of another user, which root could read."""
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / ("x" * 300)))
     assert not plugins.is_installed(plugins.user_home(), "aws", "7.51.1")
     assert not plugins.is_partial(plugins.user_home() / "plugins" / plugins.folder_name("aws", "7.51.1"))

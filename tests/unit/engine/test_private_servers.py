@@ -15,13 +15,13 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty temporary directory."""
+    """Set an empty temporary directory."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 def opened() -> list[str]:
-    """What the SDK would write into the engine's arguments."""
+    """Return the addresses that the SDK would write into the engine's arguments."""
     server = sdk.grpc.server(futures.ThreadPoolExecutor(max_workers=1))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -29,12 +29,12 @@ def opened() -> list[str]:
     return [f"--client=127.0.0.1:{port}", "--event-log", f"tcp://127.0.0.1:{port}"]
 
 
-def test_the_engine_is_given_a_socket_that_only_this_user_can_reach(temporary: Path) -> None:
+def test_the_engine_connects_to_a_private_socket(temporary: Path) -> None:
     with private_servers():
         client, flag, log = private_addresses(opened())
         path = Path(client.removeprefix("--client=unix:"))
         assert (flag, log) == ("--event-log", f"tcp://unix:{path}")
-        assert path.parent.parent in {temporary, Path("/tmp")}  # noqa: S108 - where a long path has its stand-in
+        assert path.parent.parent in {temporary, Path("/tmp")}  # noqa: S108 - the substitute for a long path
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert not path.parent.exists()
 

@@ -1,4 +1,4 @@
-"""Event loops that the SDK leaves behind are closed, whatever is left on them."""
+"""Event loops that the SDK leaves open are closed, with all remaining tasks."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.unit
 
 
 def _ran(program: TidyProgram) -> tuple[asyncio.AbstractEventLoop, "asyncio.Task[None]"]:
-    """A loop that ran the program and was stopped while a task of it was waiting."""
+    """Return a loop that ran the program and was stopped while a task was waiting, and the task."""
     loop = asyncio.new_event_loop()
 
     async def run() -> None:
@@ -24,7 +24,7 @@ def _ran(program: TidyProgram) -> tuple[asyncio.AbstractEventLoop, "asyncio.Task
     return loop, loop.create_task(asyncio.sleep(3600))
 
 
-def test_what_waits_is_cancelled() -> None:
+def test_waiting_tasks_are_cancelled() -> None:
     program = TidyProgram(lambda: None)
     loop, waiting = _ran(program)
     program.tidy()
@@ -32,7 +32,7 @@ def test_what_waits_is_cancelled() -> None:
     assert waiting.cancelled()
 
 
-def test_a_loop_with_nothing_left_is_closed() -> None:
+def test_a_loop_without_tasks_is_closed() -> None:
     program = TidyProgram(lambda: None)
     loop, waiting = _ran(program)
     waiting.cancel()
@@ -41,7 +41,7 @@ def test_a_loop_with_nothing_left_is_closed() -> None:
     assert loop.is_closed()
 
 
-def test_a_loop_that_the_sdk_closed_stays_so() -> None:
+def test_a_closed_loop_stays_closed() -> None:
     program = TidyProgram(lambda: None)
     loop, waiting = _ran(program)
     waiting.cancel()
@@ -52,7 +52,7 @@ def test_a_loop_that_the_sdk_closed_stays_so() -> None:
 
 
 class Waiting:
-    """A program that waits for something."""
+    """A program that waits for a resource."""
 
     def __init__(self) -> None:
         self.failure: MlclusterError | None = None
@@ -64,7 +64,7 @@ class Waiting:
         self.stops += 1
 
 
-def test_what_a_program_waits_for_is_stopped_and_its_own_words_are_kept() -> None:
+def test_the_wait_of_a_program_is_stopped_and_its_error_kept() -> None:
     waiting = Waiting()
     program = TidyProgram(waiting)
     assert program.failure is None
@@ -75,13 +75,13 @@ def test_what_a_program_waits_for_is_stopped_and_its_own_words_are_kept() -> Non
     assert program.failure is waiting.failure
 
 
-def test_a_plain_function_waits_for_nothing() -> None:
+def test_a_plain_function_has_no_wait_to_stop() -> None:
     program = TidyProgram(lambda: None)
     program.stop()
     assert program.failure is None
 
 
-def test_each_run_of_a_gated_program_has_gates_of_its_own() -> None:
+def test_each_run_of_a_platform_program_has_its_own_gates() -> None:
     server, seen = FakeApiServer(), list[Gates]()
     program = PlatformProgram(seen.append, lambda: Gates(server.kube(), [], print))
     program.stop()

@@ -1,4 +1,4 @@
-"""What a run says of the creations that a killed run left open."""
+"""Messages about the pending creations of a killed run."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from mlcluster.engine.state import Pending, pending_in
 
 @dataclass
 class Stack:
-    """A stack without a lock, with open operations."""
+    """A stack without a lock, with pending operations."""
 
     home: StackHome
     open: list[Pending]
@@ -56,5 +56,5 @@ def test_creations_without_a_predictable_id_are_named(
 ) -> None:
     """AWS chooses such an ID, so the next `up` creates another one, and both cost money."""
     said = _after(tmp_path, {"type": type_, "inputs": inputs}, operation=operation)
-    assert "A killed run left open" in said
+    assert "A killed run left pending operations" in said
     assert ("mlcluster.dev/cluster" in said) is warned

@@ -1,10 +1,10 @@
-"""How a plan's objects become Pulumi resources."""
+"""Registration of a plan's objects as Pulumi resources."""
 
 import asyncio
 import importlib.metadata
 import importlib.util
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from graphlib import CycleError
 from pathlib import Path
 from typing import Any
@@ -14,40 +14,28 @@ import pytest
 
 from mlcluster.engine import programs
 from mlcluster.errors import MlclusterError
-from mlcluster.plan.model import ValuePath
+from mlcluster.plan.model import PlanObject, PlanRelease
 from mlcluster.plan.values import Joined, JsonText, Ref
 from stacks import registration
 from stacks.references import exported
 
 pytestmark = pytest.mark.unit
 NOTHING = exported({})
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
-@dataclass(frozen=True)
-class Release:
-    """A release of a plan."""
-
-    id: str = "Release/gpu-operator"
-    name: str = "gpu-operator"
-    chart: str = "gpu-operator"
-    version: str = "v1.2.3"
-    repository: str = "https://charts.example"
-    namespace: str = "gpu-operator"
-    realisation: str = "helm"
-    needs: tuple[str, ...] = ()
-    values: dict[str, Any] = field(default_factory=dict)
-    crds: tuple[str, ...] = ()
-    webhook_probes: tuple[dict[str, Any], ...] = ()
-    overrides: tuple[ValuePath, ...] = ()
+def make_release(id: str = "Release/gpu-operator", **fields: Any) -> PlanRelease:  # noqa: A002 - the field's name
+    """Return a release of a plan."""
+    given = {"values": {}, "needs": (), "realisation": "helm", "repository": "https://charts.example", **fields}
+    name = "gpu-operator"
+    return PlanRelease(
+        id=id, name=name, chart=given.pop("chart", name), version="v1.2.3", namespace=name, spec_path=(), **given
+    )
 
 
-@dataclass(frozen=True)
-class Thing:
-    """An object of a plan."""
-
-    id: str
-    needs: tuple[str, ...] = ()
-    manifest: dict[str, Any] = field(default_factory=lambda: {"apiVersion": "v1", "kind": "ConfigMap"})
+def make_object(id: str, needs: tuple[str, ...] = (), manifest: Mapping[str, Any] = CONFIG_MAP) -> PlanObject:  # noqa: A002
+    """Return an object of a plan."""
+    return PlanObject(id, {**manifest}, needs, ())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +54,7 @@ class Thing:
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ],
 )
-def test_type_tokens_are_the_sdks(version: str, kind: str) -> None:
+def test_type_tokens_match_the_sdk(version: str, kind: str) -> None:
     found = importlib.util.find_spec("pulumi_kubernetes")
     assert found is not None
     assert found.origin is not None
@@ -81,50 +69,57 @@ def test_custom_resources_keep_their_group() -> None:
     assert registration.type_token(manifest) == "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
 
 
-def test_the_version_asked_for_is_the_installed_sdks() -> None:
+def test_requested_version_is_that_of_the_installed_sdk() -> None:
     assert importlib.metadata.version("pulumi-kubernetes") == registration.SDK_VERSION
 
 
-def test_entries_come_after_what_they_need_whatever_the_order_of_the_list() -> None:
+def test_entries_are_registered_after_their_dependencies() -> None:
     entries, elsewhere = registration.platform_entries(
-        [Thing("C", ("B", "Release/kueue")), Thing("B", ("A",)), Thing("A")],
-        [Release(id="Release/kueue", realisation="process")],
+        [make_object("C", ("B", "Release/kueue")), make_object("B", ("A",)), make_object("A")],
+        [make_release(id="Release/kueue", realisation="process")],
     )
     assert elsewhere == {"Release/kueue"}
     for listed in (entries, entries[::-1]):
         assert [entry.id for entry in registration.in_order(listed, elsewhere)] == ["A", "B", "C"]
 
 
-def test_needs_that_nobody_registers_or_that_go_in_a_circle_are_errors() -> None:
-    unknown, _ = registration.platform_entries([Thing("A", ("X",))], [])
+def test_missing_and_circular_dependencies_are_errors() -> None:
+    unknown, _ = registration.platform_entries([make_object("A", ("X",))], [])
     with pytest.raises(ValueError, match="A needs X"):
         registration.in_order(unknown)
-    circle, _ = registration.platform_entries([Thing("A", ("B",)), Thing("B", ("A",))], [])
+    circle, _ = registration.platform_entries([make_object("A", ("B",)), make_object("B", ("A",))], [])
     with pytest.raises(CycleError):
         registration.in_order(circle)
 
 
-def test_a_release_is_named_pinned_and_waited_for() -> None:
-    entry = registration.release_entry(Release(values={"a": 1}), NOTHING)
+def test_properties_of_a_release() -> None:
+    entry = registration.release_entry(make_release(values={"a": 1}), NOTHING)
     assert entry.token == "kubernetes:helm.sh/v3:Release"
     assert entry.inputs["repositoryOpts"] == {"repo": "https://charts.example"}
     wanted = {"name": "gpu-operator", "version": "v1.2.3", "values": {"a": 1}, "skipAwait": False, "compat": "true"}
     assert {name: entry.inputs[name] for name in wanted} == wanted
     assert entry.timeouts is not None
-    assert "repositoryOpts" not in registration.release_entry(Release(repository="", chart="oci://x/y"), NOTHING).inputs
+    assert (
+        "repositoryOpts"
+        not in registration.release_entry(make_release(repository="", chart="oci://x/y"), NOTHING).inputs
+    )
 
 
 def test_only_releases_that_helm_installs_are_registered() -> None:
-    releases = [Release(id=f"Release/{kind}", realisation=kind) for kind in ("helm", "process", "present")]
+    releases = [make_release(id=f"Release/{kind}", realisation=kind) for kind in ("helm", "process", "present")]
     entries, elsewhere = registration.platform_entries([], releases)
     assert [entry.id for entry in entries] == ["Release/helm"]
     assert elsewhere == {"Release/process", "Release/present"}
 
 
-def test_what_the_cloud_exported_stands_in_manifests_and_values() -> None:
+def test_exports_of_the_cloud_stack_are_filled_into_manifests_and_values() -> None:
     volume, role = Ref("FileSystem/data", "id"), Ref("Role/atlas", "arn")
-    objects = [Thing("A", ("FileSystem/data",), {"apiVersion": "v1", "kind": "ConfigMap", "data": {"id": volume}})]
-    releases = [Release(values={"role": role, "both": Joined((volume, "/", role)), "text": JsonText({"role": role})})]
+    objects = [
+        make_object("A", ("FileSystem/data",), {"apiVersion": "v1", "kind": "ConfigMap", "data": {"id": volume}})
+    ]
+    releases = [
+        make_release(values={"role": role, "both": Joined((volume, "/", role)), "text": JsonText({"role": role})})
+    ]
     values = {"FileSystem/data": {"id": "fs-1"}, "Role/atlas": {"arn": "arn:x"}}
     (release, volumes), elsewhere = registration.platform_entries(objects, releases, values)
     assert release.inputs["values"] == {"role": "arn:x", "both": "fs-1/arn:x", "text": '{"role": "arn:x"}'}
@@ -132,21 +127,21 @@ def test_what_the_cloud_exported_stands_in_manifests_and_values() -> None:
     assert [entry.id for entry in registration.in_order([volumes], elsewhere)] == ["A"]
 
 
-def test_what_the_cloud_did_not_export_is_named() -> None:
+def test_a_missing_export_is_named() -> None:
     with pytest.raises(ValueError, match=r"has not exported \$\{FileSystem/data.id\}"):
-        registration.platform_entries([Thing("A", (), {"kind": "X", "a": Ref("FileSystem/data", "id")})], [], {})
+        registration.platform_entries([make_object("A", (), {"kind": "X", "a": Ref("FileSystem/data", "id")})], [], {})
 
 
-def test_namespaces_get_time_to_go() -> None:
-    entry = registration.object_entry(Thing("N", (), {"apiVersion": "v1", "kind": "Namespace"}), NOTHING)
+def test_namespaces_have_a_deletion_timeout() -> None:
+    entry = registration.object_entry(make_object("N", (), {"apiVersion": "v1", "kind": "Namespace"}), NOTHING)
     assert entry.timeouts is not None
     assert entry.timeouts.delete == "5m"
 
 
-def test_the_plan_says_which_fields_replace_an_object() -> None:
+def test_fields_that_replace_an_object_come_from_the_plan() -> None:
     manifest = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1}
     entries, _ = registration.platform_entries(
-        [Thing("A", (), manifest), Thing("B", (), manifest)], [], None, {"A": ("value",)}
+        [make_object("A", (), manifest), make_object("B", (), manifest)], [], None, {"A": ("value",)}
     )
     assert {entry.id: entry.immutable for entry in entries} == {"A": ("value",), "B": ()}
 
@@ -173,11 +168,11 @@ def test_each_shipped_program_loads_and_has_its_project_file(project_root: Path)
         assert f"name: mlcluster-{name}\n" in (project_root / "stacks" / name / "Pulumi.yaml").read_text()
 
 
-def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is simulated has nobody to ask; a preview asks nobody."""
-    asked = Release(id="Release/a", crds=("a.example.test",))
-    answering = Release(id="Release/b", webhook_probes=({"kind": "B"},), realisation="present")
-    others = [Release(id="Release/c"), Release(id="Release/d", crds=("d",), realisation="simulated")]
+def test_only_releases_with_probes_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulated release has no pods to probe, and a preview sends no probes."""
+    asked = make_release(id="Release/a", crds=("a.example.test",))
+    answering = make_release(id="Release/b", webhook_probes=({"kind": "B"},), realisation="present")
+    others = [make_release(id="Release/c"), make_release(id="Release/d", crds=("d",), realisation="simulated")]
     waits: list[str] = []
     gated = registration.gated_releases([asked, answering, *others], waits.append)
     monkeypatch.setattr(gated, "_wait", lambda need, resource: (need, resource))
@@ -192,9 +187,9 @@ def test_only_releases_that_say_what_to_ask_are_waited_for(monkeypatch: pytest.M
 
 def test_values_with_a_secret_are_encrypted_in_the_state() -> None:
     values = {"grafana": {"adminPassword": "hunter2"}}
-    plain, secret = Release(values=values), Release(values=values, overrides=(("grafana", "adminPassword"),))
+    plain, secret = make_release(values=values), make_release(values=values, overrides=(("grafana", "adminPassword"),))
 
-    async def is_secret(release: Release) -> bool:
+    async def is_secret(release: PlanRelease) -> bool:
         given = registration.release_entry(release, str).inputs["values"]
         return isinstance(given, pulumi.Output) and await given.is_secret()
 

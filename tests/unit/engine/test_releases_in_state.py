@@ -1,4 +1,4 @@
-"""Which Helm releases a state holds, and in which versions."""
+"""The Helm releases of a state, with their versions."""
 
 from typing import Any
 
@@ -28,13 +28,13 @@ def test_releases_with_their_versions() -> None:
     ]
 
 
-def test_without_a_version_the_outputs_tell() -> None:
+def test_the_version_comes_from_the_outputs_if_inputs_have_none() -> None:
     state = {"resources": [resource("a", outputs={"status": {"version": "3.1.0"}})]}
     assert [one.version for one in releases_in(state)] == ["3.1.0"]
 
 
-def test_what_a_killed_run_was_at() -> None:
-    """Left out, it would be taken for somebody else's on the next run. What is deployed goes before what was wanted."""
+def test_a_pending_release_of_a_killed_run() -> None:
+    """Without it, the next run would treat the release as foreign. The deployed version precedes the planned one."""
     pending = [
         {"type": "updating", "resource": resource("a", "3.0.0")},
         {"type": "creating", "resource": resource("c")},

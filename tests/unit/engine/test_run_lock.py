@@ -1,4 +1,4 @@
-"""The run lock: one run per stack and machine, named to the next, and gone with its process."""
+"""The run lock: one run per stack and machine, reported to the next one, and released with its process."""
 
 import errno
 import os
@@ -31,13 +31,13 @@ with run_lock(StackHome("atlas", Path(sys.stdin.readline().strip())), "up"):
 
 @pytest.fixture
 def home(tmp_path: Path) -> StackHome:
-    """A stack that has never been used: not even the directory above it exists."""
+    """Return an unused stack: not even its parent directory exists."""
     return StackHome("atlas", tmp_path / "stacks" / "atlas")
 
 
 @contextmanager
 def another_run(home: StackHome) -> Iterator[subprocess.Popen[str]]:
-    """A process that holds the lock until it gets a line or is killed."""
+    """Start a process that holds the lock until it reads a line or is killed."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -52,14 +52,14 @@ def another_run(home: StackHome) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_a_first_run_gets_it_and_leaves_nothing(home: StackHome) -> None:
+def test_the_first_run_takes_the_lock_and_leaves_no_file(home: StackHome) -> None:
     with run_lock(home, "up") as protected:
         assert protected
         assert not home.root.exists()
     assert list(home.root.parent.iterdir()) == []
 
 
-def test_the_second_run_is_told_who_holds_it_every_time(home: StackHome) -> None:
+def test_a_second_run_names_the_holder(home: StackHome) -> None:
     with another_run(home) as first:
         for _ in range(3):
             with pytest.raises(RunInProgressError) as caught, run_lock(home, "down"):
@@ -74,7 +74,7 @@ def test_the_second_run_is_told_who_holds_it_every_time(home: StackHome) -> None
         assert holder.pid == first.pid
 
 
-def test_it_ends_with_its_process(home: StackHome) -> None:
+def test_the_lock_ends_with_its_process(home: StackHome) -> None:
     with another_run(home) as first:
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
@@ -85,8 +85,8 @@ def test_it_ends_with_its_process(home: StackHome) -> None:
     assert not run_lock_path(home).exists()
 
 
-def test_the_file_of_another_run_stays(home: StackHome) -> None:
-    """A user removes the file of a run that seems to hang, and starts the next one."""
+def test_the_lock_file_of_another_run_stays(home: StackHome) -> None:
+    """A user deletes the lock file of a run that seems to hang, and starts another run."""
     with run_lock(home, "up"):
         run_lock_path(home).unlink()
         with another_run(home) as second:
@@ -95,7 +95,7 @@ def test_the_file_of_another_run_stays(home: StackHome) -> None:
     assert second.returncode == -signal.SIGKILL
 
 
-def test_a_child_does_not_keep_it(home: StackHome) -> None:
+def test_a_child_process_does_not_keep_the_lock(home: StackHome) -> None:
     with run_lock(home, "up"):
         child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     try:
@@ -106,12 +106,12 @@ def test_a_child_does_not_keep_it(home: StackHome) -> None:
         child.communicate()
 
 
-def test_nothing_in_progress_where_nothing_is(home: StackHome) -> None:
+def test_no_run_in_progress_without_a_state_directory(home: StackHome) -> None:
     assert run_in_progress(home) is None
     assert not home.root.parent.exists()
 
 
-def test_the_home_may_go_while_it_is_held(home: StackHome) -> None:
+def test_the_home_can_be_deleted_while_the_lock_is_held(home: StackHome) -> None:
     home.root.mkdir(parents=True)
     with run_lock(home, "down"):
         home.forget()
@@ -119,8 +119,8 @@ def test_the_home_may_go_while_it_is_held(home: StackHome) -> None:
             pytest.fail("two runs at once")
 
 
-def test_a_file_that_the_run_before_removed_is_not_held(home: StackHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that waits opens the file just before the holder removes it: a lock on it protects nothing."""
+def test_a_removed_lock_file_is_not_taken(home: StackHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waiting run opens the file just before the holder removes it, so a lock on it has no effect."""
     opened: list[int] = []
     real = os.open
 
@@ -138,7 +138,7 @@ def test_a_file_that_the_run_before_removed_is_not_held(home: StackHome, monkeyp
 
 
 @pytest.mark.parametrize("content", ["", "no JSON", '{"pid": 1}'])
-def test_a_holder_that_has_not_written_its_name_is_still_one(home: StackHome, content: str) -> None:
+def test_a_holder_without_a_name_still_holds_the_lock(home: StackHome, content: str) -> None:
     with another_run(home):
         run_lock_path(home).write_text(content)
         with pytest.raises(RunInProgressError, match="another command"), run_lock(home, "up", patience=0.0):
@@ -152,7 +152,7 @@ def test_a_holder_that_has_not_written_its_name_is_still_one(home: StackHome, co
         (errno.EROFS, "Read-only file system", "Choose a directory that you can write to"),
     ],
 )
-def test_a_disk_that_cannot_be_written_is_said_plainly(
+def test_an_unwritable_disk_is_an_error(
     home: StackHome, monkeypatch: pytest.MonkeyPatch, code: int, told: str, hint: str
 ) -> None:
     def refuse(*arguments: object) -> int:
@@ -171,14 +171,14 @@ def test_a_disk_that_cannot_be_written_is_said_plainly(
         pass
 
 
-def test_a_state_directory_that_is_a_file_is_said_plainly(tmp_path: Path) -> None:
+def test_a_state_directory_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "stacks").write_text("")
     home = StackHome("atlas", tmp_path / "stacks" / "atlas")
     with pytest.raises(MlclusterError, match="preparing the stack's directory"), run_lock(home, "up"):
         pytest.fail("not held")
 
 
-def test_a_file_system_without_locks_is_left_to_the_engine(home: StackHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_file_system_without_locks_the_run_continues(home: StackHome, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 

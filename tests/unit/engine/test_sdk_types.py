@@ -1,4 +1,4 @@
-"""The fakes that stand in for AWS must be stricter than we are: types from the SDK, replacements from a table."""
+"""The simulated AWS providers are strict: they check types against the SDK, and replacements against a table."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_every_problem_has_its_path(changed: dict[str, Any], problem: str) -> No
 
 
 @pytest.mark.parametrize("token", ["aws:ec2/vpcs:Vpc", "aws:ec2/vpc:VPC", "aws:nothing/vpc:Vpc", "aws:ec2/vpc:VpcArgs"])
-def test_types_that_the_sdk_does_not_have_are_refused(token: str) -> None:
+def test_unknown_types_are_refused(token: str) -> None:
     with pytest.raises(sdk_types.NoSuchTypeError, match="is no resource type of pulumi_aws"):
         sdk_types.problems({}, token)
 
@@ -90,7 +90,7 @@ def test_a_change_updates_replaces_or_is_unknown(path: str, effect: str) -> None
     assert replacement.effect(GROUP, path) == effect
 
 
-def test_changes_are_told_leaf_by_leaf() -> None:
+def test_changes_are_listed_by_leaf() -> None:
     old = {"a": {"x/y": 1, "z": [1, 2]}, "gone": {"deep": True}, "same": [{"b": 1}]}
     new = {"a": {"x/y": 2, "z": [1, 2, 3]}, "new": {"deep": [0]}, "same": [{"b": 1}]}
     assert dict(changed_paths(old, new)) == {
@@ -101,7 +101,7 @@ def test_changes_are_told_leaf_by_leaf() -> None:
     }
 
 
-def test_the_component_refuses_what_the_real_one_refuses() -> None:
+def test_the_fake_component_refuses_the_same_inputs_as_the_real_one() -> None:
     role = {"4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e", "urn": "x"}
     base = {"authenticationMode": "API", "publicAccessCidrs": ["10.0.0.0/8"]}
     assert refusals(base) == []
@@ -113,7 +113,7 @@ def test_the_component_refuses_what_the_real_one_refuses() -> None:
     assert refusals({"authenticationMode": "api"}) == ["authenticationMode: 'api' is no AuthenticationMode"]
 
 
-def test_outputs_and_secrets_among_the_inputs_are_opened() -> None:
+def test_outputs_and_secrets_in_inputs_are_unwrapped() -> None:
     signature = "4dabf18193072939515e22adb298388d"
     output, secret = "d0e6a833031e9bbcd3f4e8bde6ca49a4", "1b47061264138c4ac30d75fd1eb44270"
     inputs = {"a": [{signature: output, "value": 1}], "b": {signature: output}, "c": {signature: secret, "value": "s"}}

@@ -1,4 +1,4 @@
-"""What a stack remembers."""
+"""The recorded settings of a stack."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.unit
 SETTINGS = StackSettings("uid-1", "builtin", "local", "atlas")
 
 
-def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
+def test_settings_round_trip(tmp_path: Path) -> None:
     write_settings(tmp_path / "s.json", SETTINGS)
     assert read_settings(tmp_path / "s.json") == SETTINGS
     assert read_settings(tmp_path / "absent.json") is None
@@ -25,13 +25,13 @@ def test_keys_of_a_newer_version_are_ignored_and_missing_ones_empty(tmp_path: Pa
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"provider": "other"}', "\x00"])
-def test_a_damaged_file_is_an_error_and_never_a_guess(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "s.json").write_text(text)
-    with pytest.raises(MlclusterError, match="is not what mlcluster wrote"):
+    with pytest.raises(MlclusterError, match="was not written by mlcluster"):
         read_settings(tmp_path / "s.json")
 
 
-def test_the_same_cluster_and_one_not_known_yet_pass() -> None:
+def test_the_same_cluster_and_an_unknown_one_are_accepted() -> None:
     SETTINGS.check(SETTINGS)
     SETTINGS.check(replace(SETTINGS, cluster_uid=""))
     replace(SETTINGS, cluster_uid="").check(SETTINGS)
@@ -52,8 +52,8 @@ def test_another_cluster_or_provider_is_refused_and_both_are_named(
 
 
 @pytest.mark.parametrize(("recorded", "now"), [("official", "builtin"), ("builtin", "official")])
-def test_the_hint_says_how_to_keep_the_provider_that_wrote_the_stack(recorded: Provider, now: Provider) -> None:
-    """Stacks on `existing` and `eks` were written by the official provider while it was the default."""
+def test_the_hint_names_the_provider_that_wrote_the_stack(recorded: Provider, now: Provider) -> None:
+    """The official provider was once the default on `existing` and `eks`, and wrote the stacks of that time."""
     written, this = StackSettings("uid-1", recorded, "eks", "atlas"), StackSettings("uid-1", now, "eks", "atlas")
     with pytest.raises(MlclusterError) as caught:
         written.check(this)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.unit
 
 @dataclass
 class FakeEngine:
-    """Notes what it is asked."""
+    """An engine that records its calls."""
 
     asked: list[str] = field(default_factory=list)
 
@@ -26,7 +26,7 @@ class FakeEngine:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_asks_the_engine_to_end_and_raises_nothing(number: signal.Signals) -> None:
+def test_a_signal_interrupts_the_engine_without_an_exception(number: signal.Signals) -> None:
     engine, told = FakeEngine(), list[str]()
     with Interruption(engine, told.append) as interruption:
         os.kill(os.getpid(), number)
@@ -35,7 +35,7 @@ def test_a_signal_asks_the_engine_to_end_and_raises_nothing(number: signal.Signa
     assert told == [FIRST]
 
 
-def test_the_second_is_harder_and_the_third_kills() -> None:
+def test_the_third_signal_kills_the_engine() -> None:
     engine, told = FakeEngine(), list[str]()
     with Interruption(engine, told.append) as interruption:
         for _ in range(4):
@@ -45,7 +45,7 @@ def test_the_second_is_harder_and_the_third_kills() -> None:
     assert interruption.count == 4
 
 
-def test_the_old_handlers_come_back_even_after_an_error() -> None:
+def test_previous_handlers_are_restored_after_an_error() -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
 
     def work() -> None:
@@ -58,7 +58,7 @@ def test_the_old_handlers_come_back_even_after_an_error() -> None:
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
-def test_a_terminal_that_is_gone_does_not_matter() -> None:
+def test_a_broken_terminal_has_no_effect() -> None:
     def broken(text: str) -> None:
         raise BrokenPipeError(text)
 

@@ -1,4 +1,4 @@
-"""Reading a deployment, and what is made of operations that were open."""
+"""Reading a deployment, and resolution of pending operations."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def _map(name: str) -> dict[str, Any]:
     return _item(f"ConfigMap/a/{name}", inputs={"metadata": {"name": name, "namespace": "a"}})
 
 
-def test_a_checkpoint_is_read_and_a_cut_off_one_is_not() -> None:
+def test_parsing_complete_and_truncated_checkpoints() -> None:
     text = json.dumps({"version": 3, "checkpoint": {"latest": {"resources": [_map("m")]}}})
     assert parse_checkpoint(text) == {"resources": [_map("m")]}
     assert parse_checkpoint(json.dumps({"version": 3, "checkpoint": {}})) == {}
@@ -53,7 +53,7 @@ def test_resources_are_those_of_the_plan_by_id() -> None:
         ({}, ""),
     ],
 )
-def test_the_providers_id_follows_from_the_inputs(inputs: dict[str, Any], identifier: str) -> None:
+def test_provider_ids_from_inputs(inputs: dict[str, Any], identifier: str) -> None:
     item = _item("X/x", inputs=inputs)
     (pending,) = pending_in({"pending_operations": [{"type": "creating", "resource": item}]})
     assert pending == Pending("creating", item["urn"], identifier)
@@ -71,14 +71,14 @@ def test_the_providers_id_follows_from_the_inputs(inputs: dict[str, Any], identi
         ("eks:index:Cluster", {"name": "atlas"}, ""),
     ],
 )
-def test_only_ids_that_aws_makes_of_inputs_are_worked_out(kind: str, inputs: dict[str, Any], identifier: str) -> None:
+def test_only_predictable_aws_ids_are_derived(kind: str, inputs: dict[str, Any], identifier: str) -> None:
     (pending,) = pending_in(
         {"pending_operations": [{"type": "creating", "resource": _item("X/x", kind, inputs=inputs)}]}
     )
     assert pending.id == identifier
 
 
-def test_aws_resources_without_our_tag_are_foreign() -> None:
+def test_aws_resources_without_the_tag_are_foreign() -> None:
     ours = _item("Role/ours") | {"outputs": {"tags": LABELS}}
     others = _item("Role/others") | {"outputs": {"tags": {"app.kubernetes.io/managed-by": "terraform"}}}
     bare = _item("Role/bare") | {"outputs": {"tags": {}}}
@@ -87,13 +87,13 @@ def test_aws_resources_without_our_tag_are_foreign() -> None:
     assert foreign_in({"resources": items}, {item["urn"] for item in items}) == [bare["urn"], others["urn"]]
 
 
-def test_what_was_kept_is_deleted_once_it_is_asked_for() -> None:
+def test_retained_resources_can_be_marked_for_deletion() -> None:
     kept, other = (_item(name) | {"retainOnDelete": True} for name in ("FileSystem/a", "Key/k"))
     after = without_retention({"resources": [kept, other]}, ["FileSystem/a"])
     assert [item["retainOnDelete"] for item in after["resources"]] == [False, True]
 
 
-def test_the_notes_in_objects_say_which_provider_wrote_them() -> None:
+def test_the_provider_is_derived_from_notes_in_objects() -> None:
     """`__fieldManager`: checkpointObject in provider.go of the official provider writes it, and the built-in one."""
     release = _item("Release/a", "kubernetes:helm.sh/v3:Release", outputs={"__fieldManager": "x"})
     official = {**_map("a"), "outputs": {"__fieldManager": "pulumi-kubernetes-1f2e", "__inputs": {}}}
@@ -104,7 +104,7 @@ def test_the_notes_in_objects_say_which_provider_wrote_them() -> None:
     assert provider_in({"resources": [builtin]}) == "builtin"
 
 
-def test_open_creations_join_the_state_once_and_other_operations_stay() -> None:
+def test_pending_creations_are_added_to_the_state_once() -> None:
     operations = [
         {"type": "creating", "resource": _map("new")},
         {"type": "creating", "resource": _map("known")},
@@ -120,7 +120,7 @@ def test_open_creations_join_the_state_once_and_other_operations_stay() -> None:
     assert len(before["resources"]) == 1
 
 
-def test_objects_without_our_label_are_foreign() -> None:
+def test_objects_without_the_label_are_foreign() -> None:
     ours = _map("ours") | {"outputs": {"metadata": {"labels": LABELS}}}
     others = _map("others") | {"outputs": {"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}}}
     bare = _map("bare") | {"outputs": {"metadata": {"name": "bare"}}}

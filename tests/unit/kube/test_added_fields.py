@@ -1,4 +1,4 @@
-"""What another manager added to fields that a manifest sets exactly; `managedFields` as an API server wrote them."""
+"""Fields that another manager added to an exact manifest, with the `managedFields` of a real API server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,18 +51,18 @@ def _added(manifest: Object, live: Object) -> list[tuple[str, bool, str]]:
     return [(".".join(str(part) for part in one.path), one.whole, one.manager) for one in found]
 
 
-def test_an_object_as_it_was_applied_has_no_additions() -> None:
+def test_an_unchanged_object_has_no_additions() -> None:
     live = _live(
         POLICY,
         _ours({"f:spec": {"f:egress": {}, "f:ingress": {}, "f:podSelector": {}}}),
         egress=[{"ports": [{"port": 53, "protocol": "TCP"}], "to": [{"namespaceSelector": {}}]}],
     )
     assert _added(POLICY, live) == []
-    assert _added(POLICY, {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}) == []  # says nothing of owners
+    assert _added(POLICY, {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}) == []  # has no managedFields
 
 
 def test_a_narrowed_selector_is_an_addition() -> None:
-    """A label selector has one owner; a patch moves it."""
+    """A label selector is atomic; a patch changes its owner."""
     live = _live(
         POLICY,
         _ours({"f:spec": {"f:egress": {}, "f:ingress": {}}}),
@@ -72,7 +72,7 @@ def test_a_narrowed_selector_is_an_addition() -> None:
     assert _added(POLICY, live) == [("spec.podSelector.matchLabels", True, "kubectl-edit")]
 
 
-def test_an_addition_inside_a_list_with_one_owner_is_seen_and_so_is_a_further_label() -> None:
+def test_additions_inside_an_atomic_list_and_a_further_label() -> None:
     manifest = {"spec": {**POLICY["spec"], "podSelector": {"matchLabels": {"a": "b"}}}}
     live = _live(
         manifest,
@@ -87,17 +87,17 @@ def test_an_addition_inside_a_list_with_one_owner_is_seen_and_so_is_a_further_la
     ]
 
 
-def test_a_value_that_another_manager_set_to_the_same_is_no_addition() -> None:
+def test_an_equal_value_of_another_manager_is_not_an_addition() -> None:
     shared: Object = {"f:spec": {"f:podSelector": {}}}
     assert _added(POLICY, _live(POLICY, _ours(shared), _entry("argocd", shared, "Apply"))) == []
 
 
-def test_what_the_server_fills_in_has_no_other_owner() -> None:
+def test_server_defaults_are_not_additions() -> None:
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}}
     assert _added(DEPLOYMENT, _live(DEPLOYMENT, _ours({"f:spec": {"f:strategy": {}}}), strategy=rolling)) == []
 
 
-def test_a_key_in_an_empty_map_is_found_through_lists_with_keys_and_removed_by_one_patch() -> None:
+def test_a_key_in_an_empty_map_inside_keyed_lists_is_removed_by_one_patch() -> None:
     added: Object = {"f:resources": {"f:requests": {".": {}, "f:cpu": {}, "f:memory": {}}}}
     other = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: added, 'k:{"name":"side"}': {}}}}}}
     ours: Object = {"f:spec": {"f:template": {"f:spec": {"f:containers": {OF_CONTAINER: {".": {}, "f:name": {}}}}}}}
@@ -114,15 +114,15 @@ def test_a_key_in_an_empty_map_is_found_through_lists_with_keys_and_removed_by_o
     ]
 
 
-def test_a_key_beside_those_of_the_manifest_is_anothers_business() -> None:
-    """A granular map that the manifest fills stays open for others, as server-side apply has it."""
+def test_a_key_beside_those_of_the_manifest_does_not_count() -> None:
+    """Other managers may add keys to a granular map that the manifest fills, by the rules of server-side apply."""
     manifest = {"spec": {"hard": {"pods": "5"}}}
     owned = _entry("somebody", {"f:spec": {"f:hard": {"f:services": {}}}})
     live = _live(manifest, _ours({"f:spec": {"f:hard": {"f:pods": {}}}}), owned, hard={"pods": "5", "services": "1"})
     assert _added(manifest, live) == []
 
 
-def test_labels_the_status_and_the_rules_of_an_aggregated_role_belong_to_others() -> None:
+def test_labels_status_and_aggregated_rules_do_not_count() -> None:
     manifest: Object = {
         "metadata": {"labels": {}}, "spec": {"template": {"metadata": {"annotations": {}}}}, "status": {},
         "aggregationRule": {}, "rules": [],

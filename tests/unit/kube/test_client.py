@@ -17,7 +17,7 @@ def config_map(name: str, **data: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": data}
 
 
-def test_apply_creates_then_owns_exactly_its_fields() -> None:
+def test_apply_creates_and_then_owns_its_fields() -> None:
     server = FakeApiServer()
     with server.kube() as kube:
         kube.apply(config_map("a", x="1", y="2"))
@@ -28,7 +28,7 @@ def test_apply_creates_then_owns_exactly_its_fields() -> None:
     assert live["data"] == {"x": "1", "foreign": "3"}
 
 
-def test_dry_run_leaves_nothing() -> None:
+def test_dry_run_writes_nothing() -> None:
     server = FakeApiServer()
     with server.kube() as kube:
         assert kube.apply(config_map("a"), dry_run=True)["metadata"]["uid"]
@@ -44,7 +44,7 @@ def test_missing_objects_and_kinds() -> None:
         assert (caught.value.status, caught.value.reason) == (404, "NoKind")
 
 
-def test_discovery_is_asked_once_and_again_on_a_miss() -> None:
+def test_discovery_is_cached_and_refreshed_on_a_miss() -> None:
     server = FakeApiServer()
     with server.kube() as kube:
         for _ in range(5):
@@ -92,7 +92,7 @@ def test_paths() -> None:
         assert kube.path_of(job, named=False) == "/apis/batch/v1/namespaces/home/jobs"
 
 
-def test_delete_is_quiet_about_absence_and_loud_about_another_uid() -> None:
+def test_delete_ignores_a_missing_object_and_rejects_another_uid() -> None:
     server = FakeApiServer()
     server.put(config_map("a"))
     with server.kube() as kube:
@@ -104,7 +104,7 @@ def test_delete_is_quiet_about_absence_and_loud_about_another_uid() -> None:
     assert server.get("ConfigMap", "a", "default") is None
 
 
-def test_create_as_somebody_else_sends_every_group() -> None:
+def test_create_with_impersonation_sends_every_group() -> None:
     server = FakeApiServer()
     with server.kube() as kube:
         kube.create(config_map("a"), as_user="eve", as_groups=["ml", "all"])
@@ -126,7 +126,7 @@ def test_status_of_a_node_survives_create_and_changes_through_its_subresource() 
         assert server.get("Node", "n")["status"]["capacity"] == {"cpu": "2"}  # type: ignore[index]
 
 
-def test_can_asks_for_us_or_for_another() -> None:
+def test_can_checks_the_user_or_another_one() -> None:
     server = FakeApiServer(can=lambda spec: spec.get("user") == "eve")
     with server.kube() as kube:
         assert not kube.can("create", "", "pods")
@@ -176,7 +176,7 @@ def test_idempotent_requests_are_repeated_after_the_error_of_a_gateway(
             kube.create(config_map("a"))
 
 
-def test_a_deletion_whose_answer_was_lost_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_without_response_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     server = FakeApiServer()
     with server.kube() as kube:
@@ -186,7 +186,7 @@ def test_a_deletion_whose_answer_was_lost_is_repeated(monkeypatch: pytest.Monkey
         assert kube.get_object("v1", "ConfigMap", "a", "default") is None
 
 
-def test_a_server_that_stays_away_is_asked_four_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_gets_four_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     server = FakeApiServer()
     server.fail("GET", "/version", 502)
@@ -200,7 +200,7 @@ def test_a_server_that_stays_away_is_asked_four_times(monkeypatch: pytest.Monkey
 def test_a_request_that_takes_long_to_fail_is_repeated_once(
     method: str, monkeypatch: pytest.MonkeyPatch, *, answers: bool
 ) -> None:
-    """A 504 or a timeout comes after the 60 s that an API server gives a request; the caller may have a deadline."""
+    """A 504 or a timeout arrives after the 60 s that an API server allows a request; the caller can have a deadline."""
     clock = itertools.count(step=60)
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
@@ -215,8 +215,8 @@ def test_a_request_that_takes_long_to_fail_is_repeated_once(
     assert len(server.calls) == 2
 
 
-def test_a_retry_after_that_is_no_number_is_passed_over() -> None:
-    """A superscript two is a digit for str.isdigit and none for float; a proxy may send anything."""
+def test_an_invalid_retry_after_is_ignored() -> None:
+    """A superscript two is a digit for str.isdigit but not for float, and a proxy can send any text."""
     assert _pause(0, "\u00b2") < 1 < _pause(0, "2")
 
 
@@ -224,7 +224,7 @@ def test_a_retry_after_that_is_no_number_is_passed_over() -> None:
     ("alert", "times"),
     [("[SSL: TLSV1_ALERT_DECODE_ERROR] tlsv1 alert decode error", 2), ("certificate verify failed", 1)],
 )
-def test_a_broken_connection_is_tried_again_and_a_certificate_is_not(
+def test_a_broken_connection_is_retried_and_a_certificate_error_is_not(
     alert: str, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
@@ -243,12 +243,12 @@ def test_a_broken_connection_is_tried_again_and_a_certificate_is_not(
     ("set_up", "sentence"),
     [
         (lambda s: s.fail("GET", "/version", 401, "Unauthorized"), "does not accept the credentials"),
-        (lambda s: s.fail("GET", "/version", 403, "Forbidden", "no"), "refuses us"),
-        (lambda s: s.hang_up("GET", "/version", httpx.ConnectTimeout("")), "does not answer in time"),
+        (lambda s: s.fail("GET", "/version", 403, "Forbidden", "no"), "rejects the request"),
+        (lambda s: s.hang_up("GET", "/version", httpx.ConnectTimeout("")), "does not respond in time"),
         (lambda s: setattr(s, "can", lambda spec: spec["resourceAttributes"]["resource"] != "nodes"), "create nodes"),
     ],
 )
-def test_preflight_tells_the_cases_apart(set_up: object, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preflight_distinguishes_errors(set_up: object, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     server = FakeApiServer()
     set_up(server)  # type: ignore[operator]
@@ -257,7 +257,7 @@ def test_preflight_tells_the_cases_apart(set_up: object, sentence: str, monkeypa
     assert "deployments" not in str(caught.value)
 
 
-def test_preflight_is_silent_when_all_is_well() -> None:
+def test_preflight_passes() -> None:
     server = FakeApiServer()
     with server.kube() as kube:
         preflight(kube, permissions=[("create", "", "nodes")])
@@ -265,7 +265,7 @@ def test_preflight_is_silent_when_all_is_well() -> None:
     assert [call.path for call in server.calls] == ["/version", reviews]
 
 
-def test_errors_have_classes_of_their_own() -> None:
+def test_errors_have_their_own_classes() -> None:
     server = FakeApiServer()
     server.fail("GET", "/a", 401)
     server.fail("GET", "/b", 403)

@@ -1,4 +1,4 @@
-"""A kubeconfig whose user acts as another: every request says so, also those of the built-in provider and of helm."""
+"""Impersonation by a kubeconfig: all requests carry its headers, also those of the built-in provider and of Helm."""
 
 import json
 from typing import Any
@@ -44,13 +44,13 @@ def config(user: dict[str, Any]) -> str:
     return json.dumps(document)
 
 
-def test_a_user_acts_as_another() -> None:
+def test_a_user_impersonates_another() -> None:
     assert read_kubeconfig(config({**EVE, "token": "t"})).impersonation == HEADERS
     assert read_kubeconfig(config({"token": "t"})).impersonation == ()
 
 
 @pytest.mark.parametrize(("key", "name"), [("a%b", "a%25b"), ("ä b", "%C3%A4%20b"), ("a_b-c~", "a_b-c~")])
-def test_a_key_is_escaped_as_the_server_reads_it(key: str, name: str) -> None:
+def test_a_key_is_escaped_for_the_server(key: str, name: str) -> None:
     found = impersonation({"as": "eve", "as-user-extra": {key: ["x"]}})
     assert found[1:] == ((f"Impersonate-Extra-{name}", "x"),)
 
@@ -69,12 +69,12 @@ def test_a_key_is_escaped_as_the_server_reads_it(key: str, name: str) -> None:
         ({"as": "eve", "as-user-extra": {"a": "b"}}, "`as-user-extra` of its user"),
     ],
 )
-def test_what_would_give_other_rights_than_asked_for_is_refused(user: dict[str, Any], words: str) -> None:
+def test_invalid_impersonation_is_refused(user: dict[str, Any], words: str) -> None:
     with pytest.raises(MlclusterError, match=words):
         read_kubeconfig(config(user))
 
 
-def test_every_request_says_so_and_one_may_say_another() -> None:
+def test_every_request_impersonates_and_one_may_override_it() -> None:
     server = FakeApiServer()
     with server.kube(impersonation=HEADERS) as kube:
         kube.can("get", "", "pods")
@@ -92,14 +92,14 @@ def test_every_request_says_so_and_one_may_say_another() -> None:
     assert "Impersonate-Group" not in last.headers
 
 
-def test_a_name_may_have_letters_beyond_ascii() -> None:
+def test_a_user_name_outside_ascii() -> None:
     server = FakeApiServer()
     with server.kube(impersonation=(("Impersonate-User", "jürgen"),)) as kube:
         kube.list("v1", "Node")
     assert dict(server.calls[-1].headers.raw)[b"Impersonate-User"] == "jürgen".encode()
 
 
-def test_the_built_in_provider_and_helm_act_as_another_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_built_in_provider_and_helm_impersonate_too(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[httpx.Headers] = []
 
     def answer(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:

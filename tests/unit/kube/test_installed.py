@@ -1,4 +1,4 @@
-"""A look at a cluster: what it reads, what it keeps, and that "may not look" is never "not there"."""
+"""Discovery of existing installations: what it reads and returns; a forbidden list never counts as an empty one."""
 
 import dataclasses
 import json
@@ -33,13 +33,13 @@ def test_a_release_with_its_chart() -> None:
     )
 
 
-def test_nothing_of_the_values_is_kept() -> None:
+def test_values_are_not_kept() -> None:
     server = FakeApiServer()
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3"))
     assert PASSWORD not in json.dumps(dataclasses.asdict(seen_on(server)))
 
 
-def test_the_deployed_revision_tells_the_version_and_the_last_one_the_status() -> None:
+def test_version_of_the_deployed_revision_and_status_of_the_last_one() -> None:
     server = FakeApiServer()
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v25.10.1", status="superseded"))
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3", revision=9))
@@ -48,7 +48,7 @@ def test_the_deployed_revision_tells_the_version_and_the_last_one_the_status() -
     assert (release.version, release.status) == ("v26.3.3", "failed")
 
 
-def test_a_record_that_goes_while_we_look_does_not_hide_the_others() -> None:
+def test_a_record_deleted_meanwhile_does_not_hide_the_others() -> None:
     server = FakeApiServer()
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3"))
     server.put(helm_record("queue", "kueue-system", "kueue", "0.18.3"))
@@ -56,7 +56,7 @@ def test_a_record_that_goes_while_we_look_does_not_hide_the_others() -> None:
     assert [(one.name, one.version) for one in seen_on(server).releases] == [("gpu", ""), ("queue", "0.18.3")]
 
 
-def test_records_are_read_one_a_release() -> None:
+def test_one_record_per_release_is_read() -> None:
     server = FakeApiServer(page=2)
     for revision in range(1, 8):
         status = "deployed" if revision == 7 else "superseded"
@@ -67,7 +67,7 @@ def test_records_are_read_one_a_release() -> None:
     ]
 
 
-def test_what_is_uninstalled_with_its_history_kept_is_not_there() -> None:
+def test_an_uninstalled_release_with_history_is_omitted() -> None:
     server = FakeApiServer()
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3", status="uninstalled"))
     assert seen_on(server).releases == ()
@@ -80,20 +80,20 @@ def test_records_in_config_maps() -> None:
 
 
 @pytest.mark.parametrize("data", [{}, {"release": "%%%"}, {"release": "bm90aGluZw=="}, {"release": "ImEi"}])
-def test_a_record_that_nobody_can_read_is_still_a_release(data: dict[str, str]) -> None:
+def test_an_unreadable_record_is_still_a_release(data: dict[str, str]) -> None:
     server = FakeApiServer()
     server.put({**helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3"), "data": data})
     (release,) = seen_on(server).releases
     assert (release.name, release.chart, release.version) == ("gpu", "", "")
 
 
-def test_a_label_of_ours_on_a_release() -> None:
+def test_a_managed_label_on_a_release() -> None:
     server = FakeApiServer()
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.7.0", cluster="other"))
     assert seen_on(server).releases[0].cluster == "other"
 
 
-def test_workloads_definitions_webhooks_and_api_services() -> None:
+def test_workloads_crds_webhooks_and_api_services() -> None:
     server = FakeApiServer()
     server.put(workload("Deployment", "gpu-operator", "gpu-operator", OPERATOR, release="gpu-operator/gpu"))
     server.put(workload("DaemonSet", "plugin", "kube-system", "a/b:1", labels={"helm.sh/chart": "x-1.2.3"}))
@@ -111,14 +111,14 @@ def test_workloads_definitions_webhooks_and_api_services() -> None:
     assert seen.workloads[0].maker == Maker("helm", "gpu", "gpu-operator")
     assert [one.text for one in seen.crds] == ["CustomResourceDefinition clusterpolicies.nvidia.com"]
     assert [one.name for one in seen.webhooks] == ["kueue-mutating-webhook-configuration"]
-    (service,) = seen.api_services  # what the API server serves itself is nobody's
+    (service,) = seen.api_services  # API services of the API server itself are omitted
     assert (service.name, service.service) == (
         "v1beta1.external.metrics.k8s.io",
         "keda/keda-operator-metrics-apiserver",
     )
 
 
-def test_lists_of_secrets_and_definitions_ask_for_metadata_only() -> None:
+def test_lists_of_secrets_and_crds_request_only_metadata() -> None:
     server = FakeApiServer()
     seen_on(server)
     asked = {call.path: call.headers["accept"] for call in server.calls}
@@ -126,7 +126,7 @@ def test_lists_of_secrets_and_definitions_ask_for_metadata_only() -> None:
         assert asked[path].startswith("application/json;as=PartialObjectMetadataList")
 
 
-def test_it_only_reads() -> None:
+def test_discovery_only_reads() -> None:
     server = FakeApiServer()
     server.put(helm_record("gpu", "gpu-operator", "gpu-operator", "v26.3.3"))
     seen_on(server)
@@ -145,7 +145,7 @@ def test_it_only_reads() -> None:
         ("/namespaces", "namespaces"),
     ],
 )
-def test_what_may_not_be_listed_is_noted(path: str, what: str) -> None:
+def test_forbidden_lists_are_reported(path: str, what: str) -> None:
     server = FakeApiServer()
     server.put(workload("DaemonSet", "nvidia-device-plugin", "kube-system", "nvcr.io/nvidia/k8s-device-plugin:v0.17.0"))
     server.fail("GET", path, 403, "Forbidden", "User dev cannot list this")
@@ -154,7 +154,7 @@ def test_what_may_not_be_listed_is_noted(path: str, what: str) -> None:
     assert bool(seen.workloads) == (what != "daemon sets")
 
 
-def test_a_server_without_a_kind_has_none_of_it() -> None:
+def test_a_missing_kind_has_no_entries() -> None:
     server = FakeApiServer()
     server.fail("GET", "/apis/apiregistration.k8s.io/v1", 404)
     seen = seen_on(server)

@@ -54,10 +54,10 @@ def test_the_current_context_and_a_chosen_one() -> None:
     assert two.document["current-context"] == "two"
 
 
-def test_a_wrong_context_names_those_there_are() -> None:
+def test_a_wrong_context_has_a_hint_with_the_existing_ones() -> None:
     with pytest.raises(MlclusterError, match="no context 'three'") as caught:
         read_kubeconfig(text(), "three")
-    assert caught.value.hint == "contexts here: one, two"
+    assert caught.value.hint == "Choose one of its contexts: one, two."
 
 
 def test_yaml_text_and_a_broken_one_that_does_not_quote_its_lines() -> None:
@@ -130,9 +130,9 @@ def test_an_exec_token_is_kept_until_it_expires(tmp_path: Path, expires: str, ru
     assert (tmp_path / "count").read_text() == runs
 
 
-def test_an_exec_plugin_that_fails_or_is_missing_says_so(tmp_path: Path) -> None:
+def test_a_failing_or_missing_exec_plugin_is_an_error(tmp_path: Path) -> None:
     failing = read_kubeconfig(text({"exec": plugin(tmp_path, "{}", exit_code=3)}))
-    with pytest.raises(MlclusterError, match="ended with 3: it broke"):
+    with pytest.raises(MlclusterError, match="failed with exit code 3: it broke"):
         failing.token()
     missing = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin", "installHint": "get it"}
     with pytest.raises(MlclusterError, match="not installed") as caught:
@@ -153,12 +153,12 @@ def test_files_of_kubeconfig_are_merged_and_the_first_wins(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("user", "cluster", "sentence"),
     [
-        ({"auth-provider": {"name": "gcp"}}, {}, "gone from Kubernetes"),
+        ({"auth-provider": {"name": "gcp"}}, {}, "no longer supports"),
         ({}, {"server": "127.0.0.1"}, "no usable server address"),
         ({"client-certificate-data": "%%"}, {}, "not base64"),
         ({"client-certificate-data": "QQ==", "client-key-data": "QQ=="}, {}, "not valid PEM"),
     ],
 )
-def test_what_cannot_work_is_refused(user: dict[str, Any], cluster: dict[str, Any], sentence: str) -> None:
+def test_unusable_kubeconfigs_are_refused(user: dict[str, Any], cluster: dict[str, Any], sentence: str) -> None:
     with pytest.raises(MlclusterError, match=sentence):
         read_kubeconfig(text(user, **cluster))

@@ -1,4 +1,4 @@
-"""Labels and taints of ours on somebody else's nodes, on an API server in memory."""
+"""Managed labels and taints on existing nodes, on an API server in memory."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from mlcluster.errors import MlclusterError
 from mlcluster.kube.client import Kube
-from mlcluster.kube.nodes import NOTHING, TAINTS, Wanted, change, is_marked, our_labels, our_taints, write
+from mlcluster.kube.nodes import NOTHING, TAINTS, Wanted, change, is_marked, managed_labels, managed_taints, write
 from tests.fakes.api_server import FakeApiServer
 
 pytestmark = pytest.mark.unit
@@ -18,7 +18,7 @@ WANTED = Wanted({"ml-purpose": "training"}, (DEDICATED,))
 
 @pytest.fixture
 def server() -> FakeApiServer:
-    """One node with a label and a taint of others."""
+    """Return a server with one node, which has an unmanaged label and taint."""
     server = FakeApiServer()
     metadata = {"name": "gpu-0", "labels": {"role": "gpu"}}
     server.put({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [THEIRS]}})
@@ -32,7 +32,7 @@ def node(server: FakeApiServer) -> dict[str, Any]:
 
 
 def put(server: FakeApiServer, wanted: Wanted, kube: Kube | None = None) -> bool:
-    """Whether anything had to be done."""
+    """Apply the changes, and return whether there were any."""
     kube = kube or server.kube()
     found = change(node(server), wanted)
     if found is not None:
@@ -40,15 +40,15 @@ def put(server: FakeApiServer, wanted: Wanted, kube: Kube | None = None) -> bool
     return found is not None
 
 
-def test_what_is_wanted_is_put_on_beside_what_others_have_put(server: FakeApiServer) -> None:
+def test_managed_labels_are_added_beside_unmanaged_ones(server: FakeApiServer) -> None:
     assert put(server, WANTED)
     live = node(server)
     assert live["metadata"]["labels"] == {"role": "gpu", "ml-purpose": "training"}
     ours = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}
     assert live["spec"]["taints"] == [THEIRS, ours]
     assert json.loads(live["metadata"]["annotations"][TAINTS]) == [ours]
-    assert our_labels(live) == {"ml-purpose": "training"}
-    assert our_taints(live) == [DEDICATED]
+    assert managed_labels(live) == {"ml-purpose": "training"}
+    assert managed_taints(live) == [DEDICATED]
     assert is_marked(live)
 
 
@@ -59,7 +59,7 @@ def test_a_second_time_nothing_is_written(server: FakeApiServer) -> None:
     assert len(server.calls) == before
 
 
-def test_exactly_ours_is_taken_off(server: FakeApiServer) -> None:
+def test_exactly_the_managed_labels_and_taints_are_removed(server: FakeApiServer) -> None:
     put(server, WANTED)
     assert put(server, NOTHING)
     live = node(server)
@@ -69,7 +69,7 @@ def test_exactly_ours_is_taken_off(server: FakeApiServer) -> None:
     assert not is_marked(live)
 
 
-def test_what_the_spec_no_longer_says_goes(server: FakeApiServer) -> None:
+def test_labels_and_taints_removed_from_the_spec_are_removed(server: FakeApiServer) -> None:
     put(server, WANTED)
     found = change(node(server), Wanted({"tier": "gold"}, (("spot", "", "NoExecute"),)))
     assert found is not None
@@ -81,7 +81,7 @@ def test_what_the_spec_no_longer_says_goes(server: FakeApiServer) -> None:
     assert [taint["key"] for taint in live["spec"]["taints"]] == ["node.kubernetes.io/unschedulable", "spot"]
 
 
-def test_what_others_have_put_with_the_same_value_stays_theirs(server: FakeApiServer) -> None:
+def test_an_equal_value_of_another_manager_stays_unmanaged(server: FakeApiServer) -> None:
     node(server)["metadata"]["labels"]["ml-purpose"] = "training"
     node(server)["spec"]["taints"].append({"key": "dedicated", "value": "training", "effect": "NoSchedule"})
     assert not put(server, WANTED)
@@ -91,14 +91,16 @@ def test_what_others_have_put_with_the_same_value_stays_theirs(server: FakeApiSe
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted({"role": "cpu"}, ()), "label role=gpu of somebody else, and the spec wants role=cpu"),
+        (Wanted({"role": "cpu"}, ()), "label role=gpu of another manager, and the spec requires role=cpu"),
         (
             Wanted({}, (("node.kubernetes.io/unschedulable", "x", "NoSchedule"),)),
-            "taint node.kubernetes.io/unschedulable=:NoSchedule of somebody else",
+            "taint node.kubernetes.io/unschedulable=:NoSchedule of another manager",
         ),
     ],
 )
-def test_another_value_of_others_is_not_overwritten(server: FakeApiServer, wanted: Wanted, words: str) -> None:
+def test_a_different_value_of_another_manager_is_not_overwritten(
+    server: FakeApiServer, wanted: Wanted, words: str
+) -> None:
     with pytest.raises(MlclusterError) as caught:
         change(node(server), wanted)
     assert words in caught.value.happened
@@ -106,7 +108,7 @@ def test_another_value_of_others_is_not_overwritten(server: FakeApiServer, wante
 
 
 def test_a_write_in_between_is_kept(server: FakeApiServer) -> None:
-    """Somebody cordons the node after we have read it and before we write."""
+    """A user cordons the node between the read and the write."""
     cordon = {"key": "maintenance", "value": "", "effect": "NoExecute"}
     pending = [cordon]
 
@@ -127,13 +129,13 @@ def raise_conflict() -> None:
     raise Refusal(409, "Conflict", "the object has been modified")
 
 
-def test_who_writes_without_a_pause_is_told(server: FakeApiServer) -> None:
+def test_endless_conflicts_are_reported(server: FakeApiServer) -> None:
     server.fail("PATCH", "nodes/gpu-0", 409, "Conflict")
     with pytest.raises(MlclusterError, match="12 times in a row"):
         put(server, Wanted({}, (DEDICATED,)))
 
 
-def test_a_node_that_has_gone_is_not_made(server: FakeApiServer) -> None:
+def test_a_deleted_node_is_not_created(server: FakeApiServer) -> None:
     found = change(node(server), WANTED)
     assert found is not None
     server.objects.clear()
@@ -142,16 +144,16 @@ def test_a_node_that_has_gone_is_not_made(server: FakeApiServer) -> None:
     assert server.get("Node", "gpu-0") is None
 
 
-def test_a_changed_taint_of_ours_is_not_ours_any_more(server: FakeApiServer) -> None:
+def test_a_changed_taint_is_no_longer_managed(server: FakeApiServer) -> None:
     put(server, WANTED)
     node(server)["spec"]["taints"][-1]["value"] = "serving"
-    assert our_taints(node(server)) == []
+    assert managed_taints(node(server)) == []
     with pytest.raises(MlclusterError, match="dedicated=serving:NoSchedule"):
         change(node(server), WANTED)
     assert change(node(server), Wanted({"ml-purpose": "training"}, ())) is None
 
 
-def test_an_instruction_goes_over_the_value_of_another(server: FakeApiServer) -> None:
+def test_an_instruction_replaces_the_value_of_another_manager(server: FakeApiServer) -> None:
     key = "nvidia.com/gpu.deploy.driver"
     node(server)["metadata"]["labels"][key] = "true"
     wanted = Wanted({**WANTED.labels, key: "false"}, (), frozenset({key}))
@@ -160,12 +162,12 @@ def test_an_instruction_goes_over_the_value_of_another(server: FakeApiServer) ->
     assert found.takes == {key: "true"}
     write(server.kube(), found, ())
     assert node(server)["metadata"]["labels"] == {"role": "gpu", "ml-purpose": "training", key: "false"}
-    assert our_labels(node(server)) == {"ml-purpose": "training", key: "false"}
+    assert managed_labels(node(server)) == {"ml-purpose": "training", key: "false"}
     assert change(node(server), wanted) is None
 
 
-def test_by_force_nothing_else_is_taken(server: FakeApiServer) -> None:
-    """Somebody labels the node between our look and our write: what is forced goes onto the node that we looked at."""
+def test_force_replaces_only_the_instruction(server: FakeApiServer) -> None:
+    """A user labels the node between the read and the forced write, which applies only to an unchanged node."""
     key, other = "nvidia.com/gpu.deploy.driver", "ml-purpose"
     node(server)["metadata"]["labels"][key] = "true"
     found = change(node(server), Wanted({**WANTED.labels, key: "false"}, (), frozenset({key})))
@@ -178,12 +180,12 @@ def test_by_force_nothing_else_is_taken(server: FakeApiServer) -> None:
             raise_conflict()
 
     server.on_write = quicker
-    with pytest.raises(MlclusterError, match=f"label {other}=serving of somebody else"):
+    with pytest.raises(MlclusterError, match=f"label {other}=serving of another manager"):
         write(server.kube(), found, ())
     assert node(server)["metadata"]["labels"] == {"role": "gpu", key: "true", other: "serving"}
 
 
-def test_who_labels_without_a_pause_is_told(server: FakeApiServer) -> None:
+def test_endless_label_conflicts_are_reported(server: FakeApiServer) -> None:
     node(server)["metadata"]["labels"]["role"] = "cpu"
     server.fail("PATCH", "nodes/gpu-0", 409, "Conflict")
     with pytest.raises(MlclusterError, match="12 times in a row"):

@@ -18,7 +18,7 @@ def secret(**rest: Any) -> dict[str, Any]:
     return found.inputs
 
 
-def test_text_becomes_data_and_everything_is_sealed() -> None:
+def test_string_data_becomes_secret_data() -> None:
     found = secret(stringData={"a": "x"}, data={"b": "Yg=="})
     assert found["data"] == Secret({"a": "eA==", "b": "Yg=="})
     assert "stringData" not in found
@@ -32,7 +32,7 @@ def test_unknown_text_stays_unknown() -> None:
     assert secret(stringData=UNKNOWN)["stringData"] == Secret(UNKNOWN)
 
 
-def test_names_are_made_once_and_kept() -> None:
+def test_names_are_generated_once_and_kept() -> None:
     token = "kubernetes:core/v1:ConfigMap"
     first = check(token, URN, {}, {}, b"seed").inputs
     assert first["metadata"]["name"].startswith("my-")
@@ -42,7 +42,7 @@ def test_names_are_made_once_and_kept() -> None:
     assert named["metadata"] == {"name": "n"}
 
 
-def test_the_kind_comes_from_the_type_and_what_is_missing_is_told() -> None:
+def test_the_kind_comes_from_the_type_and_missing_fields_are_reported() -> None:
     found = check("kubernetes:apps/v1:Deployment", URN, {"metadata": {"name": "n"}}, {}, b"").inputs
     assert (found["apiVersion"], found["kind"]) == ("apps/v1", "Deployment")
     custom = check("kubernetes:apiextensions.k8s.io:CustomResource", URN, {"metadata": {"name": "n"}}, {}, b"")
@@ -51,7 +51,7 @@ def test_the_kind_comes_from_the_type_and_what_is_missing_is_told() -> None:
     assert [problem[0] for problem in generated.problems] == ["metadata.generateName"]
 
 
-def test_an_empty_status_and_that_of_a_definition_are_nobodys_wish() -> None:
+def test_an_empty_status_and_that_of_a_crd_are_ignored() -> None:
     def kept(kind: str, status: Any) -> bool:
         inputs = {"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "n"}, "status": status}
         return "status" in check("kubernetes:x/v1:Y", URN, inputs, {}, b"").inputs
@@ -61,7 +61,7 @@ def test_an_empty_status_and_that_of_a_definition_are_nobodys_wish() -> None:
     assert not kept("CustomResourceDefinition", {"conditions": [{}]})
 
 
-def test_patch_resources_are_refused_with_a_sentence() -> None:
+def test_patch_resources_are_refused() -> None:
     found = check("kubernetes:core/v1:NodePatch", URN, {"kind": "Node", "metadata": {"name": "n"}}, {}, b"")
     assert "Patch resources" in found.problems[0][1]
 
@@ -97,7 +97,7 @@ def test_owners_are_named() -> None:
     assert owner(labelled("b")) == "b"
 
 
-def test_a_kubeconfig_text_is_kept_secret_and_missing_features_are_told() -> None:
+def test_a_kubeconfig_text_is_secret_and_missing_features_are_reported() -> None:
     inputs, wrong = check_arguments(
         {"kubeconfig": "a: 1\n", "renderYamlToDirectory": "x", "deleteUnreachable": "false"}
     )
@@ -122,11 +122,11 @@ def server(address: str) -> str:
         ({}, {"clusterIdentifier": "b"}, []),
     ],
 )
-def test_what_means_another_cluster(old: dict[str, Any], new: dict[str, Any], expected: list[str]) -> None:
+def test_changes_that_mean_another_cluster(old: dict[str, Any], new: dict[str, Any], expected: list[str]) -> None:
     assert another_cluster(old, new) == expected
 
 
-def test_settings_know_when_they_are_blind() -> None:
+def test_settings_without_a_reachable_server() -> None:
     assert read_settings({"kubeconfig": UNKNOWN}).blind
     settings = read_settings({"kubeconfig": Secret("/a"), "namespace": "n", "clusterIdentifier": "c", "context": ""})
     assert (settings.kubeconfig, settings.namespace, settings.context, settings.blind) == ("/a", "n", None, "")

@@ -43,7 +43,7 @@ def test_no_change_means_equal(old: Any, new: Any) -> None:
 
 
 @given(paths)
-def test_parse_reads_what_spell_writes(path: tuple[str | int, ...]) -> None:
+def test_parse_is_the_inverse_of_spell(path: tuple[str | int, ...]) -> None:
     assert parse(spell(path)) == path
 
 
@@ -60,7 +60,7 @@ def test_parse_reads_what_spell_writes(path: tuple[str | int, ...]) -> None:
         "spec: Cannot transition NodePool between static (replicas set) and dynamic (replicas unset)",
     ],
 )
-def test_the_words_of_a_field_that_cannot_change(message: str) -> None:
+def test_messages_about_immutable_fields(message: str) -> None:
     assert immutable(message)
 
 
@@ -68,11 +68,11 @@ def test_the_words_of_a_field_that_cannot_change(message: str) -> None:
     "message",
     ["quantities must match the regular expression", "exceeded quota: q", "spec.replicas: must be greater than 0"],
 )
-def test_other_refusals_are_no_replacement(message: str) -> None:
+def test_other_rejections_are_not_replacements(message: str) -> None:
     assert not immutable(message)
 
 
-def test_blame_falls_on_the_changed_paths_that_the_server_names() -> None:
+def test_only_changed_paths_that_the_server_names_are_blamed() -> None:
     changed = [("spec", "selector", "app"), ("spec", "replicas"), ("metadata", "labels", "a")]
     assert blamed(changed, ["spec.selector"]) == [("spec", "selector", "app")]
     assert blamed([("spec", "hard", "requests.cpu")], ["spec.hard[requests.cpu]"]) == [("spec", "hard", "requests.cpu")]
@@ -95,5 +95,5 @@ def test_ignored_changes_keep_the_old_value(path: str, expected: Any) -> None:
     assert keep(old, new, parse(path)) == expected
 
 
-def test_ignoring_an_addition_takes_it_away() -> None:
+def test_ignoring_an_addition_removes_it() -> None:
     assert keep({"a": {}}, {"a": {"b": 1}}, ("a", "b")) == {"a": {}}

@@ -28,7 +28,7 @@ def test_install_is_idempotent_and_leaves_one_executable(tmp_path: Path) -> None
     assert "mlcluster.kubernetes_provider" in launcher.read_text()
 
 
-def test_the_launcher_bears_spaces_in_the_interpreters_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_launcher_supports_spaces_in_the_interpreters_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/odd place/it's/python")
     install(tmp_path)
     (launcher,) = tmp_path.rglob("pulumi-resource-kubernetes")
@@ -66,7 +66,7 @@ def test_a_fault_skips_and_counts() -> None:
 
 @pytest.fixture
 def helm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Helm:
-    """A stand-in for the binary that tells what it was given."""
+    """Return a fake helm binary that prints its inputs."""
     program = tmp_path / "helm"
     program.write_text(
         f"#!{sys.executable}\nimport json, os, pathlib, stat, sys\n"
@@ -88,7 +88,7 @@ def test_helm_gets_a_private_kubeconfig_and_values_on_stdin(helm: Helm) -> None:
     assert not Path(told["path"]).exists()
 
 
-def test_helm_failures_carry_its_words(helm: Helm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helm_errors_contain_its_output(helm: Helm, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HelmError, match="release: not found") as caught:
         helm.run("status", "fail")
     assert caught.value.not_found
@@ -109,7 +109,7 @@ def test_a_helm_of_another_major_version_is_not_used(tmp_path: Path, monkeypatch
         assert find_helm() == found
 
 
-def test_the_launcher_never_overwrites_the_official_plugin_and_makes_way_for_it(tmp_path: Path) -> None:
+def test_the_launcher_never_overwrites_the_official_plugin_and_is_removable(tmp_path: Path) -> None:
     official = tmp_path / "user" / FOLDER
     official.mkdir(parents=True)
     (official / "pulumi-resource-kubernetes").write_text("official")

@@ -1,4 +1,4 @@
-"""Connections to the provider: whose they are, and what happens to those of other users."""
+"""Connections to the provider: their users, and the refusal of other users."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ WIDE = (
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """The server behind the port; its path is short, as a Unix socket's must be."""
+    """Start the server behind the port, with a short path, because the path of a Unix socket has a limit."""
     monkeypatch.chdir(tmp_path)
     with closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind("server")
@@ -64,12 +64,12 @@ def test_a_connection_that_its_owner_closed_is_not_one_of_root(form: str, state:
 
 
 @pytest.mark.parametrize("text", ["", "x", HEAD, "   9: 0100007F:D431 0100007F:B26E 01", "\0"])
-def test_a_row_that_is_not_understood_admits_nobody(text: str) -> None:
+def test_an_invalid_row_admits_no_connection(text: str) -> None:
     assert owner_of(CLIENT, SERVER, [text]) is None
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
-def test_a_connection_of_this_user_is_told_from_the_kernel(family: socket.AddressFamily) -> None:
+def test_a_connection_of_this_user_is_found_in_the_kernel_tables(family: socket.AddressFamily) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener, closing(socket.socket(family)) as client:
         host = "::ffff:127.0.0.1" if family is socket.AF_INET6 else "127.0.0.1"
         client.connect((host, listener.getsockname()[1]))
@@ -79,8 +79,8 @@ def test_a_connection_of_this_user_is_told_from_the_kernel(family: socket.Addres
             assert not is_of_this_user((peer[0], peer[1] ^ 1), accepted.getsockname())
 
 
-def test_without_tables_of_the_kernel_the_parent_process_must_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on macOS. The parent of this process holds no such connection, so not even this user is admitted."""
+def test_without_kernel_tables_the_parent_process_must_have_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS. The parent of this process has no such connection, so even this user is refused."""
     monkeypatch.setattr(private_port, "_TABLES", (Path("/not/there"),))
     listening = closing(socket.create_server(("127.0.0.1", 0)))
     with listening as listener, closing(socket.create_connection(listener.getsockname())):
@@ -91,7 +91,7 @@ def test_without_tables_of_the_kernel_the_parent_process_must_hold_it(monkeypatc
             assert is_of_this_user(peer, accepted.getsockname())
 
 
-def test_bytes_of_this_user_go_both_ways(open_port: Callable[..., PrivatePort], server: socket.socket) -> None:
+def test_bytes_are_relayed_in_both_directions(open_port: Callable[..., PrivatePort], server: socket.socket) -> None:
     sent, answer = os.urandom(3_000_000), os.urandom(2_000_000)
     got = bytearray()
 
@@ -114,7 +114,7 @@ def test_bytes_of_this_user_go_both_ways(open_port: Callable[..., PrivatePort], 
 
 
 @pytest.mark.parametrize("trouble", [False, True])
-def test_connections_that_are_not_admitted_end_before_the_server_sees_them_and_are_told_once(
+def test_refused_connections_do_not_reach_the_server_and_are_logged_once(
     open_port: Callable[..., PrivatePort], server: socket.socket, caplog: pytest.LogCaptureFixture, *, trouble: bool
 ) -> None:
     def admits(client: Address, own: Address) -> bool:

@@ -42,7 +42,7 @@ def job(*conditions: dict[str, str], **spec: Any) -> dict[str, Any]:
             ),
             "",
         ),
-        (deployment(observedGeneration=1), "its controller has not seen the new spec"),
+        (deployment(observedGeneration=1), "its controller has not processed the new spec"),
         (deployment(), "0 of 2 replicas are updated"),
         (deployment(updatedReplicas=2, availableReplicas=1), "1 of 2 replicas are available"),
         (deployment(updatedReplicas=2, availableReplicas=2, replicas=2), ""),
@@ -72,10 +72,10 @@ def test_readiness(found: dict[str, Any], reason: str) -> None:
     assert (reason in unready(found)) if reason else (unready(found) == "")
 
 
-def test_old_replicas_still_there() -> None:
+def test_old_replicas_still_exist() -> None:
     found = deployment(updatedReplicas=2, availableReplicas=2)
     found["status"]["replicas"] = 3
-    assert unready(found) == "1 old replicas are still there"
+    assert unready(found) == "1 old replicas still exist"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_old_replicas_still_there() -> None:
         deployment(conditions=[condition("Progressing", "False", "BackoffLimitExceeded")]),
     ],
 )
-def test_what_never_will_be_ready_says_why(found: dict[str, Any]) -> None:
+def test_objects_that_will_never_be_ready_have_a_reason(found: dict[str, Any]) -> None:
     with pytest.raises(NeverReady, match="BackoffLimitExceeded"):
         unready(found)
 
@@ -121,7 +121,7 @@ def test_wait_for(annotation: str, ready: bool) -> None:
 
 
 @pytest.mark.parametrize("annotation", ["for the rain", "[not json"])
-def test_an_annotation_that_means_nothing_is_said_at_once(annotation: str) -> None:
+def test_an_invalid_annotation_is_reported_at_once(annotation: str) -> None:
     found = live("v1", "ConfigMap")
     found["metadata"]["annotations"] = {"pulumi.com/waitFor": annotation}
     with pytest.raises(NeverReady, match="waitFor"):

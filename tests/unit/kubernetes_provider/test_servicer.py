@@ -25,7 +25,7 @@ URN = "urn:pulumi:dev::p::kubernetes:core/v1:ConfigMap::a"
 
 
 class Engine:
-    """Calls the provider as the engine does, with plain dicts."""
+    """Calls the provider like the engine, with plain dicts."""
 
     def __init__(self, stub: Any) -> None:
         self.stub = stub
@@ -88,7 +88,7 @@ def message(call: Callable[[], object]) -> str:
     return str(caught.value.details())
 
 
-def test_create_keeps_the_notes_of_the_official_provider(engine: Engine, server: FakeApiServer) -> None:
+def test_create_writes_the_notes_of_the_official_provider(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     assert made["id"] == "default/a"
     assert made["__inputs"] == config_map(x="1")
@@ -97,21 +97,23 @@ def test_create_keeps_the_notes_of_the_official_provider(engine: Engine, server:
     assert server.get("ConfigMap", "a", "default")["data"] == {"x": "1"}  # type: ignore[index]
 
 
-def test_a_preview_writes_nothing_and_leaves_the_servers_own_fields_open(engine: Engine, server: FakeApiServer) -> None:
+def test_a_preview_writes_nothing_and_leaves_server_fields_unknown(engine: Engine, server: FakeApiServer) -> None:
     planned = engine.create(config_map(x="1"), preview=True)
     assert planned["data"] == {"x": "1"}
     assert planned["metadata"]["uid"] == planned["status"] == UNKNOWN
     assert server.get("ConfigMap", "a", "default") is None
 
 
-def test_a_preview_of_unknown_values_asks_nobody(engine: Engine, server: FakeApiServer) -> None:
+def test_a_preview_of_unknown_values_sends_no_request(engine: Engine, server: FakeApiServer) -> None:
     before = len(server.calls)
     assert engine.create(config_map(x=UNKNOWN), preview=True)["data"] == {"x": UNKNOWN}
     assert len(server.calls) == before
 
 
 @pytest.mark.parametrize(("status", "reason"), [(404, "NotFound"), (403, "Forbidden")])
-def test_a_preview_that_may_not_ask_echoes(engine: Engine, server: FakeApiServer, status: int, reason: str) -> None:
+def test_a_preview_without_permission_returns_the_inputs(
+    engine: Engine, server: FakeApiServer, status: int, reason: str
+) -> None:
     server.fail("PATCH", "configmaps/a", status, reason, 'namespaces "x" not found')
     assert engine.create(config_map(x="1"), preview=True)["data"] == {"x": "1"}
 
@@ -123,7 +125,7 @@ def test_a_foreign_object_is_refused_and_untouched(engine: Engine, server: FakeA
     assert not [call for call in server.calls if call.method != "GET"]
 
 
-def test_our_own_object_is_taken_up(engine: Engine, server: FakeApiServer) -> None:
+def test_a_managed_object_is_adopted(engine: Engine, server: FakeApiServer) -> None:
     server.put(config_map(x="before"))
     assert engine.create(config_map(x="1"))["data"] == {"x": "1"}
     without_label = config_map(x="1")
@@ -131,7 +133,7 @@ def test_our_own_object_is_taken_up(engine: Engine, server: FakeApiServer) -> No
     assert "belongs to mlcluster, cluster 'atlas'" in message(lambda: engine.create(without_label))
 
 
-def test_an_object_on_its_way_out_is_waited_for(engine: Engine, server: FakeApiServer) -> None:
+def test_an_object_that_is_being_deleted_is_waited_for(engine: Engine, server: FakeApiServer) -> None:
     leaving = config_map()
     leaving["metadata"] = {**leaving["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
     server.put(leaving)
@@ -146,7 +148,7 @@ def test_a_new_kind_and_a_starting_webhook_are_waited_for(engine: Engine, server
     assert engine.create(config_map(x="1"))["data"] == {"x": "1"}
 
 
-def test_a_webhook_that_says_no_is_not_asked_again(engine: Engine, server: FakeApiServer) -> None:
+def test_a_rejection_by_a_webhook_is_not_retried(engine: Engine, server: FakeApiServer) -> None:
     server.fail("PATCH", "configmaps/a", 500, "InternalError", "failed calling webhook: x509: unknown authority")
     assert "x509" in message(lambda: engine.create(config_map(x="1")))
     assert sum(call.method == "PATCH" for call in server.calls) == 1
@@ -158,7 +160,7 @@ def immutable_data(old: Object | None, new: Object) -> None:
         raise Refusal(422, "Invalid", "data.x: Invalid value: field is immutable", causes)
 
 
-def test_diff_asks_the_server_only_when_something_changed(engine: Engine, server: FakeApiServer) -> None:
+def test_diff_sends_requests_only_for_changes(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     asked = len(server.calls)
     assert engine.diff(made, config_map(x="1"), config_map(x="1")).changes == pb.DiffResponse.DIFF_NONE
@@ -168,7 +170,7 @@ def test_diff_asks_the_server_only_when_something_changed(engine: Engine, server
     assert (list(found.replaces), found.deleteBeforeReplace) == ([], False)
 
 
-def test_what_the_server_calls_immutable_is_a_replacement(engine: Engine, server: FakeApiServer) -> None:
+def test_immutable_fields_cause_a_replacement(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     server.on_write = immutable_data
     found = engine.diff(made, config_map(x="1"), config_map(x="2"))
@@ -186,7 +188,7 @@ def test_another_name_is_a_replacement_that_creates_first(engine: Engine) -> Non
     assert (list(found.replaces), found.deleteBeforeReplace) == (["metadata.name"], False)
 
 
-def test_update_takes_back_what_is_no_longer_wanted(engine: Engine, server: FakeApiServer) -> None:
+def test_update_removes_unwanted_fields(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1", y="2"))
     planned = engine.update(made, config_map(x="1", y="2"), config_map(x="3"), preview=True)
     assert planned["data"] == {"x": "3"}
@@ -196,13 +198,13 @@ def test_update_takes_back_what_is_no_longer_wanted(engine: Engine, server: Fake
 
 
 def drop_and_check_uid(old: Object | None, new: Object) -> None:
-    """What a real server does with a uid in an apply."""
+    """Treat a UID in an apply like a real server."""
     wanted = new["metadata"].get("uid")
     if old is not None and wanted != old["metadata"]["uid"]:
         raise Refusal(422, "Invalid", "uid", [{"field": "metadata.uid", "message": "field is immutable"}])
 
 
-def test_update_never_writes_to_an_object_that_took_the_place_of_ours(engine: Engine, server: FakeApiServer) -> None:
+def test_update_never_writes_to_a_replaced_object(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     del server.objects["", "ConfigMap", "default", "a"]
     server.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
@@ -211,7 +213,7 @@ def test_update_never_writes_to_an_object_that_took_the_place_of_ours(engine: En
     assert engine.read(made, config_map(x="1"))[0] == ""
 
 
-def test_refresh_sees_drift_in_our_fields_only(engine: Engine, server: FakeApiServer) -> None:
+def test_refresh_finds_drift_only_in_managed_fields(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     live = server.get("ConfigMap", "a", "default")
     assert live is not None
@@ -230,7 +232,7 @@ def test_refresh_of_an_absent_object_and_import(engine: Engine, server: FakeApiS
     assert engine.read(made, config_map(x="1"))[0] == ""
 
 
-def test_delete_refuses_what_is_no_longer_ours(engine: Engine, server: FakeApiServer) -> None:
+def test_delete_refuses_unmanaged_objects(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     live = server.get("ConfigMap", "a", "default")
     assert live is not None
@@ -242,7 +244,7 @@ def test_delete_refuses_what_is_no_longer_ours(engine: Engine, server: FakeApiSe
     assert server.get("ConfigMap", "a", "default") is not None
 
 
-def test_delete_leaves_a_namesake_alone_and_an_absent_one_is_fine(engine: Engine, server: FakeApiServer) -> None:
+def test_delete_keeps_a_namesake_and_ignores_a_missing_object(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     live = server.get("ConfigMap", "a", "default")
     assert live is not None
@@ -253,7 +255,7 @@ def test_delete_leaves_a_namesake_alone_and_an_absent_one_is_fine(engine: Engine
     engine.delete(made, config_map(x="1"))
 
 
-def test_delete_says_what_holds_an_object(engine: Engine, server: FakeApiServer) -> None:
+def test_delete_names_the_finalizers(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(config_map(x="1"))
     live = server.get("ConfigMap", "a", "default")
     assert live is not None
@@ -263,7 +265,7 @@ def test_delete_says_what_holds_an_object(engine: Engine, server: FakeApiServer)
 
 @pytest.fixture
 def warnings(engine: Engine, tmp_path: Path) -> Iterator[list[tuple[str, str]]]:
-    """(URN, message) of each warning that the engine receives."""
+    """Yield (URN, message) of each warning that the engine receives."""
     received: list[tuple[str, str]] = []
 
     def log(request: Any, _context: Any) -> Any:
@@ -305,7 +307,7 @@ def test_a_deletion_that_a_finalizer_blocks_is_a_warning_while_it_waits(
     assert warning.endswith("finalizers: example.test/never. pods. has 1 resource instances")
 
 
-def test_a_deletion_that_only_takes_time_is_no_warning(
+def test_a_slow_deletion_is_not_a_warning(
     engine: Engine, server: FakeApiServer, warnings: list[tuple[str, str]]
 ) -> None:
     """The garbage collector deletes the dependents first: pods may use their grace period."""
@@ -321,7 +323,7 @@ def job() -> Object:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "default"}, "spec": {}}
 
 
-def test_what_is_not_ready_is_kept_by_the_details_of_the_error(engine: Engine) -> None:
+def test_an_unready_object_is_kept_by_the_error_details(engine: Engine) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         engine.create(job(), timeout=1)
     metadata: Any = dict(caught.value.trailing_metadata())  # type: ignore[arg-type] # the stubs do not know its shape
@@ -333,7 +335,7 @@ def test_what_is_not_ready_is_kept_by_the_details_of_the_error(engine: Engine) -
     assert list(kept.reasons) == ["Job default/j exists but is not ready: the job is not complete"]
 
 
-def test_cancel_ends_the_waiting(engine: Engine, server: FakeApiServer) -> None:
+def test_cancel_ends_the_wait(engine: Engine, server: FakeApiServer) -> None:
     engine.stub.Cancel(empty_pb2.Empty())
     assert "interrupted while waiting" in message(lambda: engine.create(job(), timeout=1_000_000))
 
@@ -342,7 +344,7 @@ def node(cpu: str) -> Object:
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": cpu}}}
 
 
-def test_a_node_is_posted_with_its_status(engine: Engine, server: FakeApiServer) -> None:
+def test_a_node_is_created_with_its_status(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(node("1"))
     assert made["status"] == {"capacity": {"cpu": "1"}}
     fields = server.get("Node", "n")["metadata"]["managedFields"]  # type: ignore[index]
@@ -351,7 +353,7 @@ def test_a_node_is_posted_with_its_status(engine: Engine, server: FakeApiServer)
     assert changed["status"]["capacity"] == {"cpu": "2"}
 
 
-def test_drift_in_a_nodes_status_is_seen(engine: Engine, server: FakeApiServer) -> None:
+def test_drift_in_the_status_of_a_node(engine: Engine, server: FakeApiServer) -> None:
     made = engine.create(node("1"))
     live = server.get("Node", "n")
     assert live is not None
@@ -359,14 +361,14 @@ def test_drift_in_a_nodes_status_is_seen(engine: Engine, server: FakeApiServer) 
     assert engine.read(made, node("1"))[1] == node("7")
 
 
-def test_another_writer_may_move_the_entry_of_our_fields(engine: Engine, server: FakeApiServer) -> None:
+def test_another_writer_can_move_the_managed_fields_entry(engine: Engine, server: FakeApiServer) -> None:
     server.fail("PATCH", "nodes/n", 422, "Invalid", "testing value failed", times=1)
     engine.create(node("1"))
     fields = server.get("Node", "n")["metadata"]["managedFields"]  # type: ignore[index]
     assert fields == [{"manager": "mlcluster", "operation": "Apply"}]
 
 
-def test_secrets_stay_secret_on_every_way_out(engine: Engine, server: FakeApiServer) -> None:
+def test_secrets_stay_secret_in_all_responses(engine: Engine, server: FakeApiServer) -> None:
     check = engine.stub.Check(
         pb.CheckRequest(
             urn=URN,
@@ -389,14 +391,14 @@ def test_secrets_stay_secret_on_every_way_out(engine: Engine, server: FakeApiSer
 @pytest.mark.parametrize(
     "faults", [Faults([Fault("Create", urn="::a$", when="after", skip=1, times=1, fail="power cut")])]
 )
-def test_faults_strike_where_they_are_told(engine: Engine, server: FakeApiServer, faults: Faults) -> None:
+def test_faults_apply_to_their_rpcs(engine: Engine, server: FakeApiServer, faults: Faults) -> None:
     engine.create(config_map(x="1"))
     assert message(lambda: engine.create(config_map(x="2"))) == "power cut"
     assert server.get("ConfigMap", "a", "default")["data"] == {"x": "2"}  # type: ignore[index]
     engine.create(config_map(x="3"))
 
 
-def test_without_a_known_cluster_previews_echo_and_writes_fail(engine: Engine) -> None:
+def test_without_a_known_cluster_previews_return_inputs_and_writes_fail(engine: Engine) -> None:
     engine.stub.Configure(pb.ConfigureRequest(args=encode({"kubeconfig": UNKNOWN})))
     assert engine.create(config_map(x="1"), preview=True)["data"] == {"x": "1"}
     assert "not known yet" in message(lambda: engine.create(config_map(x="1")))
@@ -413,7 +415,7 @@ def test_a_provider_argument_is_checked_and_compared(engine: Engine) -> None:
     assert engine.stub.Handshake(pb.ProviderHandshakeRequest()).accept_secrets
 
 
-def test_what_is_not_served_is_unimplemented(engine: Engine) -> None:
+def test_other_rpcs_are_unimplemented(engine: Engine) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         engine.stub.GetSchema(pb.GetSchemaRequest())
     assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unit
 CRD: dict[str, Any] = {"kind": "CustomResourceDefinition", "metadata": {"name": "x", "managedFields": []}}
 
 
-def test_definitions_change_their_spelling_and_nothing_else_does() -> None:
+def test_only_crds_change_their_spelling() -> None:
     sdk = {**CRD, "spec": {"x_kubernetes_list_type": "map", "_ref": "#/a", "x_other": 1}}
     wire = {**CRD, "spec": {"x-kubernetes-list-type": "map", "$ref": "#/a", "x_other": 1}}
     assert to_wire(sdk) == wire
@@ -69,6 +69,6 @@ def test_removed_is_a_merge_patch_of_nulls() -> None:
     assert removed(None, {"a": 2}) == {}
 
 
-def test_an_import_wants_what_is_there_without_what_the_server_made_up() -> None:
+def test_inputs_of_an_import_are_live_values_without_generated_ones() -> None:
     live = {"kind": "Pod", "metadata": {"name": "a", "uid": "u", "labels": {}}, "spec": {}, "status": {}}
     assert wanted_of(live) == {"kind": "Pod", "metadata": {"name": "a", "labels": {}}, "spec": {}}

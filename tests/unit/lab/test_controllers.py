@@ -1,4 +1,4 @@
-"""Controllers of a lab: what becomes of a chart, what they are told, in which order they come."""
+"""Controllers of a lab: adaptation of their charts, their configuration, and their start order."""
 
 import base64
 import copy
@@ -11,8 +11,8 @@ import pytest
 
 from mlcluster.errors import ExitCode, MlclusterError
 from mlcluster.lab.components import STOP_ORDER, of_controller, site
-from mlcluster.lab.controllers.arranging import Arranged, arrange
-from mlcluster.lab.controllers.known import CONTROLLERS, controller
+from mlcluster.lab.controllers.adaptation import Arranged, arrange
+from mlcluster.lab.controllers.registry import CONTROLLERS, controller
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
 from mlcluster.lab.record import ControllerRecord, Record
@@ -51,7 +51,7 @@ def arranged(port: int | None = 7) -> Arranged:
     return arrange(CHART, "jobs", port, b"authority")
 
 
-def test_a_chart_comes_in_waves_and_is_not_changed_itself() -> None:
+def test_a_chart_is_applied_in_waves_and_not_changed() -> None:
     before = copy.deepcopy(CHART)
     found = arranged()
     assert [item["kind"] for item in found.first] == [
@@ -62,7 +62,7 @@ def test_a_chart_comes_in_waves_and_is_not_changed_itself() -> None:
     assert before == CHART
 
 
-def test_what_a_process_does_not_need_and_what_a_lab_does_not_know_is_left_out() -> None:
+def test_unneeded_and_unsupported_objects_are_omitted() -> None:
     assert set(arranged().left_out) == {("Deployment", "jobs"), ("Secret", "certificate"), ("ServiceMonitor", "jobs")}
 
 
@@ -73,29 +73,29 @@ def test_webhooks_and_conversions_call_this_host() -> None:
     assert found.first[1]["spec"]["conversion"]["webhook"]["clientConfig"] == here
 
 
-def test_without_a_webhook_server_nothing_calls_one() -> None:
+def test_without_a_webhook_server_there_are_no_webhooks() -> None:
     found = arranged(None)
     assert found.hooks == ()
     assert ("MutatingWebhookConfiguration", "jobs") in found.left_out
 
 
-def test_what_is_for_the_whole_cluster_has_no_namespace() -> None:
+def test_cluster_scoped_objects_have_no_namespace() -> None:
     found = {item["kind"]: item["metadata"].get("namespace") for item in (*arranged().first, *arranged().hooks)}
     assert {kind for kind, namespace in found.items() if namespace} == {"ServiceAccount"}
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_everything_that_it_listens_on_is_loopback(name: str) -> None:
+def test_controllers_listen_on_loopback_only(name: str) -> None:
     found, place = controller(name), site(LAYOUT, known(name))
     text = json.dumps(found.config(place) or {})
     for value in re.findall(r'"([^"]*)"', text) + [flag.partition("=")[2] for flag in found.flags(place)]:
         address = ADDRESS.match(value)
         assert address is None or address[1] == "127.0.0.1", value
-    assert "0.0.0.0" not in text  # noqa: S104 - what must not be there
+    assert "0.0.0.0" not in text  # noqa: S104 - the address that must not occur
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_nobody_elects_a_leader_where_that_can_be_said(name: str) -> None:
+def test_leader_election_is_disabled_if_configurable(name: str) -> None:
     found, place = controller(name), site(LAYOUT, known(name))
     config = found.config(place)
     if config is not None:
@@ -105,18 +105,18 @@ def test_nobody_elects_a_leader_where_that_can_be_said(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_its_files_are_in_its_own_directory(name: str) -> None:
+def test_files_of_a_controller_are_in_its_directory(name: str) -> None:
     component = of_controller(LAYOUT, known(name))
     assert component.argv[0] == f"/bin/{name}"
     assert component.environment["TMPDIR"] == f"/labs/one/controllers/{name}"
     assert component.port == (7 if "webhook" in controller(name).port_names else 8)
-    # What looks for strays of a lab knows a process by its name and by a path of the lab in its arguments.
+    # The search for stray processes of a lab matches the name, and a path of the lab in the arguments.
     assert name in STOP_ORDER
     assert any("/labs/one/" in argument for argument in component.argv[1:])
 
 
-def test_kuberay_asks_nobody_outside() -> None:
-    """Names of services end at the API server's network, which a lab does not have."""
+def test_kuberay_sends_requests_through_the_api_server() -> None:
+    """Service names resolve only in a cluster network, which a lab does not have."""
     assert of_controller(LAYOUT, known("kuberay-operator")).environment["HTTP_PROXY"].startswith("http://127.0.0.1:")
 
 
@@ -125,19 +125,19 @@ def test_kueue_starts_last_and_stops_first() -> None:
     assert list(CONTROLLERS).index("jobset") < list(CONTROLLERS).index("kubeflow-trainer")
 
 
-def test_no_two_have_kinds_of_one_group() -> None:
+def test_controllers_have_distinct_groups() -> None:
     groups = [group for found in CONTROLLERS.values() for group in found.groups]
     assert sorted(groups) == sorted(set(groups))
 
 
-def test_an_unknown_one_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_controller_is_an_error_with_the_known_ones() -> None:
     with pytest.raises(MlclusterError) as caught:
         controller("volcano")
     assert "jobset" in caught.value.hint
     assert caught.value.exit_code is ExitCode.USAGE
 
 
-def test_a_record_keeps_one_of_each() -> None:
+def test_a_record_has_each_controller_once() -> None:
     bare = Record("running", Ports(1, 2, 3, 4, 5), {}, False, "up")
     both = bare.with_controller(known("jobset")).with_controller(known("kueue"))
     other = ControllerRecord("jobset", Path("/bin/new"), Path("/charts/new"), {"a": 1}, {})

@@ -8,7 +8,7 @@ import pytest
 
 from mlcluster.lab import configs, flags
 from mlcluster.lab.components import of_controller
-from mlcluster.lab.controllers.known import CONTROLLERS
+from mlcluster.lab.controllers.registry import CONTROLLERS
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import Ports
 from mlcluster.lab.record import ControllerRecord
@@ -47,7 +47,7 @@ def test_every_address_is_loopback(name: str) -> None:
     for argument in ALL[name]:
         if ADDRESS.search(argument):
             assert "127.0.0.1" in argument or argument == "--server-address="  # kwok serves nothing
-        assert "0.0.0.0" not in argument  # noqa: S104 - what must not be there
+        assert "0.0.0.0" not in argument  # noqa: S104 - the address that must not occur
         assert "[::]" not in argument
 
 
@@ -61,12 +61,12 @@ def test_every_address_is_loopback(name: str) -> None:
         ("etcd", "listen-peer-urls"),
     ],
 )
-def test_what_listens_says_where(name: str, flag: str) -> None:
+def test_every_listener_has_an_address(name: str, flag: str) -> None:
     assert "127.0.0.1" in value(ALL[name], flag)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_files_are_in_the_private_directory_and_no_flag_comes_twice(name: str) -> None:
+def test_files_are_in_the_private_directory_and_flags_are_unique(name: str) -> None:
     given = [argument.partition("=")[0] for argument in ALL[name]]
     assert sorted(given) == sorted(set(given))
     for argument in ALL[name]:
@@ -75,17 +75,17 @@ def test_files_are_in_the_private_directory_and_no_flag_comes_twice(name: str) -
 
 
 @pytest.mark.parametrize(("listener", "prefix"), [("client", ""), ("peer", "peer-")])
-def test_etcd_asks_for_client_certificates(listener: str, prefix: str) -> None:
+def test_etcd_requires_client_certificates(listener: str, prefix: str) -> None:
     assert f"--{prefix}client-cert-auth" in ALL["etcd"]
     assert value(ALL["etcd"], f"listen-{listener}-urls").startswith("https://")
 
 
-def test_each_listener_of_etcd_has_an_authority_of_its_own() -> None:
+def test_each_listener_of_etcd_has_its_own_authority() -> None:
     trusted = [value(ALL["etcd"], flag) for flag in ("trusted-ca-file", "peer-trusted-ca-file")]
     assert len({*trusted, value(ALL["apiserver"], "client-ca-file")}) == 3
 
 
-def test_quiet_mode_is_whole() -> None:
+def test_quiet_mode_is_complete() -> None:
     """Without heartbeats the taint plugin must be off and the grace long, and kwok must write no leases."""
     assert value(ALL["apiserver"], "disable-admission-plugins") == "TaintNodesByCondition"
     assert value(ALL["controllers"], "node-monitor-grace-period") == "87600h"
@@ -93,7 +93,7 @@ def test_quiet_mode_is_whole() -> None:
     assert configs.kwok()[0]["options"]["nodeLeaseDurationSeconds"] == 0
 
 
-def test_extended_resource_toleration_is_only_there_when_asked_for() -> None:
+def test_extended_resource_toleration_is_optional() -> None:
     with_it = flags.apiserver(LAYOUT, PORTS, extended_resource_toleration=True)
     assert value(with_it, "enable-admission-plugins") == "NodeRestriction,ExtendedResourceToleration"
     assert value(ALL["apiserver"], "enable-admission-plugins") == "NodeRestriction"
@@ -113,18 +113,18 @@ def test_extended_resource_toleration_is_only_there_when_asked_for() -> None:
         "disruption-controller",
     ],
 )
-def test_controllers_that_decide_something_stay_on(kept: str) -> None:
+def test_required_controllers_stay_enabled(kept: str) -> None:
     assert kept not in flags.CONTROLLERS_OFF
 
 
-def test_rights_are_rbac_and_nobody_is_anonymous() -> None:
+def test_rbac_without_anonymous_requests() -> None:
     assert value(ALL["apiserver"], "authorization-mode") == "Node,RBAC"
     assert value(ALL["apiserver"], "anonymous-auth") == "false"
     assert value(ALL["controllers"], "use-service-account-credentials") == "true"
 
 
-def test_kwok_serves_nothing_and_keeps_labelled_nodes_only() -> None:
-    """Kwok listens on every address when it has a node port and no address."""
+def test_kwok_serves_no_port_and_simulates_only_labeled_nodes() -> None:
+    """Kwok listens on every address if it has a node port and no address."""
     options = configs.kwok()[0]["options"]
     assert "--server-address=" in ALL["kwok"]
     assert options["nodePort"] == 0
@@ -133,7 +133,7 @@ def test_kwok_serves_nothing_and_keeps_labelled_nodes_only() -> None:
     assert options["manageNodesWithLabelSelector"] == "type=kwok"
 
 
-def test_a_pod_ends_only_when_it_says_after_how_long() -> None:
+def test_a_pod_ends_only_with_the_annotation() -> None:
     stage = next(stage for stage in stages() if stage["metadata"]["name"] == "pod-complete")
     annotation = f'.metadata.annotations["{RUN_FOR}"]'
     assert {"key": annotation, "operator": "Exists"} in stage["spec"]["selector"]["matchExpressions"]
@@ -146,12 +146,12 @@ def test_a_broken_node_is_not_repaired() -> None:
     assert wanted in stage["spec"]["selector"]["matchExpressions"]
 
 
-def test_documents_are_written_one_after_the_other() -> None:
+def test_documents_are_concatenated() -> None:
     text = configs.as_yaml({"a": 1}, {"b": 2}).decode()
     assert [json.loads(part) for part in text.split("---")] == [{"a": 1}, {"b": 2}]
 
 
-def test_kubeconfig_names_the_user_and_the_server() -> None:
+def test_kubeconfig_contains_user_and_server() -> None:
     document = configs.kubeconfig("admin", "https://127.0.0.1:3", b"ca", b"certificate", b"key")
     assert document["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:3"
     assert document["contexts"][0]["context"] == {"cluster": "lab", "user": "admin"}

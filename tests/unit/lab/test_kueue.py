@@ -1,4 +1,4 @@
-"""What becomes of Kueue's chart in a lab: on small objects of the same shape."""
+"""Adaptation of Kueue's chart to a lab, with small objects of the same structure."""
 
 import base64
 import copy
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mlcluster.lab.controllers import kueue, rendering
-from mlcluster.lab.controllers.arranging import Arranged
+from mlcluster.lab.controllers.adaptation import Arranged
 
 pytestmark = pytest.mark.unit
 
@@ -80,7 +80,7 @@ def test_the_chart_itself_is_not_changed() -> None:
     assert before == CHART
 
 
-def test_only_webhooks_of_kueue_and_of_the_frameworks_stay() -> None:
+def test_only_webhooks_of_kueue_and_of_the_frameworks_are_kept() -> None:
     assert kept_hooks(CONFIG) == ["mworkload.kb.io", "mjob.kb.io", "mpod.kb.io"]
     left = [name for kind, name in arranged(CONFIG).left_out if kind.endswith("WebhookConfiguration")]
     assert left == ["mdeployment.kb.io", "mjobset.kb.io"]
@@ -101,7 +101,7 @@ def test_webhooks_call_this_host_and_keep_their_namespaces() -> None:
     assert job["namespaceSelector"] == SELECTOR
 
 
-def test_conversion_calls_this_host_where_there_is_one() -> None:
+def test_conversion_webhooks_call_this_host() -> None:
     found = {item["metadata"]["name"]: item["spec"] for item in arranged(CONFIG).first if "spec" in item}
     client = found["workloads.kueue.x-k8s.io"]["conversion"]["webhook"]["clientConfig"]
     assert client["url"] == "https://127.0.0.1:1001/convert"
@@ -109,27 +109,27 @@ def test_conversion_calls_this_host_where_there_is_one() -> None:
     assert found["topologies.kueue.x-k8s.io"] == {}
 
 
-def test_what_a_process_does_not_need_is_left_out() -> None:
+def test_unneeded_objects_are_omitted() -> None:
     left = {kind for kind, _ in arranged(CONFIG).left_out}
     assert {"Deployment", "Service", "APIService", "RoleBinding", "Secret"} <= left
 
 
-def test_our_secret_stands_in_for_the_charts() -> None:
+def test_the_labs_secret_replaces_the_charts() -> None:
     secrets = [item for item in arranged(CONFIG).first if item["kind"] == "Secret"]
     assert len(secrets) == 1
     assert set(secrets[0]["data"]) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}
 
 
-def test_the_namespace_comes_first_then_definitions() -> None:
+def test_the_namespace_is_first_and_then_the_crds() -> None:
     kinds = [item["kind"] for item in arranged(CONFIG).first]
     assert kinds[:3] == ["Namespace", "CustomResourceDefinition", "CustomResourceDefinition"]
 
 
-def test_cluster_wide_objects_lose_the_charts_namespace() -> None:
+def test_cluster_scoped_objects_lose_the_charts_namespace() -> None:
     assert all("namespace" not in item["metadata"] for item in arranged(CONFIG).hooks)
 
 
-def test_visibility_is_served_from_this_host_when_asked_for() -> None:
+def test_visibility_is_served_from_this_host_if_enabled() -> None:
     found = arranged(VISIBLE)
     api = next(item for item in found.hooks if item["kind"] == "APIService")
     assert api["spec"]["service"]["port"] == 1004
@@ -140,13 +140,13 @@ def test_visibility_is_served_from_this_host_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("config", [CONFIG, VISIBLE])
-def test_every_object_is_applied_or_named_as_left_out(config: dict[str, Any]) -> None:
+def test_every_object_is_applied_or_listed_as_omitted(config: dict[str, Any]) -> None:
     found = arranged(config)
     names = {(item["kind"], item["metadata"]["name"]) for item in (*found.first, *found.hooks)} | set(found.left_out)
     assert {(item["kind"], item["metadata"]["name"]) for item in CHART} <= names
 
 
-def test_the_host_decides_on_addresses_and_the_caller_on_workloads() -> None:
+def test_addresses_come_from_the_host_and_workload_settings_from_the_caller() -> None:
     config = {
         "manageJobsWithoutQueueName": True,
         "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
@@ -162,7 +162,7 @@ def test_the_host_decides_on_addresses_and_the_caller_on_workloads() -> None:
     assert whole["kind"] == "Configuration"
 
 
-def test_visibility_is_off_unless_asked_for() -> None:
+def test_visibility_is_disabled_by_default() -> None:
     assert kueue.host_config(CONFIG, PORTS, "/c")["featureGates"] == {"VisibilityOnDemand": False}
     assert "visibilityServer" not in kueue.host_config(CONFIG, PORTS, "/c")
     assert kueue.host_config(VISIBLE, PORTS, "/c")["visibilityServer"]["bindAddress"] == "127.0.0.1"
@@ -174,5 +174,5 @@ def test_the_callers_configuration_is_not_changed() -> None:
     assert config == {"metrics": {"a": 1}}
 
 
-def test_json_documents_one_after_the_other() -> None:
+def test_concatenated_json_documents() -> None:
     assert rendering.documents('{"a": 1}\n{\n "b": 2}\n') == [{"a": 1}, {"b": 2}]

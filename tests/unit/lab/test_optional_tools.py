@@ -1,4 +1,4 @@
-"""Programs that are built only when asked for, with a Go that is a shell script."""
+"""Programs that are built only on request, with a shell script in place of Go."""
 
 import shutil
 from pathlib import Path
@@ -22,7 +22,7 @@ SOURCES = {
 
 @pytest.fixture
 def only_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """PATH with nothing but a Go that notes its arguments; every module of it has the files of `SOURCES`."""
+    """Set PATH to a fake Go that records its arguments and whose modules contain the files of `SOURCES`."""
     tools = tmp_path / "path"
     tools.mkdir()
     for name, text in SOURCES.items():
@@ -54,13 +54,13 @@ def only_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_none_is_built_with_the_rest_nor_found_before_it_is_asked_for(only_go: Path) -> None:
+def test_optional_programs_are_built_only_on_request(only_go: Path) -> None:
     assert not set(optional.NAMES) & set(pins.NAMES)
     assert find_optional("jobset") is None
     assert find() is None
 
 
-def test_one_is_built_once_with_its_manifests(only_go: Path) -> None:
+def test_an_optional_program_is_built_once_with_its_manifests(only_go: Path) -> None:
     found = ensure_optional(["jobset"], Silent())["jobset"]
     assert found.path.name == "jobset"
     assert found == find_optional("jobset")
@@ -71,7 +71,7 @@ def test_one_is_built_once_with_its_manifests(only_go: Path) -> None:
     assert not (directory() / "bin").exists()
 
 
-def test_what_no_flag_does_is_edited_in_a_copy(only_go: Path) -> None:
+def test_the_source_is_edited_in_a_copy(only_go: Path) -> None:
     ensure_optional(["mpi-operator"], Silent())
     server = (only_go / "used" / "cmd" / "mpi-operator" / "app" / "server.go").read_text()
     assert server == 'Addr: fmt.Sprintf("127.0.0.1:%d", opt.MonitoringPort),'
@@ -83,7 +83,7 @@ def test_what_no_flag_does_is_edited_in_a_copy(only_go: Path) -> None:
     assert "replace github.com/kubeflow/mpi-operator => /" in used
 
 
-def test_an_edit_that_does_not_fit_any_more_is_told(only_go: Path) -> None:
+def test_an_edit_that_does_not_match_is_an_error(only_go: Path) -> None:
     file = only_go / "module" / "cmd" / "mpi-operator" / "main.go"
     file.chmod(0o644)
     file.write_text("another()\n")
@@ -101,5 +101,5 @@ def test_a_changed_recipe_is_another_program_but_not_another_toolchain(monkeypat
 
 
 @pytest.mark.parametrize("tool", optional.OPTIONAL, ids=optional.NAMES)
-def test_nothing_listens_on_every_address(tool: pins.Tool) -> None:
+def test_no_program_listens_on_every_address(tool: pins.Tool) -> None:
     assert all('fmt.Sprintf(":%d"' not in edit.new for edit in tool.edits)

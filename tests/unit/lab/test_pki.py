@@ -37,7 +37,7 @@ def names(found: x509.Certificate) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("name", [*pki.SERVING, *pki.CLIENTS])
-def test_every_certificate_is_signed_by_the_authority_and_fits_its_key(files: dict[str, bytes], name: str) -> None:
+def test_every_certificate_is_signed_by_the_authority_and_matches_its_key(files: dict[str, bytes], name: str) -> None:
     found = certificate(files[f"{name}.crt"])
     found.verify_directly_issued_by(certificate(files["ca.crt"]))
     key = load_pem_private_key(files[f"{name}.key"], None)
@@ -50,32 +50,34 @@ def test_every_certificate_is_signed_by_the_authority_and_fits_its_key(files: di
     ("controllers", "system:kube-controller-manager", []),
     ("scheduler", "system:kube-scheduler", []),
 ])  # fmt: skip
-def test_the_subject_says_who_it_is_for_rbac(files: dict[str, bytes], name: str, user: str, groups: list[str]) -> None:
+def test_the_subject_contains_the_rbac_user_and_groups(
+    files: dict[str, bytes], name: str, user: str, groups: list[str]
+) -> None:
     subject = certificate(files[f"{name}.crt"]).subject
     assert [entry.value for entry in subject.get_attributes_for_oid(NameOID.COMMON_NAME)] == [user]
     assert sorted(str(entry.value) for entry in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)) == groups
 
 
-def test_the_front_proxy_has_an_authority_of_its_own(files: dict[str, bytes]) -> None:
-    """Whoever it signs for may claim to be anybody, so it must not sign what the main one signs."""
+def test_the_front_proxy_has_its_own_authority(files: dict[str, bytes]) -> None:
+    """Its certificates allow impersonation of any user, so it must not be the main authority."""
     found = certificate(files["front-proxy.crt"])
     found.verify_directly_issued_by(certificate(files["front-proxy-ca.crt"]))
     assert files["front-proxy-ca.crt"] != files["ca.crt"]
 
 
-def test_the_private_key_of_an_authority_is_thrown_away(files: dict[str, bytes]) -> None:
+def test_the_private_key_of_an_authority_is_not_stored(files: dict[str, bytes]) -> None:
     assert not {"ca.key", "front-proxy-ca.key"} & set(files)
 
 
 @pytest.mark.parametrize("name", pki.SERVING)
-def test_servers_are_for_loopback(files: dict[str, bytes], name: str) -> None:
+def test_server_certificates_are_for_loopback(files: dict[str, bytes], name: str) -> None:
     dns, addresses = names(certificate(files[f"{name}.crt"]))
     assert "localhost" in dns
     assert "127.0.0.1" in addresses
     assert all(ipaddress.ip_address(address).is_private for address in addresses)
 
 
-def test_kueue_gets_what_its_rotator_accepts(kueue_files: dict[str, bytes]) -> None:
+def test_kueues_rotator_accepts_its_certificate(kueue_files: dict[str, bytes]) -> None:
     authority, found = certificate(kueue_files["ca.crt"]), certificate(kueue_files["tls.crt"])
     assert names(authority) == (["kueue-ca"], [])
     dns, addresses = names(found)
@@ -97,7 +99,7 @@ def test_files_are_private(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "pki").iterdir()] == ["a.key"]
 
 
-def test_a_file_that_everybody_could_read_becomes_private(tmp_path: Path) -> None:
+def test_a_readable_file_becomes_private(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     (tmp_path / "a").chmod(0o644)
     pki.write_private(tmp_path / "a", b"new")
@@ -105,8 +107,8 @@ def test_a_file_that_everybody_could_read_becomes_private(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", pki.ETCD)
-def test_the_authorities_of_etcd_sign_for_etcd_alone(files: dict[str, bytes], name: str) -> None:
-    """Etcd lets in each certificate of the authority that it trusts."""
+def test_the_authorities_of_etcd_sign_only_for_etcd(files: dict[str, bytes], name: str) -> None:
+    """Etcd accepts every certificate of its trusted authority."""
     own, _ = pki.ETCD[name]
     found = certificate(files[f"{name}.crt"])
     found.verify_directly_issued_by(certificate(files[f"{own}.crt"]))
@@ -115,7 +117,7 @@ def test_the_authorities_of_etcd_sign_for_etcd_alone(files: dict[str, bytes], na
             found.verify_directly_issued_by(certificate(files[f"{other}.crt"]))
 
 
-def test_a_directory_of_an_older_version_gets_the_certificates_of_etcd_once(tmp_path: Path) -> None:
+def test_a_directory_of_an_older_version_gets_etcd_certificates_once(tmp_path: Path) -> None:
     former = {"ca.crt": b"kept", "etcd.crt": b"a", "etcd.key": b"b", "etcd-client.crt": b"c", "etcd-client.key": b"d"}
     pki.write(tmp_path, former)
     pki.complete(tmp_path)
@@ -127,7 +129,7 @@ def test_a_directory_of_an_older_version_gets_the_certificates_of_etcd_once(tmp_
 
 
 @pytest.mark.parametrize("lost", ["etcd-ca.crt", "etcd-peer.key", "etcd-server.key"])
-def test_a_set_that_a_kill_left_unfinished_is_replaced_as_a_whole(tmp_path: Path, lost: str) -> None:
+def test_an_incomplete_set_is_replaced_as_a_whole(tmp_path: Path, lost: str) -> None:
     pki.complete(tmp_path)
     before = (tmp_path / "etcd-peer.crt").read_bytes()
     (tmp_path / lost).unlink()

@@ -14,9 +14,9 @@ import pytest
 from mlcluster.errors import MlclusterError
 from mlcluster.lab import process
 from mlcluster.lab.failures import NotReady, PortTaken, StartFailed
+from mlcluster.lab.lab_state import wait_until
 from mlcluster.lab.ports import LOOPBACK, Ports, free_ports
 from mlcluster.lab.process import Process
-from mlcluster.lab.running import wait_until
 from mlcluster.waiting import wait_while
 
 pytestmark = pytest.mark.unit
@@ -43,7 +43,7 @@ def gone(child: Process) -> int:
     return code
 
 
-def test_a_child_lives_until_it_is_stopped(spawn: Callable[..., Process]) -> None:
+def test_a_child_runs_until_it_is_stopped(spawn: Callable[..., Process]) -> None:
     child = spawn()
     assert process.alive(child)
     assert process.stop(child) is False
@@ -51,19 +51,19 @@ def test_a_child_lives_until_it_is_stopped(spawn: Callable[..., Process]) -> Non
     assert process.exit_code(child) == -signal.SIGTERM
 
 
-def test_memory_is_told_in_mib() -> None:
+def test_memory_is_in_mib() -> None:
     ourselves = Process("test", os.getpid(), 0, (), Path("log"))
     assert 5 < process.memory_mib(ourselves) < 5000
 
 
-def test_stopping_what_is_gone_is_fine(spawn: Callable[..., Process]) -> None:
+def test_stopping_an_ended_process_is_no_error(spawn: Callable[..., Process]) -> None:
     child = spawn()
     process.stop(child)
     assert process.stop(child) is False
     assert process.memory_mib(child) == 0
 
 
-def test_who_ignores_sigterm_is_killed(spawn: Callable[..., Process], tmp_path: Path) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(spawn: Callable[..., Process], tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     deaf = "import signal, time, pathlib; signal.signal(15, signal.SIG_IGN)"
     child = spawn(sys.executable, "-c", f"{deaf}; pathlib.Path({str(ready)!r}).touch(); time.sleep(600)")
@@ -73,14 +73,14 @@ def test_who_ignores_sigterm_is_killed(spawn: Callable[..., Process], tmp_path: 
     assert not process.alive(child)
 
 
-def test_a_zombie_is_dead(spawn: Callable[..., Process]) -> None:
+def test_a_zombie_does_not_run(spawn: Callable[..., Process]) -> None:
     child = spawn()
     os.kill(child.pid, signal.SIGKILL)
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, but not yet reaped
     assert not process.alive(child)
 
 
-def test_a_recycled_pid_is_not_ours_and_gets_no_signal(spawn: Callable[..., Process]) -> None:
+def test_a_reused_pid_gets_no_signal(spawn: Callable[..., Process]) -> None:
     child = spawn()
     stranger = dataclasses.replace(child, created=child.created - 100, argv=("other",))
     assert not process.alive(stranger)
@@ -88,7 +88,7 @@ def test_a_recycled_pid_is_not_ours_and_gets_no_signal(spawn: Callable[..., Proc
     assert process.alive(child)
 
 
-def test_a_clock_that_was_set_does_not_lose_a_process(spawn: Callable[..., Process]) -> None:
+def test_a_process_is_found_after_a_clock_change(spawn: Callable[..., Process]) -> None:
     child = spawn(*SLEEP)
     while not process.alive(dataclasses.replace(child, created=child.created - 100)):
         time.sleep(0.01)  # the shell becomes the program
@@ -98,7 +98,7 @@ def test_a_clock_that_was_set_does_not_lose_a_process(spawn: Callable[..., Proce
 def test_output_and_exit_code_are_kept(spawn: Callable[..., Process], tmp_path: Path) -> None:
     child = spawn("/bin/sh", "-c", "echo one; echo two >&2; exit 7")
     assert gone(child) == 7
-    assert process.exit_code(child) == 7  # the kernel tells it once, we again
+    assert process.exit_code(child) == 7  # the kernel returns it once, `exit_code` repeatedly
     assert process.last_lines(tmp_path / "child.log") == "one\ntwo"
 
 
@@ -112,12 +112,12 @@ def test_secrets_of_the_caller_do_not_reach_a_child(
     assert "ETCD" not in process.last_lines(tmp_path / "child.log", 100)
 
 
-def test_a_missing_program_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MlclusterError, match="not there"):
+def test_a_missing_program_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MlclusterError, match="is missing or not executable"):
         process.spawn("etcd", [str(tmp_path / "etcd")], tmp_path / "log", tmp_path)
 
 
-def test_last_lines_reads_the_end_only(tmp_path: Path) -> None:
+def test_last_lines_reads_only_the_end(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("".join(f"line {number}\n" for number in range(100_000)))
     assert process.last_lines(log, 2) == "line 99998\nline 99999"
@@ -140,13 +140,13 @@ def test_strays_are_found_by_name_and_directory(spawn: Callable[..., Process], t
     os.killpg(child.pid, signal.SIGKILL)
 
 
-def test_waiting_ends_when_the_child_is_ready(spawn: Callable[..., Process]) -> None:
+def test_a_wait_ends_when_the_child_is_ready(spawn: Callable[..., Process]) -> None:
     answers = iter(["no", "not yet", ""])
     wait_until(lambda: next(answers), spawn(), 30)
     assert next(answers, "asked no more") == "asked no more"
 
 
-def test_waiting_tells_why_a_child_ended(spawn: Callable[..., Process]) -> None:
+def test_a_wait_reports_why_a_child_ended(spawn: Callable[..., Process]) -> None:
     child = spawn("/bin/sh", "-c", "echo unknown flag; exit 3")
     with pytest.raises(StartFailed, match="unknown flag") as caught:
         wait_until(lambda: "no answer", child, 30)
@@ -154,13 +154,13 @@ def test_waiting_tells_why_a_child_ended(spawn: Callable[..., Process]) -> None:
     assert not isinstance(caught.value, PortTaken)
 
 
-def test_waiting_knows_a_taken_port(spawn: Callable[..., Process]) -> None:
+def test_a_wait_reports_a_taken_port(spawn: Callable[..., Process]) -> None:
     child = spawn("/bin/sh", "-c", "echo 'listen tcp 127.0.0.1:1: bind: address already in use'; exit 1")
     with pytest.raises(PortTaken):
         wait_until(lambda: "no answer", child, 30)
 
 
-def test_waiting_gives_up(spawn: Callable[..., Process]) -> None:
+def test_a_wait_has_a_time_limit(spawn: Callable[..., Process]) -> None:
     with pytest.raises(NotReady, match="HTTP 500 etcd"):
         wait_until(lambda: "HTTP 500 etcd", spawn(), 0)
 

@@ -45,7 +45,7 @@ def lab_with(root: Path, **changes: Any) -> Lab:
     return Lab("one", root)
 
 
-def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_records_round_trip(tmp_path: Path) -> None:
     record.save(Layout(tmp_path), recorded(tmp_path))
     assert record.load(Layout(tmp_path)) == recorded(tmp_path)
     without = recorded(tmp_path, controllers=(), processes=())
@@ -54,7 +54,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"phase": "running"}', "null"])
-def test_a_damaged_record_is_told_and_reset_deletes_it(tmp_path: Path, text: str) -> None:
+def test_a_damaged_record_is_reported_and_reset_deletes_it(tmp_path: Path, text: str) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "state.json").write_text(text)
     lab = Lab("one", tmp_path / "one")
@@ -66,7 +66,7 @@ def test_a_damaged_record_is_told_and_reset_deletes_it(tmp_path: Path, text: str
     assert lab.status().state == "absent"
 
 
-def test_data_without_a_record_is_told_and_not_started(tmp_path: Path) -> None:
+def test_data_without_a_record_is_reported_and_not_started(tmp_path: Path) -> None:
     (tmp_path / "one" / "etcd").mkdir(parents=True)
     lab = Lab("one", tmp_path / "one")
     assert (lab.status().state, lab.status().note) == (
@@ -76,7 +76,7 @@ def test_data_without_a_record_is_told_and_not_started(tmp_path: Path) -> None:
         lab.start(NO_TOOLCHAIN, Silent())
 
 
-def test_nothing_is_absent(tmp_path: Path) -> None:
+def test_a_missing_lab_is_absent(tmp_path: Path) -> None:
     lab = Lab("one", tmp_path / "one")
     assert lab.status().state == "absent"
     lab.stop(Silent())
@@ -91,7 +91,7 @@ def test_nothing_is_absent(tmp_path: Path) -> None:
     ({"phase": "starting"}, "crashed", "a start did not end"),
     ({"phase": "stopped"}, "stopped", "its data is kept"),
 ])  # fmt: skip
-def test_states_of_dead_labs(tmp_path: Path, changes: dict[str, Any], state: str, note: str) -> None:
+def test_states_of_labs_that_do_not_run(tmp_path: Path, changes: dict[str, Any], state: str, note: str) -> None:
     found = lab_with(tmp_path / "one", **changes).status()
     assert found.state == state
     assert found.note.startswith(note)
@@ -99,14 +99,14 @@ def test_states_of_dead_labs(tmp_path: Path, changes: dict[str, Any], state: str
     assert found.started_by == "up"
 
 
-def test_a_start_that_goes_on_is_starting(tmp_path: Path) -> None:
+def test_a_lab_during_its_start_is_starting(tmp_path: Path) -> None:
     lab = lab_with(tmp_path / "one", phase="starting")
     with lock.held("one", lab.layout, Silent()):
         assert lab.status().state == "starting"
     assert lab.status().state == "crashed"
 
 
-def test_a_controller_that_is_being_removed_is_recorded_and_not_expected_to_run(tmp_path: Path) -> None:
+def test_a_controller_during_removal_is_recorded_and_not_expected_to_run(tmp_path: Path) -> None:
     (kueue,) = recorded(tmp_path).controllers
     removing = recorded(tmp_path, controllers=(dataclasses.replace(kueue, removing=True),))
     record.save(Layout(tmp_path), removing)
@@ -156,7 +156,7 @@ def test_a_reset_that_is_killed_leaves_a_lab_that_was_never_ready(
     assert not (tmp_path / "one").exists()
 
 
-def test_a_repair_leaves_a_lab_alone_that_another_command_works_on(tmp_path: Path) -> None:
+def test_a_repair_ignores_a_locked_lab(tmp_path: Path) -> None:
     lab = lab_with(tmp_path / "one")
     assert lab.alive_and_ended() == ([], ["etcd"])
     with lock.held("one", lab.layout, Silent()):
@@ -164,7 +164,7 @@ def test_a_repair_leaves_a_lab_alone_that_another_command_works_on(tmp_path: Pat
     assert lab_with(tmp_path / "two", phase="stopped").repair(Silent()) == []
 
 
-def test_questions_to_a_lab_that_does_not_run(tmp_path: Path) -> None:
+def test_reads_of_a_lab_that_does_not_run(tmp_path: Path) -> None:
     lab = lab_with(tmp_path / "one", phase="stopped")
     for question in (lab.keys, lab.baseline_keys, lab.leftovers):
         with pytest.raises(NotRunning, match="lab one is stopped"):
@@ -173,10 +173,10 @@ def test_questions_to_a_lab_that_does_not_run(tmp_path: Path) -> None:
         lab.start_controller("kueue", {}, Program(Path("kueue"), Path("chart")), Silent())
 
 
-def test_the_second_command_says_for_whom_it_waits_and_gives_up(tmp_path: Path) -> None:
+def test_the_second_command_names_the_holder_and_gives_up(tmp_path: Path) -> None:
     said: list[str] = []
 
-    class Telling(Silent):
+    class RecordedProgress(Silent):
         def say(self, text: str) -> None:
             said.append(text)
 
@@ -191,7 +191,10 @@ def test_the_second_command_says_for_whom_it_waits_and_gives_up(tmp_path: Path) 
     first = threading.Thread(target=hold)
     first.start()
     inside.wait(30)
-    with pytest.raises(LabBusy, match=f"process {os.getpid()}"), lock.held("one", layout, Telling(), patience=0):
+    with (
+        pytest.raises(LabBusy, match=f"process {os.getpid()}"),
+        lock.held("one", layout, RecordedProgress(), patience=0),
+    ):
         pass
     leave.set()
     first.join()
@@ -206,7 +209,7 @@ def test_a_name_cannot_leave_the_directory_of_labs(name: str) -> None:
     assert caught.value.exit_code is ExitCode.USAGE
 
 
-def test_a_wrong_root_costs_nothing(tmp_path: Path) -> None:
+def test_a_wrong_root_loses_no_files(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     Lab("one", tmp_path).reset(Silent())
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
@@ -219,7 +222,7 @@ def test_labs_are_listed_by_name() -> None:
     assert [found.name for found in list_labs()] == ["a", "b"]
 
 
-def test_status_for_people_and_programs(tmp_path: Path) -> None:
+def test_status_as_text_and_as_data(tmp_path: Path) -> None:
     found = lab_with(tmp_path / "one").status()
     text = status_text(found)
     assert text.startswith("lab one: crashed (not running: etcd")

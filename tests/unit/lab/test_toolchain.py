@@ -1,4 +1,4 @@
-"""Finding and building the lab's programs, with a Go that is a shell script."""
+"""Finding and building the lab's programs, with a shell script in place of Go."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ ETCD = next(tool for tool in pins.TOOLS if tool.name == "etcd")
 
 
 class Recorder(Silent):
-    """Keeps what is said."""
+    """Records the messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -48,7 +48,7 @@ def program(path: Path, text: str) -> Path:
 
 @pytest.fixture
 def only_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """PATH with nothing but a Go that notes its arguments and makes every program but the one in `broken`."""
+    """Set PATH to a fake Go that records its arguments and builds every program except the one in `broken`."""
     tools = tmp_path / "path"
     chart = tmp_path / "kueue" / "charts" / "kueue"
     chart.mkdir(parents=True)
@@ -102,7 +102,7 @@ def test_a_program_is_stamped_with_its_version() -> None:
     assert "-X k8s.io/component-base/version.gitMinor=36" in flags
 
 
-def test_the_key_changes_with_modules_and_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_key_changes_with_modules_and_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = pins.key()
     assert pins.key() == before
     for name in ("go.mod", "go.sum"):
@@ -127,7 +127,7 @@ def test_the_key_changes_with_modules_and_recipe(tmp_path: Path, monkeypatch: py
     ("", None),
     ("no such command", None),
 ])  # fmt: skip
-def test_versions_are_read_from_what_programs_say(text: str, version: fit.Version | None) -> None:
+def test_versions_in_program_output(text: str, version: fit.Version | None) -> None:
     assert fit.parse(text) == version
 
 
@@ -143,7 +143,7 @@ def test_versions_are_read_from_what_programs_say(text: str, version: fit.Versio
     ("pulumi", (3, 258, 9), "3.259.0", False),
     ("kueue", (0, 18, 3), "0.18.3", False),
 ])  # fmt: skip
-def test_which_versions_may_stand_in(name: str, version: fit.Version, pinned: str, *, fits: bool) -> None:
+def test_accepted_versions(name: str, version: fit.Version, pinned: str, *, fits: bool) -> None:
     assert fit.fits(name, version, pinned) is fits
 
 
@@ -152,14 +152,14 @@ def test_the_engines_range_is_that_of_the_sdk(project_root: Path) -> None:
     assert f'"pulumi>={low},<{high}"' in (project_root / "pyproject.toml").read_text()
 
 
-def test_a_fitting_program_on_path_wins_and_is_asked_once(tmp_path: Path) -> None:
+def test_an_accepted_program_on_path_is_preferred_and_run_once(tmp_path: Path) -> None:
     etcd = program(tmp_path / "etcd", f"echo x >> {tmp_path}/asked; echo etcd Version: 3.6.1")
     for _ in range(3):
         assert on_path(ETCD, which=lambda _: str(etcd)) == etcd
     assert (tmp_path / "asked").read_text() == "x\n"
 
 
-def test_a_changed_program_is_asked_again(tmp_path: Path) -> None:
+def test_a_changed_program_is_run_again(tmp_path: Path) -> None:
     etcd = program(tmp_path / "etcd", "echo etcd Version: 3.6.1")
     assert on_path(ETCD, which=lambda _: str(etcd)) == etcd
     program(etcd, "echo etcd Version: 3.5.99")
@@ -167,7 +167,7 @@ def test_a_changed_program_is_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["exit 1", "echo etcd Version: 3.4.0", "echo hello"])
-def test_a_program_that_does_not_fit_is_ignored(tmp_path: Path, text: str) -> None:
+def test_a_program_of_another_version_is_ignored(tmp_path: Path, text: str) -> None:
     etcd = program(tmp_path / "etcd", text)
     assert on_path(ETCD, which=lambda _: str(etcd)) is None
 
@@ -179,14 +179,14 @@ def test_a_program_for_another_machine_is_ignored(tmp_path: Path) -> None:
     assert on_path(ETCD, which=lambda _: str(etcd)) is None
 
 
-def test_a_program_that_was_too_slow_is_asked_again(tmp_path: Path) -> None:
+def test_a_program_that_was_too_slow_is_run_again(tmp_path: Path) -> None:
     etcd = program(tmp_path / "etcd", f"[ -e {tmp_path}/quick ] || exec sleep 600\necho etcd Version: 3.6.1")
     assert fit.version_of("etcd", etcd, patience=0.1) is None
     (tmp_path / "quick").touch()
     assert fit.version_of("etcd", etcd) == (3, 6, 1)
 
 
-def test_an_unreadable_memory_of_versions_is_written_anew(tmp_path: Path) -> None:
+def test_an_unreadable_version_cache_is_rewritten(tmp_path: Path) -> None:
     etcd = program(tmp_path / "etcd", "echo etcd Version: 3.6.1")
     memory = cache_directory() / "versions-on-path.json"
     memory.parent.mkdir(parents=True)
@@ -194,12 +194,12 @@ def test_an_unreadable_memory_of_versions_is_written_anew(tmp_path: Path) -> Non
     assert on_path(ETCD, which=lambda _: str(etcd)) == etcd
 
 
-def test_nothing_is_found_before_a_build(only_go: Path) -> None:
+def test_no_program_is_found_before_a_build(only_go: Path) -> None:
     assert find() is None
     assert find_tool("etcd") is None
 
 
-def test_everything_is_built_and_the_caches_go(only_go: Path) -> None:
+def test_a_build_creates_all_programs_and_deletes_the_caches(only_go: Path) -> None:
     progress = Recorder()
     toolchain = ensure(progress)
     assert sorted(toolchain.binaries) == sorted(pins.NAMES) == built()
@@ -212,13 +212,13 @@ def test_everything_is_built_and_the_caches_go(only_go: Path) -> None:
     assert len(progress.said) == 1
 
 
-def test_the_caches_may_be_kept(only_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_caches_can_be_kept(only_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.KEEP_CACHES_VARIABLE, "1")
     ensure(Silent())
     assert (build.work_directory() / "modules").is_dir()
 
 
-def test_an_interrupted_build_says_how_to_go_on(only_go: Path) -> None:
+def test_an_interrupted_build_has_a_hint(only_go: Path) -> None:
     class Interrupting(Silent):
         @contextmanager
         def task(self, title: str) -> Iterator[Task]:
@@ -239,7 +239,7 @@ def test_one_tool_can_be_built_alone(only_go: Path) -> None:
     assert find() is None
 
 
-def test_a_build_goes_on_where_it_failed(only_go: Path) -> None:
+def test_a_build_continues_where_it_failed(only_go: Path) -> None:
     (only_go / "broken").write_text("kueue")
     with pytest.raises(MlclusterError, match="it is broken"):
         ensure(Silent())
@@ -253,16 +253,14 @@ def test_a_build_goes_on_where_it_failed(only_go: Path) -> None:
     assert not build.work_directory().exists()
 
 
-def test_an_unfinished_program_is_never_taken_for_a_finished_one(only_go: Path) -> None:
+def test_an_incomplete_program_is_never_used(only_go: Path) -> None:
     (only_go / "broken").write_text("etcd/server/v3")
     with pytest.raises(MlclusterError):
         ensure_tool("etcd", Silent())
     assert built() == []
 
 
-def test_no_go_and_no_wheel_says_what_to_install(
-    only_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_go_and_wheel_there_is_a_hint(only_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(only_go / "path" / "go", "echo go version go1.20 linux/amd64")
     monkeypatch.setattr("sys.executable", str(program(tmp_path / "python", "echo no module venv; exit 1")))
     with pytest.raises(MlclusterError, match="no module venv") as caught:
@@ -277,7 +275,7 @@ def test_a_full_disk_is_refused_with_both_figures(tmp_path: Path) -> None:
     build.require_disk(tmp_path, 13_000_000_000, free=lambda _: 13_000_000_000)
 
 
-def test_free_space_is_asked_where_the_directory_will_be(tmp_path: Path) -> None:
+def test_free_space_is_read_at_the_future_directory(tmp_path: Path) -> None:
     assert build.free_bytes(tmp_path / "not" / "yet" / "there") == pytest.approx(
         shutil.disk_usage(tmp_path).free, rel=0.05
     )
@@ -291,7 +289,7 @@ def test_the_charts_copy_can_be_deleted(only_go: Path) -> None:
     assert stat.S_IMODE(copied.stat().st_mode) & stat.S_IWUSR
 
 
-def test_a_build_hides_the_users_settings_of_go(only_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_ignores_the_users_go_settings(only_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlcluster.lab.toolchain import go
 
     monkeypatch.setenv("GOFLAGS", "-mod=mod")

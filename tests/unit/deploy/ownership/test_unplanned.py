@@ -8,7 +8,7 @@ import pytest
 from mlcluster.deploy.ownership.unplanned import Unplanned, delete_unplanned, show_unplanned, unplanned
 from mlcluster.deploy.session.cluster import LiveCluster
 from mlcluster.deploy.session.stack import Stack
-from mlcluster.engine.adopting import Held
+from mlcluster.engine.adoption import Held
 from mlcluster.engine.engine import Engine
 from mlcluster.plan.model import Plan
 from mlcluster.progress import Silent

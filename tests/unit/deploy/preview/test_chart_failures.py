@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcluster.deploy.preview.chart_failures import charts_explained, explained, helm_cache
-from mlcluster.engine.chart_failures import ChartTrouble, chart_trouble
+from mlcluster.deploy.preview.chart_failures import ChartTrouble, chart_trouble, charts_explained, explained, helm_cache
 from mlcluster.engine.failures import Failed, ResourcesFailedError, explain
 from mlcluster.errors import MlclusterError
 from tests.specs import EXISTING, SYSTEM, planned

@@ -1,7 +1,8 @@
-"""Repair the files of a file backend after the engine was killed while it wrote them.
+"""Repair of the files of a file backend, after the engine was killed while it wrote them.
 
-The engine writes each file of the backend together with a small `.attrs` file beside it, in place. A kill in between
-leaves that one empty, and from then on every run ends with "failed to load checkpoint: EOF". Nothing needs the file.
+The engine writes each file of the backend and a small `.attrs` file beside it in place. A kill between the two writes
+leaves the `.attrs` file empty, and then every run fails with "failed to load checkpoint: EOF". The engine does not need
+the file.
 """
 
 import json
@@ -11,16 +12,16 @@ from pathlib import Path
 from mlcluster.engine.home import StackHome
 
 
-def mend_files(home: StackHome, project: str, *, killed: bool) -> list[str]:
-    """Removes broken `.attrs` files; restores a broken state file from the copy that the engine keeps beside it.
+def repair_files(home: StackHome, project: str, *, killed: bool) -> list[str]:
+    """Remove broken `.attrs` files, and restore a broken state file from the engine's copy beside it.
 
     Args:
-        home: whose backend.
+        home: the stack.
         project: the Pulumi project.
-        killed: a run was killed for certain and nobody else is at work; only then the state itself is touched.
+        killed: a run was provably killed and no other run is in progress; otherwise the state file stays unchanged.
 
     Returns:
-        What was done, in words; [] when everything was in order or the backend is not made of files.
+        A text for each repair; [] if no file was broken or the backend is not a file backend.
     """
     checkpoint, base = home.checkpoint(project), home.state_files
     if checkpoint is None or base is None:
@@ -36,7 +37,7 @@ def mend_files(home: StackHome, project: str, *, killed: bool) -> list[str]:
 
 def _removed(path: Path) -> str:
     path.unlink(missing_ok=True)
-    return f"removed {path.name}, which was cut off"
+    return f"removed {path.name}, which was truncated"
 
 
 def _is_json(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Prerequisites of a controller's process: its objects, its certificate, its rights."""
+"""Prerequisites of a controller's process: its objects, its certificate, its permissions."""
 
 import hashlib
 import json
@@ -8,21 +8,21 @@ from pathlib import Path
 from mlcluster import __version__
 from mlcluster.kube.client import Kube
 from mlcluster.lab import components, configs, pki
-from mlcluster.lab.bare import server_of
+from mlcluster.lab.control_plane import server_of
 from mlcluster.lab.controllers import objects
-from mlcluster.lab.controllers.arranging import Manifest
+from mlcluster.lab.controllers.adaptation import Manifest
 from mlcluster.lab.controllers.controller import Controller, Site
-from mlcluster.lab.controllers.known import controller
+from mlcluster.lab.controllers.registry import controller
 from mlcluster.lab.controllers.rendering import Programs
+from mlcluster.lab.lab_state import LabState
 from mlcluster.lab.record import ControllerRecord
-from mlcluster.lab.running import LabState
 from mlcluster.progress import Task
 
 _SECONDS = 315_360_000
 
 
 def provide(lab_state: LabState, wanted: ControllerRecord, kube: Kube, task: Task) -> None:
-    """Applies what its chart brings, unless just that was applied before and is there; writes its kubeconfig."""
+    """Apply the objects of its chart, unless the same objects are already applied, and write its kubeconfig."""
     site = components.site(lab_state.layout, wanted)
     files = _certificates(controller(wanted.name), site)
     account = _applied(kube, wanted, site, files) or _apply(lab_state, kube, wanted, files, task)
@@ -30,13 +30,13 @@ def provide(lab_state: LabState, wanted: ControllerRecord, kube: Kube, task: Tas
 
 
 def waiting(lab_state: LabState, task: Task) -> objects.Waiting:
-    """Return how a wait for the deletion of objects reports, and which components it depends on."""
+    """Return the progress reporting of a wait for deleted objects, and the check of components it depends on."""
     log = lab_state.layout.log("kube-controller-manager")
     return objects.Waiting(task, log, lambda: lab_state.require("etcd", "kube-apiserver", "kube-controller-manager"))
 
 
 def withdraw(home: Path) -> None:
-    """Nothing of the controller in `home` is applied any more."""
+    """Record that no object of the controller in `home` is applied."""
     objects.forget(home)
     _mark(home).unlink(missing_ok=True)
 
@@ -50,7 +50,7 @@ def _apply(
     task.update(f"rendering the manifests of {wanted.name}")
     programs = Programs(lab_state.record.binaries["helm"], lab_state.record.binaries["kubectl"])
     rendered = found.render(programs, wanted.manifests, wanted.settings)
-    task.update(f"applying the definitions and rights of {wanted.name}")
+    task.update(f"applying the CRDs and permissions of {wanted.name}")
     objects.apply(kube, found.arrange(rendered, site, files), site.home, waiting(lab_state, task))
     account = _account(rendered)
     pki.write_private(_mark(site.home), json.dumps([_source(wanted, files), *account]).encode())
@@ -58,7 +58,7 @@ def _apply(
 
 
 def _applied(kube: Kube, wanted: ControllerRecord, site: Site, files: Mapping[str, bytes]) -> tuple[str, str] | None:
-    """The service account, if everything was applied from just this source and is still there."""
+    """Return the service account if all objects were applied from the same source and still exist."""
     try:
         source, namespace, name = json.loads(_mark(site.home).read_text())
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def _mark(home: Path) -> Path:
 
 
 def _source(wanted: ControllerRecord, files: Mapping[str, bytes]) -> str:
-    """Names everything that decides what is applied; the manifests' place is named after their version."""
+    """Return a digest of the inputs of the applied objects; the path of the manifests contains their version."""
     parts = [
         __version__,
         str(wanted.manifests),
@@ -82,13 +82,13 @@ def _source(wanted: ControllerRecord, files: Mapping[str, bytes]) -> str:
 
 
 def _account(rendered: Iterable[Manifest]) -> tuple[str, str]:
-    """Namespace and name of the service account of the controller's pod: the rights of its chart are for it."""
+    """Return namespace and name of the service account of the controller's pod, which has the chart's permissions."""
     deployment = next(item for item in rendered if item["kind"] == "Deployment")
     return deployment["metadata"]["namespace"], deployment["spec"]["template"]["spec"]["serviceAccountName"]
 
 
 def _write_kubeconfig(lab_state: LabState, kube: Kube, account: tuple[str, str], site: Site) -> None:
-    """With a token of its service account, as in a pod, but for ten years."""
+    """Write a kubeconfig with a token of its service account, which is valid for ten years."""
     namespace, name = account
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": _SECONDS}}
@@ -99,7 +99,7 @@ def _write_kubeconfig(lab_state: LabState, kube: Kube, account: tuple[str, str],
 
 
 def _certificates(found: Controller, site: Site) -> dict[str, bytes]:
-    """Made once in the life of a lab."""
+    """Return the controller's certificates, which are created once per lab."""
     if not (site.certificates / "tls.key").exists():
         site.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         pki.write(site.certificates, found.certificates())

@@ -1,4 +1,4 @@
-"""What the keeper of a lab does when a component ends again and again, or cannot be looked at."""
+"""The keeper of a lab, with a component that ends repeatedly and with an unreadable record."""
 
 import threading
 from pathlib import Path
@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from mlcluster.errors import MlclusterError
-from mlcluster.lab.keeping import Keeper
+from mlcluster.lab.keeper import Keeper
 from mlcluster.lab.lab import Lab
 from mlcluster.progress import Progress, Silent
 
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.unit
 ETCD = "etcd"
 
 
-class Telling(Silent):
-    """Progress that knows when something was said, and what."""
+class RecordedProgress(Silent):
+    """Progress that records messages and can wait for one."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -31,8 +31,8 @@ class CrashingLab(Lab):
     """A lab whose etcd ends after each of its starts.
 
     Args:
-        root: its directory; nothing is written to it.
-        failure: what a repair raises; None: it works.
+        root: its directory, which stays empty.
+        failure: the exception of a repair; None if it succeeds.
     """
 
     def __init__(self, root: Path, failure: Exception | None = None) -> None:
@@ -54,7 +54,7 @@ class CrashingLab(Lab):
 
 
 class UnreadableLab(CrashingLab):
-    """A lab whose record cannot be read after the first look."""
+    """A lab whose record cannot be read after the first check."""
 
     def alive_and_ended(self) -> tuple[list[str], list[str]]:
         if self.looks:
@@ -63,14 +63,14 @@ class UnreadableLab(CrashingLab):
 
 
 def _account(lab: Lab) -> tuple[str, list[str]]:
-    """What the keeper tells once it has given up, and what it said meanwhile."""
-    progress = Telling()
+    """Return the keeper's report after it has given up, and its messages."""
+    progress = RecordedProgress()
     with Keeper(lab, progress, pause=0.01) as keeper:
         assert progress.spoke.wait(60)
     return keeper.account(), progress.said
 
 
-def test_a_component_that_always_ends_is_started_three_times(tmp_path: Path) -> None:
+def test_a_crashing_component_is_restarted_three_times(tmp_path: Path) -> None:
     lab = CrashingLab(tmp_path)
     account, said = _account(lab)
     reason = f"3 new starts of etcd ended unexpectedly; see {tmp_path / 'logs'}"
@@ -87,7 +87,7 @@ def test_a_component_that_always_ends_is_started_three_times(tmp_path: Path) -> 
         (psutil.AccessDenied(7), "pid=7"),
     ],
 )
-def test_a_repair_that_fails_is_told_and_not_tried_again(tmp_path: Path, failure: Exception, reason: str) -> None:
+def test_a_failed_repair_is_reported_and_not_repeated(tmp_path: Path, failure: Exception, reason: str) -> None:
     lab = CrashingLab(tmp_path, failure)
     account, (said,) = _account(lab)
     assert lab.repairs == 1
@@ -96,13 +96,13 @@ def test_a_repair_that_fails_is_told_and_not_tried_again(tmp_path: Path, failure
     assert account == f"etcd of lab demo ended unexpectedly; {said}"
 
 
-def test_a_lab_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_lab_is_reported(tmp_path: Path) -> None:
     account, (said,) = _account(UnreadableLab(tmp_path))
     assert "Permission denied" in account
     assert account == said
 
 
-def test_nothing_is_told_of_a_lab_that_runs(tmp_path: Path) -> None:
+def test_a_running_lab_is_not_reported(tmp_path: Path) -> None:
     with Keeper(Lab("demo", tmp_path), Silent()) as keeper:
         pass
     assert keeper.account() == ""

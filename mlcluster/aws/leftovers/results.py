@@ -7,17 +7,17 @@ from mlcluster.aws.leftovers.prices import PRICE_DATE, PRICE_REGION
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """One thing in the account that belongs to the cluster.
+    """A resource in the account that belongs to the cluster.
 
     Attributes:
         kind: e.g. "network interface".
-        id: by which AWS knows it: vol-0a, an ARN or a name.
+        id: its identifier in the AWS API: vol-0a, an ARN or a name.
         name: its Name tag or own name, "" without one.
-        zone: where it is; "" when it is not in one zone.
-        hourly_usd: list price in us-east-1; 0 for what is free, None when unknown.
-        command: removes it, for a shell; "" when it cannot be removed by itself.
-        why: how it was found.
-        blocked_by: ids or descriptions of what must go first.
+        zone: its availability zone; "" if it is not in exactly one zone.
+        hourly_usd: list price in us-east-1; 0 if it is free, None if the price is unknown.
+        command: a shell command that deletes it; "" if it cannot be deleted by itself.
+        why: the reason that it counts as the cluster's.
+        blocked_by: IDs or descriptions of the resources that must be deleted first.
     """
 
     kind: str
@@ -33,11 +33,11 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A kind that the account did not tell about, all or in part: something of it may be left.
+    """A kind of resource that could not be listed completely, so resources of it may be left.
 
     Attributes:
-        permission: the IAM action that is missing, "" when that is not the reason.
-        reason: what AWS said.
+        permission: the missing IAM action, "" if that is not the reason.
+        reason: the error of AWS.
     """
 
     kind: str
@@ -50,10 +50,10 @@ class Leftovers:
     """The result of a search.
 
     Attributes:
-        left: in the order in which the commands can be run.
-        kept: what the plan keeps, and what AWS deletes by itself on a date.
-        unknown: kinds about which nothing can be said.
-        region: where the search was.
+        left: leftover resources, in the order in which their commands can run.
+        kept: resources that the plan keeps, and resources whose deletion AWS has scheduled.
+        unknown: kinds that could not be listed completely.
+        region: the region of the search.
     """
 
     cluster: str
@@ -64,25 +64,25 @@ class Leftovers:
 
     @property
     def nothing_left(self) -> bool:
-        """Proven: everything was asked, and there is nothing but what is kept."""
+        """Whether every kind was listed and only kept resources exist."""
         return not self.left and not self.unknown
 
     @property
     def exact(self) -> bool:
-        """Whether the prices are those of this region."""
+        """Whether the prices are valid for this region."""
         return self.region == PRICE_REGION
 
     @property
     def price_date(self) -> str:
-        """Of the list prices, YYYY-MM."""
+        """The month of the list prices, YYYY-MM."""
         return PRICE_DATE
 
 
 def known_cost(things: tuple[Leftover, ...]) -> float:
-    """USD per hour of those whose price is known."""
+    """Return the USD per hour of all resources whose price is known."""
     return sum(thing.hourly_usd or 0.0 for thing in things)
 
 
 def unpriced(things: tuple[Leftover, ...]) -> int:
-    """How many have a price that nobody knows."""
+    """Return the number of resources whose price is unknown."""
     return sum(thing.hourly_usd is None for thing in things)

@@ -1,4 +1,4 @@
-"""Start the bare control plane: a new one, one with data of an earlier run, or the processes that are missing."""
+"""Start of the bare control plane: a new one, one with data of an earlier run, or its missing processes."""
 
 import shutil
 import time
@@ -8,22 +8,22 @@ from functools import partial
 
 from mlcluster.lab import components, configs, keys, pki, probe
 from mlcluster.lab.failures import NotReady, PortTaken
+from mlcluster.lab.lab_state import READY_SECONDS, LabState
 from mlcluster.lab.layout import Layout
 from mlcluster.lab.ports import LOOPBACK, Ports
 from mlcluster.lab.record import Record
-from mlcluster.lab.running import READY_SECONDS, LabState
 from mlcluster.progress import Task
 from mlcluster.waiting import wait_while
 
 _TRIES = 3
-_SETTLED_SECONDS = 0.6  # the controllers create their service accounts within this of one another
+_SETTLED_SECONDS = 0.6  # the longest time between the service accounts that the controllers create
 
 
 def bring_up(lab_state: LabState, task: Task, choose: Callable[[], Ports] = Ports.free) -> None:
-    """Start everything of the bare control plane that does not run, and wait until it is ready.
+    """Start all missing processes of the bare control plane, and wait until they are ready.
 
-    When a port is taken everything is stopped and started on other ports, three times at most. Stopping what was
-    started when this does not succeed is the caller's.
+    If a port is taken, all processes are stopped and started on other ports, at most three times. On failure, the
+    caller must stop the started processes.
     """
     for attempt in range(1, _TRIES + 1):
         try:
@@ -39,7 +39,7 @@ def bring_up(lab_state: LabState, task: Task, choose: Callable[[], Ports] = Port
 
 
 def prepare(layout: Layout) -> None:
-    """Make the private directory with fresh certificates."""
+    """Create the private directory with new certificates."""
     layout.root.mkdir(parents=True, mode=0o700, exist_ok=True)
     layout.root.chmod(0o700)
     layout.logs.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def prepare(layout: Layout) -> None:
 
 
 def note_baseline(layout: Layout, ports: Ports) -> None:
-    """Write down what a bare control plane stores, once its namespaces are whole and all stays the same."""
+    """Record the keys that a bare control plane stores, once its namespaces are complete and the keys stay the same."""
     known: frozenset[str] = frozenset()
     since = began = time.monotonic()
     while not keys.has_whole_namespaces(known) or time.monotonic() - since < _SETTLED_SECONDS:
@@ -62,7 +62,7 @@ def note_baseline(layout: Layout, ports: Ports) -> None:
 
 
 def server_of(ports: Ports) -> str:
-    """The address of the API server."""
+    """Return the address of the API server."""
     return f"https://{LOOPBACK}:{ports.api}"
 
 
@@ -105,7 +105,7 @@ def _grant_kwok(layout: Layout) -> None:
 
 
 def _await_service_account(lab_state: LabState) -> None:
-    """Before this service account exists no pod can be created."""
+    """Wait for the default service account, without which no pod can be created."""
     path = "/api/v1/namespaces/default/serviceaccounts/default"
     layout = lab_state.layout
     ask = components.trouble_of(partial(probe.https, layout, lab_state.record.ports.api, path))

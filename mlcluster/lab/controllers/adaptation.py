@@ -1,4 +1,4 @@
-"""Adapt the chart of a controller to a host process: which objects are applied, changed, or left out. Pure."""
+"""Adaptation of a controller's chart to a host process: which objects are applied, changed, or omitted. Pure."""
 
 import base64
 import copy
@@ -21,18 +21,18 @@ _CLUSTER_WIDE = frozenset(
         "ValidatingWebhookConfiguration",
     }
 )
-# A host process needs no deployment, no service in front of it and no file from a ConfigMap.
+# A host process needs no Deployment, no Service and no file from a ConfigMap.
 NOT_NEEDED = frozenset({"ConfigMap", "Deployment", "Job", "PodDisruptionBudget", "Secret", "Service"})
 
 
 @dataclass(frozen=True)
 class Arranged:
-    """The chart's objects for a lab, in waves: `first`, then the definitions' readiness, then `hooks`.
+    """The chart's objects for a lab, in waves: `first`, then readiness of the CRDs, then `hooks`.
 
     Attributes:
-        first: namespace, definitions, rights.
-        hooks: webhook configurations, and API services where there are any.
-        left_out: (kind, name) of what is not applied, webhooks included.
+        first: namespace, CRDs and RBAC objects.
+        hooks: webhook configurations, and API services if there are any.
+        left_out: (kind, name) of the objects that are not applied, including webhooks.
     """
 
     first: tuple[Manifest, ...]
@@ -41,18 +41,18 @@ class Arranged:
 
     @property
     def crds(self) -> list[str]:
-        """Names of the custom resource definitions."""
+        """The names of the CRDs."""
         return [item["metadata"]["name"] for item in self.first if item["kind"] == "CustomResourceDefinition"]
 
 
 def arrange(rendered: Iterable[Manifest], namespace: str, port: int | None, authority: bytes) -> Arranged:
-    """Fit a rendered chart to a host process.
+    """Adapt a rendered chart to a host process.
 
     Args:
         rendered: the chart's objects; not changed.
-        namespace: of the release; charts do not bring it.
-        port: of the webhook server, None for a controller without one.
-        authority: PEM of who signed its certificate.
+        namespace: namespace of the release, which charts do not contain.
+        port: port of the webhook server, None for a controller without one.
+        authority: PEM of the authority of its certificate.
     """
     first, hooks, left_out = [own_namespace(namespace)], [], []
     for original in rendered:
@@ -71,41 +71,41 @@ def arrange(rendered: Iterable[Manifest], namespace: str, port: int | None, auth
 
 
 def placed(item: Manifest) -> Manifest:
-    """The object, without a namespace where its kind has none: charts give one to webhook configurations."""
+    """Return the object without the namespace that charts give to cluster-scoped webhook configurations."""
     if item["kind"] in _CLUSTER_WIDE:
         item["metadata"].pop("namespace", None)
     return item
 
 
 def call_host(client: Manifest, port: int, authority: bytes) -> None:
-    """Point a webhook's clientConfig to this host."""
+    """Set a webhook's clientConfig to this host."""
     path = client.pop("service")["path"]
     client["url"], client["caBundle"] = f"https://{LOOPBACK}:{port}{path}", text(authority)
 
 
 def call_host_to_convert(item: Manifest, port: int | None, authority: bytes) -> None:
-    """The same for the conversion of a definition, where it has one."""
+    """Set the conversion webhook of a CRD, if it has one, to this host."""
     conversion = (item.get("spec") or {}).get("conversion") or {}
     if item["kind"] == "CustomResourceDefinition" and conversion.get("strategy") == "Webhook" and port is not None:
         call_host(conversion["webhook"]["clientConfig"], port, authority)
 
 
 def own_namespace(name: str) -> Manifest:
-    """The namespace of a release."""
+    """Return the namespace object of a release."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def wave(item: Manifest) -> int:
-    """The order of a start."""
+    """Return the position of an object in the order of a start."""
     return {"Namespace": 0, "CustomResourceDefinition": 1}.get(item["kind"], 2)
 
 
 def text(content: bytes) -> str:
-    """Base64 as objects hold it."""
+    """Return content in base64, as in the fields of objects."""
     return base64.b64encode(content).decode()
 
 
 def _is_kubernetes(item: Manifest) -> bool:
-    """Certificates, service monitors and their like need definitions that a lab does not have."""
+    """Return whether the kind is part of Kubernetes; a lab has no CRDs of certificates or service monitors."""
     group = item["apiVersion"].rpartition("/")[0]
     return "." not in group or group.endswith(".k8s.io")

@@ -1,4 +1,4 @@
-"""Edits of a deployment: put objects that exist on the server into the state, and take others out of it. Pure."""
+"""Edits of a deployment: add objects that exist on the server to the state, and remove others from it. Pure."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ class Held:
     """A Kubernetes object in the state.
 
     Attributes:
-        uid: UID of the object as the state last saw it, "" if it never did.
+        uid: UID that the state records for the object, "" if it records none.
     """
 
     urn: str
@@ -31,15 +31,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What exists on the server and is to join the state.
+    """An object on the server that is added to the state.
 
     Attributes:
-        plan_id: also its Pulumi name.
+        plan_id: its plan id, which is also its Pulumi name.
         type: Pulumi type token.
-        id: the provider's ID of it, NAMESPACE/NAME.
-        inputs: what the state says that the program asked for.
+        id: its provider ID, NAMESPACE/NAME.
+        inputs: the inputs to record, as if the program had registered them.
         outputs: the live object.
-        needs: plan ids that a destroy deletes after it.
+        needs: plan ids of the resources that a destroy deletes after it.
     """
 
     plan_id: str
@@ -51,7 +51,7 @@ class Adopted:
 
 
 def objects_in(deployment: Mapping[str, Any]) -> list[Held]:
-    """Return the Kubernetes objects of the state, sorted by plan id; Helm releases are not among them."""
+    """Return the Kubernetes objects of the state without Helm releases, sorted by plan id."""
     found = [_held(item) for item in deployment.get("resources") or [] if not is_internal(item["type"])]
     return sorted((one for one in found if one is not None), key=lambda one: one.plan_id)
 
@@ -71,16 +71,17 @@ def _held(item: Mapping[str, Any]) -> Held | None:
 def with_adopted(
     deployment: Mapping[str, Any], stack: str, project: str, adopted: Iterable[Adopted], settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], set[str]]:
-    """Return the deployment with these objects in it, and the URNs that this adds.
+    """Return the deployment with these objects added, and the URNs that this adds.
 
-    A run that an interruption ended before its first step has left neither stack nor provider: both are added.
+    The function also adds the stack and the provider if they are missing, as after a run that was interrupted before
+    its first step.
 
     Args:
-        deployment: as the engine exports it.
+        deployment: the deployment that the engine exports.
         stack: name of the stack.
         project: name of the project.
-        adopted: what to add; what is in the state already is left as it is.
-        settings: inputs of the Kubernetes provider, where the state has none.
+        adopted: the objects to add; those already in the state stay unchanged.
+        settings: inputs of the Kubernetes provider, used if the state contains no provider.
     """
     resources = [dict(item) for item in deployment.get("resources") or []]
     root = next((item for item in resources if item["type"] == _STACK), None)
@@ -133,13 +134,13 @@ def _resource(urn: str, one: Adopted, parent: str, provider: str, needs: list[st
 
 
 def without(deployment: Mapping[str, Any], urns: Collection[str]) -> dict[str, Any]:
-    """Return the deployment without these resources, and without what others say of them."""
-    kept = [_forgetting(item, urns) for item in deployment.get("resources") or [] if item["urn"] not in urns]
+    """Return the deployment without these resources and without references to them."""
+    kept = [_without_references(item, urns) for item in deployment.get("resources") or [] if item["urn"] not in urns]
     pending = [item for item in deployment.get("pending_operations") or [] if item["resource"]["urn"] not in urns]
     return {**deployment, "resources": kept, "pending_operations": pending}
 
 
-def _forgetting(item: Mapping[str, Any], urns: Collection[str]) -> dict[str, Any]:
+def _without_references(item: Mapping[str, Any], urns: Collection[str]) -> dict[str, Any]:
     changed = dict(item)
     if item.get("dependencies"):
         changed["dependencies"] = [urn for urn in item["dependencies"] if urn not in urns]

@@ -1,4 +1,4 @@
-"""Restart processes of a lab that end while a command works on its cluster."""
+"""Restart of lab processes that end while a command uses the cluster."""
 
 import threading
 from collections import Counter
@@ -12,31 +12,31 @@ from mlcluster.errors import MlclusterError
 from mlcluster.lab.lab import Lab
 from mlcluster.progress import Progress
 
-_LOOK_SECONDS = 0.25
+_CHECK_SECONDS = 0.25
 _MOST_STARTS = 3
-"""Of one component while one command runs: one that always ends would be started for as long as the command waits."""
+"""The maximum number of starts of a component during one command, because it could end after every start."""
 
 
 class Keeper:
-    """Looks after the processes of a lab for as long as the context lasts.
+    """Restarts the processes of a lab within the context.
 
-    A component that ends is started again, so that the API server answers and controllers take their finalizers off.
-    While this command itself holds the lab's lock, nothing is started: the wait that the component is needed for ends
-    with an error. A component is started again three times, with a pause that doubles, and then given up.
+    A component that ends is restarted, so that the API server responds and controllers remove their finalizers. While
+    this command itself holds the lab's lock, no process is restarted; a wait that needs the component then ends with an
+    error. A component is restarted up to three times, with a pause that doubles.
 
     Args:
-        lab: whose processes; it may not run yet.
-        progress: told what ended and what became of it.
-        pause: seconds between two looks.
+        lab: the lab, which need not run yet.
+        progress: receives messages about ended and restarted components.
+        pause: seconds between two checks.
     """
 
-    def __init__(self, lab: Lab, progress: Progress, pause: float = _LOOK_SECONDS) -> None:
+    def __init__(self, lab: Lab, progress: Progress, pause: float = _CHECK_SECONDS) -> None:
         self._lab = lab
         self._progress = progress
         self._pause = pause
         self._gave_up = ""
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look_after, name=f"keeper of lab {lab.name}", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name=f"keeper of lab {lab.name}", daemon=True)
         self._seen: set[str] = set()
         self._ended: set[str] = set()
 
@@ -52,18 +52,18 @@ class Keeper:
         self._thread.join()
 
     def ended(self) -> list[str]:
-        """Names of the components that ended since this began, whether they run again or not."""
-        with suppress(OSError, psutil.Error):  # what cannot be read is told by `account`
+        """Return the names of the components that ended within the context, including restarted ones."""
+        with suppress(OSError, psutil.Error):  # `account` reports a record that cannot be read
             return sorted(self._ended.union(self._lab.alive_and_ended()[1]))
         return sorted(self._ended)
 
     def account(self) -> str:
-        """What ended, and why it was given up if it was, for an error; "" when all is well."""
+        """Return a text about ended components and failed restarts, for an error; "" if none ended."""
         ended = ", ".join(self.ended())
         told = [f"{ended} of lab {self._lab.name} ended unexpectedly"] if ended else []
         return "; ".join([*told, self._gave_up] if self._gave_up else told)
 
-    def _look_after(self) -> None:
+    def _watch(self) -> None:
         try:
             self._repair_until_over()
         except MlclusterError as error:
@@ -79,7 +79,7 @@ class Keeper:
             pause = self._pause
             alive, dead = self._lab.alive_and_ended()
             self._seen.update(alive)
-            if self._seen.isdisjoint(dead):  # what was dead before is started by this command itself
+            if self._seen.isdisjoint(dead):  # this command itself starts components that had ended before
                 continue
             if spent := [name for name in dead if starts[name] >= _MOST_STARTS]:
                 logs = f"see {self._lab.layout.logs}"
@@ -90,10 +90,10 @@ class Keeper:
             pause *= 2 ** max((starts[name] for name in started), default=0)
 
     def _repaired(self, dead: list[str]) -> list[str]:
-        """What was started again; none while this command itself works on the lab."""
+        """Restart components, and return their names; none while this command itself holds the lock."""
         try:
             started = self._lab.repair(self._progress)
-        except (MlclusterError, OSError, psutil.Error):  # the record of a lab that was stopped no longer names them
+        except (MlclusterError, OSError, psutil.Error):  # the record of a stopped lab does not list them
             self._ended.update(self._seen.intersection(dead))
             raise
         self._ended.update(started)

@@ -1,10 +1,10 @@
-"""Objects that join the state and leave it, and the comparison of plan, state and server."""
+"""Adding objects to the state and removing them, and the comparison of plan, state and server."""
 
 from typing import Any
 
 import pytest
 
-from mlcluster.engine.adopting import Adopted, objects_in, with_adopted, without
+from mlcluster.engine.adoption import Adopted, objects_in, with_adopted, without
 from mlcluster.engine.presence import Foreign, Planned, replaced, sort_missing, type_token
 from stacks import registration
 
@@ -32,7 +32,7 @@ def _item(name: str, uid: str = "", **fields: Any) -> dict[str, Any]:
     return {"urn": _urn(name), "type": TOKEN, "inputs": _manifest(name), "outputs": outputs, **fields}
 
 
-def test_objects_of_the_state_are_listed_with_their_uid_and_releases_are_not() -> None:
+def test_objects_in_the_state_without_releases() -> None:
     release = {"urn": _urn("Release/k", "kubernetes:helm.sh/v3:Release"), "type": "kubernetes:helm.sh/v3:Release"}
     release["inputs"] = {"name": "k", "namespace": "k"}  # type: ignore[assignment]
     stack = {"urn": _urn("p-atlas", "pulumi:pulumi:Stack"), "type": "pulumi:pulumi:Stack"}
@@ -44,7 +44,7 @@ def test_objects_of_the_state_are_listed_with_their_uid_and_releases_are_not() -
     assert objects_in({}) == []
 
 
-def test_an_adopted_object_joins_an_empty_state_with_its_stack_and_provider() -> None:
+def test_adoption_into_an_empty_state_adds_stack_and_provider() -> None:
     adopted = [Adopted("m", TOKEN, "a/m", {"k": 1}, {"k": 2}, ("n", "absent")), Adopted("n", TOKEN, "a/n", {}, {})]
     made, added = with_adopted({"manifest": {}}, "atlas", "p", [adopted[1], adopted[0]], {"kubeconfig": "/k"})
     stack, provider, first, second = made["resources"]
@@ -58,7 +58,7 @@ def test_an_adopted_object_joins_an_empty_state_with_its_stack_and_provider() ->
     assert (again, more) == (made, set())
 
 
-def test_a_forgotten_resource_leaves_no_trace_in_the_state() -> None:
+def test_a_removed_resource_leaves_no_reference_in_the_state() -> None:
     other = _item("n", dependencies=[_urn("m")], propertyDependencies={"k": [_urn("m")]}, deletedWith=_urn("m"))
     pending = [{"type": "creating", "resource": _item("m")}]
     found = without({"resources": [_item("m"), other], "pending_operations": pending}, {_urn("m")})
@@ -68,7 +68,7 @@ def test_a_forgotten_resource_leaves_no_trace_in_the_state() -> None:
     }
 
 
-def test_missing_objects_are_adopted_by_their_labels_and_others_are_named() -> None:
+def test_labeled_objects_are_adopted_and_foreign_ones_reported() -> None:
     mine = (Planned("m", _manifest("m"), ("n",)), _live("m", "u1", OWNED))
     other_cluster = (Planned("o", _manifest("o")), _live("o", "u2", OWNED | {"mlcluster.dev/cluster": "moon"}))
     going = (Planned("g", _manifest("g")), _live("g", "u3", OWNED, deletionTimestamp="2026-01-01T00:00:00Z"))
@@ -101,7 +101,7 @@ def test_the_contents_of_an_adopted_secret_do_not_enter_the_state_in_plain_text(
         (_live("m", "u2", {}), True),
     ],
 )
-def test_another_object_under_a_managed_name_is_told_by_uid_and_labels(live: dict[str, Any], *, foreign: bool) -> None:
+def test_replaced_objects_are_recognized_by_uid_and_labels(live: dict[str, Any], *, foreign: bool) -> None:
     (held,) = objects_in({"resources": [_item("m", "u1")]})
     found = replaced([(held, live)], "atlas")
     assert found == ([Foreign("ConfigMap a/m", found[0].manager, _urn("m"), "a")] if foreign else [])

@@ -1,4 +1,4 @@
-"""Start and stop the processes of a lab, and keep its record at every step."""
+"""Start and stop of lab processes, with an update of the record at every step."""
 
 import re
 import time
@@ -18,12 +18,12 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.2
 
 
 class LabState:
-    """The state of one lab: its record, which is on disk when a call returns, and its processes.
+    """The state of one lab: its record, which every call writes to disk, and its processes.
 
     Args:
         layout: the files of the lab.
-        current: the record as it is now.
-        tied: processes that this object starts end with the calling process.
+        current: the present record.
+        tied: whether processes that this object starts end with the calling process.
     """
 
     def __init__(self, layout: Layout, current: Record, *, tied: bool = False) -> None:
@@ -37,21 +37,21 @@ class LabState:
         record.save(self.layout, changed)
 
     def runs(self, component: Component) -> bool:
-        """Whether exactly this component runs already."""
+        """Return whether the component runs with exactly this command line."""
         known = self.record.process(component.name)
         return known is not None and known.argv == component.argv and process.alive(known)
 
     def launch(self, component: Component) -> bool:
-        """Start the component unless exactly it runs already; whether it was started."""
+        """Start the component unless it already runs, and return whether it was started."""
         known = self.record.process(component.name)
         if self.runs(component):
             return False
         if known is not None:
-            process.stop(known)  # also waits for one that is just ending
+            process.stop(known)  # also waits for a process that is ending
         for stray in process.strays(self.layout.root, [component.name]):  # started by a command that was killed
             process.stop(stray)
         log = self.layout.log(component.name)
-        if log.exists():  # a start is judged by its own lines only
+        if log.exists():  # each start has its own log lines
             log.replace(log.with_suffix(".previous.log"))
         started = process.spawn(
             component.name, component.argv, log, self.layout.root, tied=self._tied, more=component.environment
@@ -65,7 +65,7 @@ class LabState:
         Raises:
             PortTaken: it ended because of its port.
             StartFailed: it ended.
-            NotReady: it did not answer in time.
+            NotReady: it was not ready in time.
         """
         running = self.record.process(component.name)
         if running is None:
@@ -85,7 +85,7 @@ class LabState:
         """Return if the recorded processes of these components run.
 
         Raises:
-            EndedMeanwhile: names the first one that does not.
+            EndedMeanwhile: a process has ended; the error names the first one.
         """
         for name in names:
             known = self.record.process(name)
@@ -93,14 +93,14 @@ class LabState:
                 raise EndedMeanwhile(name, self.layout.log(name))
 
     def end(self, name: str, grace: float = 10.0) -> None:
-        """Stop a component; one that does not run is fine."""
+        """Stop a component, if it runs."""
         known = self.record.process(name)
         if known is not None:
             process.stop(known, grace)
             self.write(self.record.without_process(name))
 
     def end_all(self) -> None:
-        """Stop everything of the lab, recorded or not, in the order that loses nothing."""
+        """Stop all processes of the lab, also unrecorded ones, in an order that loses no data."""
         strays = {stray.name: stray for stray in process.strays(self.layout.root, STOP_ORDER)}
         known = {running.name: running for running in self.record.processes}
         for name in STOP_ORDER:
@@ -111,16 +111,16 @@ class LabState:
     @staticmethod
     def _grace(name: str, known: dict[str, Process]) -> float:
         database = known.get("etcd")
-        # Without its database the API server ignores SIGTERM.
+        # Without its database, the API server ignores SIGTERM.
         lost = name == "kube-apiserver" and (database is None or not process.alive(database))
         return 0.5 if lost else 10.0
 
 
 def wait_until(trouble: Callable[[], str], running: Process, seconds: float) -> None:
-    """Ask until `trouble` answers "" while the process lives; for the errors see `LabState.wait`."""
+    """Call `trouble` until it returns "" while the process runs; for the errors see `LabState.wait`."""
     began, pause = time.monotonic(), _FIRST_PAUSE
     while True:
-        if not process.alive(running):  # this look reaps it: only then is its exit code known
+        if not process.alive(running):  # this check reaps it, which makes its exit code available
             raise ended(running, process.exit_code(running) or 0)
         last = trouble()
         if not last:
@@ -132,7 +132,7 @@ def wait_until(trouble: Callable[[], str], running: Process, seconds: float) -> 
 
 
 def ended(running: Process, code: int) -> StartFailed:
-    """The error for a component that ended while it was starting."""
+    """Return the error for a component that ended during its start."""
     last = process.last_lines(running.log)
     kind = PortTaken if _TAKEN.search(process.last_lines(running.log, 40)) else StartFailed
     return kind(running.name, code, last, running.log)

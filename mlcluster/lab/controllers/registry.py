@@ -10,11 +10,11 @@ from mlcluster.lab.controllers.kueue import Kueue
 CONTROLLERS: Mapping[str, Controller] = {
     found.name: found for found in (JobSet(), Trainer(), MpiOperator(), KubeRay(), Kueue())
 }
-"""By component name, in the order of a start: Kueue last, so that it finds the kinds that it is to manage."""
+"""Controllers by component name, in start order: Kueue is last, so that it finds the kinds that it manages."""
 
 
 def controller(name: str) -> Controller:
-    """The controller of component `name`.
+    """Return the controller of component `name`.
 
     Raises:
         MlclusterError: a lab cannot run it.
@@ -22,8 +22,8 @@ def controller(name: str) -> Controller:
     if name not in CONTROLLERS:
         raise MlclusterError(
             f"starting {name}",
-            "it is no controller that runs as a process of a lab",
-            f"one of {', '.join(CONTROLLERS)}",
+            "a lab cannot run this controller as a process",
+            f"Choose one of {', '.join(CONTROLLERS)}.",
             exit_code=ExitCode.USAGE,
         )
     return CONTROLLERS[name]
