@@ -1,7 +1,7 @@
-"""Identity of the resources in the state: kind, name, namespace and pool, from the facts that the state records. Pure.
+"""Identity of the resources in the state: kind, name, namespace and pool, from their recorded type and inputs. Pure.
 
-The plan names what its items belong to. The state also has resources that the plan no longer has, e.g. of a removed
-pool; their type and their inputs are facts, too.
+Items of the plan carry these facts as fields. The state also contains resources that the plan no longer has, such as
+those of a removed pool, so their identity is derived here.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ class Identity:
     """The identity of a resource.
 
     Attributes:
-        kind: of a Kubernetes object its kind, else the last part of the type, e.g. Release, NodeGroup.
-        name: of the object or release; of a cloud resource its name in the plan.
-        namespace: of an object or release; "" for none.
-        pool: the pool that the resource is a part of; "" for none.
+        kind: the kind of a Kubernetes object, else the last part of the type, e.g. Release, NodeGroup.
+        name: the name of the object or release; for a cloud resource, its name in the plan.
+        namespace: the namespace of an object or release; "" if it has none.
+        pool: the pool that the resource belongs to; "" if there is none.
     """
 
     kind: str = ""
