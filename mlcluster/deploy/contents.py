@@ -16,7 +16,7 @@ MOST_NAMES = 5
 
 
 def live_in(kube: Kube, namespace: str) -> list[str]:
-    """Return what runs or is stored in a namespace: "3 pods (a, b, c)", jobs, volume claims."""
+    """Return the workloads and stored objects of a namespace: "3 pods (a, b, c)", jobs, volume claims."""
     pods = [pod for pod in kube.list("v1", "Pod", namespace) if (pod.get("status") or {}).get("phase") not in ENDED]
     jobs = [job for job in kube.list("batch/v1", "Job", namespace) if not _ended(job)]
     claims = kube.list("v1", "PersistentVolumeClaim", namespace)
@@ -26,7 +26,7 @@ def live_in(kube: Kube, namespace: str) -> list[str]:
 
 
 def live_on(kube: Kube, node_pool: str) -> list[str]:
-    """Return what runs on the nodes of a Karpenter NodePool, without the pods of daemon sets."""
+    """Return the pods on the nodes of a Karpenter NodePool, without those of daemon sets."""
     nodes = {node["metadata"]["name"] for node in kube.list("v1", "Node", label_selector=f"{NODE_POOL}={node_pool}")}
     pods = [
         pod

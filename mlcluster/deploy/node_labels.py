@@ -1,4 +1,4 @@
-"""Labels and taints of the spec on the nodes of an `existing` cluster, where the spec says `applyToNodes`.
+"""Labels and taints of the spec on the nodes of an `existing` cluster, if the spec sets `applyToNodes`.
 
 No stack holds nodes. Each run reads the managed labels and taints from the nodes themselves, so an interrupted run
 is simply run again, and the next `up` marks nodes that have joined.
@@ -60,10 +60,10 @@ def marks_of(workspace: Workspace) -> list[Mark]:
 
 
 def node_steps(kube: Kube, marks: Sequence[Mark], *, early: bool = False) -> list[NodeStep]:
-    """Return what differs on the nodes; [] when each has the labels and taints of the spec.
+    """Return the differences on the nodes; [] if each has the labels and taints of the spec.
 
     Args:
-        early: only what goes on before the platform.
+        early: only the labels and taints that `up` sets before the platform.
 
     Raises:
         MlclusterError: mlcluster may not write nodes, or another client set another value of a label or taint.
@@ -88,7 +88,7 @@ def steps_text(steps: Iterable[NodeStep]) -> list[str]:
 
 
 def planned_marks(workspace: Workspace, kube: Kube) -> list[str]:
-    """Return what `up` would change on nodes, in lines."""
+    """Return the changes that `up` would make on nodes, as lines."""
     return steps_text(node_steps(kube, marks_of(workspace))) if workspace.spec.target.kind == "existing" else []
 
 
@@ -105,7 +105,7 @@ def put_labels_first(workspace: Workspace, kube: Kube, progress: Progress) -> No
 
 
 def take_off_marks(kube: Kube, progress: Progress) -> None:
-    """Remove every label and taint that `put_marks` added, whatever the spec contains now."""
+    """Remove every label and taint that `put_marks` added, also those that the spec no longer has."""
     _take_steps(kube, node_steps(kube, []), progress, "taking labels and taints off nodes")
 
 
@@ -136,7 +136,7 @@ def _changes(node: Object, marks: Sequence[Mark], *, early: bool) -> Iterator[tu
 
 
 def _early(node: Object, wanted: Wanted) -> Wanted:
-    """Return the managed labels that are there, and those that need nothing of the platform."""
+    """Return the existing managed labels, and those that do not depend on the platform."""
     ready = {key: value for key, value in wanted.labels.items() if key not in NAMES_CONFIGURATION}
     return Wanted({**managed_labels(node), **ready}, tuple(managed_taints(node)), wanted.over)
 

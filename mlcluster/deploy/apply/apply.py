@@ -1,4 +1,4 @@
-"""Apply the changes of a preview: what the stacks need first, the stacks, and what follows them."""
+"""Apply the changes of a preview: the prerequisites of the stacks, the stacks, and the steps after them."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ from mlcluster.report.screen import Screen
 
 
 def apply(session: Session, found: Preview, screen: Screen, *, refresh: bool, done: int = 0) -> None:
-    """Apply a preview to the cluster of a session, and print what there is now.
+    """Apply a preview to the cluster of a session, and print the result.
 
     Args:
         refresh: the engine reads the live objects first.

@@ -1,4 +1,4 @@
-"""Start of a lab by `up`: what starts on this machine, and the question before it."""
+"""Start of a lab by `up`: the processes that start on this machine, and the confirmation before it."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class LabStart:
 
     Attributes:
         name: of the lab.
-        programs: what starts, in order.
+        programs: the programs to start, in order.
         runs: it runs, but with another setting than the spec's.
         is_new: the stack has never been applied to it: the whole plan is to be created, and nothing can be destroyed.
         was_deleted: an earlier `up` applied the stack to a lab of this name, which is gone.
@@ -44,7 +44,7 @@ class LabStart:
 
 
 def lab_start(workspace: Workspace) -> LabStart | None:
-    """Return what `up` must start before it can preview; None where the lab runs as the spec wants it."""
+    """Return the processes that `up` must start before a preview; None if the lab runs as in the spec."""
     lab, target = lab_of(workspace), workspace.spec.target
     if lab is None or not isinstance(target, LocalTarget):
         return None
@@ -59,7 +59,7 @@ def lab_start(workspace: Workspace) -> LabStart | None:
 
 
 def agreed_to_lab(workspace: Workspace, start: LabStart, screen: Screen, *, yes: bool) -> bool:
-    """Show what starts and what is planned, and ask; for a new lab the answer covers the whole plan.
+    """Show the processes and the plan, and ask for confirmation; for a new lab the answer covers the whole plan.
 
     Raises:
         MlclusterError: there is no terminal, or no answer fits.

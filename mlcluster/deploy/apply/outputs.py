@@ -1,4 +1,4 @@
-"""The result of `up`: where the cluster is, which queues it has, and what to do next."""
+"""The result of `up`: kubeconfig, queues, and the next steps."""
 
 from typing import Any
 

@@ -21,7 +21,7 @@ def wait_until_settled(plan: Plan, kube: Kube, progress: Progress) -> None:
     """Return when every simulated node is Ready and every ClusterQueue of the plan is Active.
 
     Raises:
-        MlclusterError: something is not after two minutes, fifteen in the cloud; says what and why.
+        MlclusterError: an object is not ready after two minutes (fifteen on `eks`); names it and the reason.
     """
     patience = CLOUD_PATIENCE_SECONDS if plan.cluster.target == "eks" else PATIENCE_SECONDS
     with progress.task("waiting for nodes and queues") as task:

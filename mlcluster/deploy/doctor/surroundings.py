@@ -29,7 +29,7 @@ _SLOW_SECONDS = 60.0
 
 
 def cluster_questions(workspace: Workspace) -> list[Question]:
-    """Return the questions about what the cluster of a spec needs."""
+    """Return the checks of the requirements of a spec's cluster."""
     questions = [
         Question(BACKEND, partial(_backend, workspace), _BACKEND_SECONDS + 10),
         Question("locks", partial(_locks, workspace)),

@@ -32,10 +32,10 @@ def take_over(plan: Plan, live: LiveCluster, stacks: list[Stack], progress: Prog
     """Before `up`: has the state hold every managed object of the plan that exists.
 
     Args:
-        plan: what is planned.
+        plan: the plan of the spec.
         live: the cluster.
         stacks: its stacks; the last one is the platform.
-        progress: told what joins the state.
+        progress: reports the adopted objects.
         write: False for a preview, which must not change the state.
 
     Raises:
@@ -62,7 +62,7 @@ def take_over(plan: Plan, live: LiveCluster, stacks: list[Stack], progress: Prog
 def take_over_rest(plan: Plan, live: LiveCluster, stacks: list[Stack], progress: Progress) -> None:
     """Before `down`: the same, but other parties' objects leave the state, so the engine does not delete them.
 
-    One in a namespace of the plan goes with that namespace all the same, and the message says so.
+    An object in a managed namespace is deleted with that namespace anyway, and the message mentions it.
     """
     if not _concerns(plan):
         return

@@ -33,9 +33,9 @@ def note_found(plan: Plan, kube: Kube, held: Iterable[str]) -> None:
     """Record the baseline of each release once, before it is installed for the first time.
 
     Args:
-        plan: whose releases will be installed.
+        plan: the plan with the releases that will be installed.
         kube: the cluster.
-        held: ids that the stack holds already: it is too late to look for these.
+        held: ids of resources that the stack already has: their baseline can no longer be recorded.
     """
     noted, held = _read(kube), set(held)
     missing = [

@@ -37,7 +37,7 @@ class Widened:
 
     @property
     def text(self) -> str:
-        """What `up` does about the fields, in one line."""
+        """Return the action of `up` on the fields, as one line."""
         managers = ", ".join(sorted({one.manager for one in self.added}))
         return f"{self.planned.id}: {', '.join(self.paths)} is removed; {managers} added it"
 
@@ -57,7 +57,7 @@ def widened(plan: Plan, kube: Kube) -> list[Widened]:
 
 
 def remove_added(plan: Plan, kube: Kube, progress: Progress) -> None:
-    """Remove from managed objects what other managers added to them."""
+    """Remove fields that other managers added from managed objects."""
     for one in widened(plan, kube):
         make_exact(kube, one.planned.manifest, one.live, _is_ours, _REMOVER)
         progress.say(one.text)

@@ -37,8 +37,8 @@ class Unplanned:
     """Objects with the labels of the cluster that neither the plan nor the state has.
 
     Attributes:
-        deleted: what `down` deletes, in this order.
-        left: what `down` leaves, with the reason.
+        deleted: objects that `down` deletes, in this order.
+        left: objects that `down` keeps, with the reason.
     """
 
     deleted: tuple[Object, ...] = ()
@@ -61,7 +61,7 @@ def unplanned(plan: Plan, live: LiveCluster, stacks: list[Stack]) -> Unplanned:
 
 
 def show_unplanned(screen: Screen, kube: Kube, found: Unplanned) -> None:
-    """Say which of the objects `down` deletes, with what is deleted with them, and which it leaves."""
+    """Print the objects that `down` deletes, with their contents, and those that it keeps."""
     if found.deleted:
         screen.say(f"outside of the stacks: {counted(len(found.deleted), 'object', 'objects')} to delete")
     for item in found.deleted:

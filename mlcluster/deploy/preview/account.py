@@ -1,4 +1,4 @@
-"""Ask the AWS account whether it allows what the plan holds. Reads only."""
+"""Check that the AWS account can create the planned resources. Read-only."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -35,6 +35,6 @@ def preflight_findings(
 
 
 def ask_account(workspace: Workspace, target: EksTarget, progress: Progress, opened: Opening) -> Report:
-    """Return what the account answers to every check of the plan."""
+    """Return the result of every check of the account."""
     account = opened(target.region, target.profile, progress=progress)
     return check(account, workspace.spec, workspace.plan, datetime.now(UTC), progress)

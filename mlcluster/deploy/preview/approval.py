@@ -14,10 +14,10 @@ def agreed_to_changes(
 
     Args:
         changes: how many there are.
-        going: what they destroy.
-        named: what the command line allows to destroy.
-        yes: ask nothing.
-        agreed: the user has agreed to apply the plan before; only what is destroyed is asked for.
+        going: the resources that they destroy.
+        named: the resources that the command line allows to destroy.
+        yes: do not ask.
+        agreed: the user has already confirmed the plan; only destructive changes need confirmation.
 
     Raises:
         MlclusterError: an unnamed resource would be destroyed, there is no terminal, or no answer fits.

@@ -1,4 +1,4 @@
-"""Preview a change with the engine and the cluster; before there is a cluster, the plan stands in for it."""
+"""Preview a change with the engine and the cluster; without a cluster, every planned object counts as created."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from mlcluster.report.standard_output import use_color
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What `up` would change.
+    """The changes that `up` would make.
 
     Attributes:
         changes: of each stack of the session.
-        destroyed: what would be destroyed.
+        destroyed: the resources that `up` would destroy.
         nodes: labels and taints that would change on nodes of an `existing` cluster, in lines.
         added: fields that other managers added to managed objects and that `up` removes beside the engine, in lines.
     """
@@ -97,7 +97,7 @@ def _added_fields(session: Session, screen: Screen) -> tuple[str, ...]:
 
 
 def _node_changes(session: Session, screen: Screen) -> list[str]:
-    """Show what would change on the nodes of an `existing` cluster."""
+    """Show the changes on the nodes of an `existing` cluster."""
     lines = [] if session.live is None else planned_marks(session.workspace, session.live.kube)
     for line in lines:
         screen.say(f"nodes: {line}")

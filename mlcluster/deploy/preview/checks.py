@@ -25,7 +25,7 @@ def check(workspace: Workspace, screen: Screen) -> None:
 
 
 def ask_account(workspace: Workspace, screen: Screen) -> None:
-    """Report the findings of the AWS account on `eks`; without credentials, say that the check was skipped."""
+    """Report the findings of the AWS account on `eks`; without credentials, report that the check was skipped."""
     if not is_eks(workspace):
         return
     from mlcluster.deploy.preview.account import preflight_findings
@@ -46,7 +46,7 @@ def state_findings(workspace: Workspace) -> tuple[Finding, ...]:
 
 
 def check_cluster(session: Session, screen: Screen, *, adopt: bool = False) -> None:
-    """Check what is in the cluster and in its stacks already.
+    """Check the existing objects of the cluster and of its stacks.
 
     Args:
         adopt: add managed objects that the state misses to it; a preview must not, and stops at them.
@@ -68,7 +68,7 @@ def check_cluster(session: Session, screen: Screen, *, adopt: bool = False) -> N
 
 
 def _check_installations(session: Session, live: LiveCluster, screen: Screen) -> None:
-    """Show what is installed already and what changes its version; refuse what must not go on."""
+    """Show existing installations and version changes; refuse those that block `up`."""
     deployed = releases_of(session.stacks)
     already = discovered(session.workspace, live.kube, deployed)
     changing = component_steps(session.workspace, deployed, already)

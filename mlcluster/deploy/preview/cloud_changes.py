@@ -37,7 +37,7 @@ def key_findings(workspace: Workspace, stack: Stack) -> tuple[Finding, ...]:
 
 
 def change_findings(workspace: Workspace, stacks: Iterable[Stack], previews: Iterable[Changes]) -> tuple[Finding, ...]:
-    """Return AWS013 and VER004 for what the engine's preview shows, after a refresh has asked AWS."""
+    """Return AWS013 and VER004 for the engine's preview after a refresh from AWS."""
     made: list[Finding] = []
     for stack, changes in zip(stacks, previews, strict=True):
         for change in changes.effective:
@@ -65,7 +65,7 @@ def _wanted_key(workspace: Workspace, stack: Stack) -> str:
 
 
 def _own_keys(workspace: Workspace, stack: Stack) -> dict[str, str]:
-    """Return what the state records of the key that mlcluster makes for secrets; {} where it holds none."""
+    """Return the state's record of the KMS key that mlcluster creates for secrets; {} if it has none."""
     identifier = secrets_key_id(workspace.spec.metadata.name)
     return {key: str(value) for key, value in stack.engine.outputs_of(KEY).get(identifier, {}).items()}
 

@@ -16,7 +16,7 @@ def report_findings(
 
     Args:
         made: findings, with or without the reasons of the spec.
-        doing: what found them, for the error.
+        doing: the operation that found them, for the error.
 
     Raises:
         MlclusterError: names the first such error; the others are printed with their hints.

@@ -1,4 +1,4 @@
-"""Existing installations: which components the cluster has already, who manages them, and what `up` does with each."""
+"""Existing installations in the cluster: their components, their owners, and the decision of `up` on each."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +27,7 @@ def discovered(workspace: Workspace, kube: Kube, deployed: Iterable[Deployed]) -
     """Compare the installed components with the plan.
 
     Args:
-        deployed: the releases of the stack's state; they are managed, whatever labels their objects have.
+        deployed: the releases of the stack's state; they are managed, even if their objects lost the labels.
     """
     managed = ManagedState(workspace.plan.cluster.name, frozenset((one.namespace, one.name) for one in deployed))
     return discover(workspace.plan, look(kube), managed, all_signatures())

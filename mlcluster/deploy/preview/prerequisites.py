@@ -30,7 +30,7 @@ def prerequisites(workspace: Workspace) -> list[Check]:
 
 
 def require(workspace: Workspace, look: Looking = prerequisites) -> None:
-    """Stop a run whose engine would fail for want of something on this machine.
+    """Stop a run whose engine would fail because a program or plugin is missing on this machine.
 
     Raises:
         MlclusterError: names everything that is missing, with the fix of each.

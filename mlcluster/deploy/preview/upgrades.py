@@ -21,10 +21,10 @@ OLDEST_KUBELET = 3
 def version_findings(
     workspace: Workspace, outputs: Mapping[str, Any], live: LiveCluster | None, today: date | None = None
 ) -> tuple[Finding, ...]:
-    """VER001 to VER003 for the step from what runs to what the spec says.
+    """Yield VER001 to VER003 for the step from the live version to that of the spec.
 
     Args:
-        outputs: of the cloud's stack; `kubernetesVersion` is what the last `up` made, absent before it.
+        outputs: of the AWS stack; `kubernetesVersion` is the version of the last `up`, absent before the first.
         live: the cluster, None before there is one.
         today: for the end of support; default: the day it is, UTC.
     """
@@ -54,7 +54,7 @@ def component_steps(
 def component_findings(
     workspace: Workspace, changing: tuple[Upgrade, ...], already: Discovery | None
 ) -> tuple[Finding, ...]:
-    """UPG001 and UPG002 for the steps; UPG003 where only the server tells its version."""
+    """Yield UPG001 and UPG002 for the steps, and UPG003 if only the API server knows its version."""
     made = [*upgrade_findings(changing)]
     if already is not None and not workspace.plan.cluster.kubernetes_version:
         made += kubernetes_range(workspace.plan, already.seen.kubernetes)

@@ -17,9 +17,10 @@ _AGGREGATED = ("apiregistration.k8s.io/v1", "APIService")
 
 
 def remove_broken(kube: Kube, release: str, namespace: str, residue: Residue, progress: Progress) -> None:
-    """Delete the registrations of a release whose programs are gone, where their Services have no endpoint.
+    """Delete the registrations of a release whose programs are gone, if their Services have no endpoint.
 
-    Somebody else's of the same name stays: it leads into another namespace, or Helm has noted another release on it.
+    A registration of another party with the same name stays: its Service is in another namespace, or its Helm
+    annotations name another release.
     """
     for kind in _WEBHOOKS:
         for item in list_if_served(kube, _ADMISSION, kind):

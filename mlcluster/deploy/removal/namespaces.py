@@ -50,12 +50,12 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
 
     Args:
         kube: the cluster.
-        cluster: its name, as our labels say it.
-        releases: whose controllers may still run, and must not go before this is done.
-        progress: told what is waited for, and every finalizer that is taken off.
+        cluster: its name, the value of the cluster label.
+        releases: releases whose controllers may still run; they must outlive this step.
+        progress: reports the awaited objects, and every finalizer that is removed.
 
     Raises:
-        MlclusterError: a namespace does not go; says what holds it.
+        MlclusterError: a namespace is not deleted in time; names the objects that block it.
     """
     if not releases:
         return

@@ -27,12 +27,12 @@ def clean_up(
     Args:
         kube: the cluster.
         releases: that are not there any more.
-        progress: told what is removed.
+        progress: reports the removed objects.
         nodes: the nodes stay, so labels are taken off them.
         staying: managed releases that are still there; some share CRDs with an uninstalled one.
 
     Returns:
-        What is kept, each with its reason.
+        The objects that are kept, each with its reason.
     """
     kept: list[str] = []
     shared = {name: one.name for one in staying for name in one.residue.crds}
@@ -58,7 +58,7 @@ def ever_installed(kube: Kube, installed: Iterable[Installed]) -> list[Installed
 def clean_up_removed(
     kube: Kube, before: Iterable[Installed], platform: Stack, progress: Progress, *, nodes: bool
 ) -> None:
-    """Remove the residue of releases that an `up` uninstalled; report what is kept."""
+    """Remove the residue of releases that an `up` uninstalled; report those that are kept."""
     staying = installed_releases(platform)
     names = {release.name for release in staying}
     removed = [release for release in before if release.name not in names]

@@ -59,7 +59,7 @@ def values_of(stack: Stack) -> Mapping[str, Mapping[str, str]]:
 def write_kubeconfig(workspace: Workspace, outputs: Mapping[str, Any]) -> Path | None:
     """Write the kubeconfig with access for its owner only, and return its path; None before there is a cluster.
 
-    It holds no secret: tokens come from `aws eks get-token`, each time anew, with the profile of the spec.
+    It holds no secret: `aws eks get-token` creates a new token for each call, with the profile of the spec.
     """
     found = outputs.get("kubeconfig")
     if not found:

@@ -55,7 +55,7 @@ def refuse_lost(lab: "Lab", workspace: Workspace, uid: str) -> None:
         uid: UID of the lab's kube-system namespace.
 
     Raises:
-        MlclusterError: the lab was deleted since the last `up`; says what continues.
+        MlclusterError: the lab was deleted since the last `up`; the hint names the command that continues.
     """
     home = home_of(workspace)
     recorded = home.settings()
@@ -76,13 +76,13 @@ def _is_lost(lab: "Lab", recorded: StackSettings, *, gone: bool = False, uid: st
         lab: the lab of the spec.
         recorded: of the stack.
         gone: the lab of the spec has no data.
-        uid: of the lab of the spec; "" to ask it, if it runs.
+        uid: UID of the lab of the spec; "" to read it from the lab, if it runs.
     """
     from mlcluster.lab.lab import Lab
 
     now = uid or _uid(lab)
     if now and now == recorded.cluster_uid:
-        return False  # it is the same control plane, under whatever name
+        return False  # it is the same control plane, under any name
     if recorded.lab and recorded.lab != lab.name:
         before = Lab(recorded.lab)
         return before.status().state == "absent" and _is_absent(before)

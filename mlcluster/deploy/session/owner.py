@@ -48,7 +48,7 @@ def release(kube: Kube) -> None:
 
 
 def _owner(kube: Kube) -> dict[str, str] | None:
-    """Return what the ConfigMap of the owner says; None without one."""
+    """Return the contents of the ConfigMap of the owner; None without one."""
     found = kube.get_object("v1", "ConfigMap", NAME, NAMESPACE)
     return None if found is None else found.get("data") or {}
 

@@ -1,4 +1,4 @@
-"""The platform's program with its gates: what the engine calls, what Ctrl-C ends, and what says why it failed."""
+"""The program of the platform stack with its readiness checks, for the engine."""
 
 from collections.abc import Callable
 

@@ -16,7 +16,7 @@ from mlcluster.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What the steps of a command share.
+    """The state that the steps of a command share.
 
     Attributes:
         live: the cluster; None where a lab does not run, or EKS has no cluster yet.

@@ -10,7 +10,7 @@ from mlcluster.engine.settings import StackSettings
 from mlcluster.spec.targets import LocalTarget
 
 AWS, NODES, PLATFORM = "eks", "local", "platform"
-"""Programs in `stacks/`: the AWS resources, the simulated nodes, and what runs on nodes."""
+"""Programs in `stacks/`: AWS resources, simulated nodes, and the Kubernetes objects."""
 
 TITLES = {AWS: "AWS", NODES: "simulated nodes", PLATFORM: "platform"}
 PROGRAMS = {"eks": (AWS, PLATFORM), "existing": (PLATFORM,), "local": (NODES, PLATFORM)}

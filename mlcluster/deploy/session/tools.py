@@ -35,7 +35,7 @@ def tools_of(workspace: Workspace, progress: Progress) -> Tools:
             return Tools(found, None)
     running = {release.name for release in workspace.plan.releases if release.realisation == "process"}
     controllers = [name for name in optional.NAMES if name in running]
-    toolchain = ensure(progress, keep_caches=bool(controllers))  # they share most of what they are built from
+    toolchain = ensure(progress, keep_caches=bool(controllers))  # they share most of their source modules
     ensure_optional(controllers, progress)
     return Tools(toolchain.path("pulumi"), toolchain)
 

@@ -17,7 +17,7 @@ _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 def component_states(plan: Plan, live: LiveCluster, gone: Collection[str]) -> list[dict[str, Any]]:
-    """For each component `{name, version, ready, detail}`; the detail says what is not ready, or what stands in.
+    """Return `{name, version, ready, detail}` of each component; the detail names unready parts, or the simulation.
 
     Args:
         plan: the whole plan.
@@ -74,7 +74,7 @@ def _kueue(live: LiveCluster) -> tuple[bool, str]:
 def _workloads(
     plan: Plan, live: LiveCluster, objects: Iterable[PlanObject], releases: Iterable[PlanRelease]
 ) -> Iterator[tuple[str, list[Object]]]:
-    """Everything of a component that has to run, by plan id, with the workloads that are there for it."""
+    """Yield every planned workload of a component by plan id, with its live workloads."""
     for release in releases:
         if release.realisation == "helm" and any(pod.owner.id == release.id for pod in plan.pods):
             selector = f"{HELM_RELEASE}={release.name}"

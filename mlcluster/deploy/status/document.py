@@ -56,11 +56,11 @@ def look(
     """Return the status document; while a run is in progress, the engine is not asked for drift.
 
     Args:
-        plan: what should be.
+        plan: the desired state.
         live: the cluster; None where none runs.
         stacks: its stacks.
-        progress: told that the state is read.
-        runs: what is in progress or unfinished.
+        progress: reports the reading of the state.
+        runs: runs in progress and unfinished runs.
     """
     with progress.task("reading state and cluster"):
         standing = [stack for stack in stacks if stack.engine.exists()]
@@ -95,7 +95,7 @@ def _is_expected(plan: Plan, change: Change) -> bool:
 
 
 def _state(document: dict[str, Any], runs: RunState, *, held: bool, runs_at_all: bool) -> str:
-    """Return the one word for it: a run in progress wins over what an earlier one left, that over drift."""
+    """Return the state as one word: a run in progress before an unfinished run, and that before drift."""
     if runs.in_progress:
         return "inProgress"
     if not held and not runs.unfinished:
@@ -155,7 +155,7 @@ def _team(plan: Plan, live: LiveCluster, name: str, gone: set[str], drifted: set
 
 
 def _beyond(more: dict[str, str]) -> str:
-    """Say what pods use that Kueue does not count."""
+    """Return the notes on pods whose resources Kueue does not count."""
     amounts = some([f"{amount} {name}" for name, amount in more.items()], 5)
     return f"pods on nodes request more than Kueue counts: {amounts}" if more else ""
 

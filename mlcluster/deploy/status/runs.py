@@ -1,4 +1,4 @@
-"""Runs: the one that is in progress on a stack, and what an earlier one left unfinished."""
+"""Runs on a stack: the run in progress, and unfinished operations of earlier runs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mlcluster.lab.status import LabStatus
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """What `status` reports about runs.
+    """The runs in the report of `status`.
 
     Attributes:
         run: the run that holds the stack: `{command, pid, user, host, since}`; None for none that has a name.

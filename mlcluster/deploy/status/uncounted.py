@@ -13,7 +13,7 @@ from mlcluster.plan.objects import KUEUE_API
 from mlcluster.quantities import add, canonical, ordered, parse
 
 _LOOKS = 2
-"""A pod may end between the two lists; what is uncounted is found each time."""
+"""Number of comparisons. A pod may end between two lists, so only pods that every comparison finds are reported."""
 
 
 def uncounted(kube: Kube, namespace: str, grace_seconds: int) -> dict[str, str]:
@@ -46,7 +46,7 @@ def _is_on_node(pod: dict[str, Any], grace_seconds: int) -> bool:
 
 
 def pod_requests(pod: dict[str, Any]) -> dict[str, int]:
-    """Return what a pod requests, itself among it: its containers together, or its largest init container.
+    """Return the requests of a pod: its own, the sum of its containers, or its largest init container.
 
     Amounts are rounded down, and sidecars among the init containers count one by one: never more than the scheduler.
     """

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 4
 PAUSE_SECONDS = 20.0
-"""AWS lets go of network interfaces and the groups on them a minute after what they belonged to."""
+"""AWS deletes network interfaces a minute after their owner, and their security groups are in use until then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found.
+    """The result of a search.
 
     Attributes:
         left: IDs of resources that are left although nothing retains them.
@@ -35,7 +35,7 @@ class Search:
     document: dict[str, Any] = field(default_factory=dict)
 
 
-def search(  # noqa: PLR0913 -- what is looked for, and how
+def search(  # noqa: PLR0913 -- the scope of the search and its timing
     workspace: Workspace,
     vpc_id: str | None,
     kept: Collection[str],
@@ -48,8 +48,8 @@ def search(  # noqa: PLR0913 -- what is looked for, and how
 
     Args:
         vpc_id: of the VPC that we made, None where we made none.
-        kept: IDs of what is left on purpose.
-        pause: waits this many seconds before it looks again for what AWS may be about to remove.
+        kept: IDs of retained resources.
+        pause: seconds before it searches again for resources that AWS may be deleting.
 
     Raises:
         MlclusterError: there are credentials, and AWS does not take them.

@@ -26,8 +26,8 @@ class Outcome:
 
     Attributes:
         left: managed resources that should be gone.
-        kept: what is kept on purpose, with the reasons.
-        unmanaged: what mlcluster did not create, in a lab.
+        kept: retained objects, with the reasons.
+        unmanaged: objects in a lab that mlcluster did not create.
     """
 
     left: list[str]
@@ -61,7 +61,7 @@ def _open_and_delete(workspace: Workspace, options: TeardownOptions, tools: Tool
 
 
 def _conclude(session: Session, outcome: Outcome, screen: Screen) -> ExitCode:
-    """Delete the lab that `up` started, forget the stack, and report what is left."""
+    """Delete the lab that `up` started, forget the stack, and report leftover objects."""
     workspace, lab = session.workspace, session.cluster.lab
     name, left = workspace.spec.metadata.name, outcome.left
     told = {"cluster": name, "left": left, "retained": outcome.kept, "unmanaged": outcome.unmanaged}

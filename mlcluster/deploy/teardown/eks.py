@@ -1,4 +1,4 @@
-"""`mlcluster down` on `eks`: delete the whole cluster, then search the account for what is left."""
+"""`mlcluster down` on `eks`: delete the whole cluster, then search the account for leftover resources."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def take_down(
     screen: Screen,
     looked: Callable[..., Search] = search,
 ) -> ExitCode:
-    """Show what `down` deletes, ask, run the steps, and have `looked` search the account for the rest.
+    """Show the deletions of `down`, ask, run the steps, and search the account for leftover resources.
 
     Args:
         platform: the stack of the platform, for when its cluster is gone.
@@ -100,7 +100,7 @@ def refuse_protected(workspace: Workspace, outputs: Mapping[str, Any]) -> None:
     """Refuse to continue while the control plane is protected against deletion.
 
     Raises:
-        MlclusterError: it is; says how to lift it.
+        MlclusterError: it is protected; the hint tells how to disable the protection.
     """
     if outputs.get("deletionProtection"):
         raise MlclusterError(

@@ -1,4 +1,4 @@
-"""Show what `down` deletes, and delete stacks."""
+"""Display of the deletions of `down`, and deletion of stacks."""
 
 from mlcluster.deploy.contents import live_with
 from mlcluster.deploy.removal.namespaces import installed_releases
@@ -16,7 +16,7 @@ from mlcluster.report.screen import Screen
 
 
 def show(screen: Screen, kube: Kube | None, stacks: list[Stack]) -> None:
-    """Show what `down` deletes: the resources of each stack, and what namespaces and components contain."""
+    """Show the deletions of `down`: the resources of each stack, and the contents of namespaces and components."""
     for stack in reversed(stacks):
         held = stack.engine.resources()
         screen.say(f"{stack.title}: {len(held)} to delete")
@@ -55,7 +55,7 @@ def destroy_platform(kube: Kube, platform: Stack, screen: Screen, *, nodes: bool
 
 
 def show_stopped(workspace: Workspace, tools: Tools, screen: Screen) -> None:
-    """Show what `down` deletes in a lab that does not run, from the state alone, and what it starts for that."""
+    """Show the deletions of `down` in a stopped lab, from the state alone, and the processes that it starts."""
     lab = lab_of(workspace)
     if lab is None:
         return

@@ -1,6 +1,6 @@
 """The steps of `down`, in order, for each target.
 
-Each step is idempotent: it looks up what is left of its part and deletes that. So an interrupted `down` continues when
+Each step is idempotent: it deletes the rest of its part. So an interrupted `down` continues when
 it is run again, from the first step.
 """
 
@@ -26,7 +26,7 @@ class Step:
     """One idempotent part of a teardown.
 
     Attributes:
-        title: what the step does.
+        title: the action of the step.
         needs_cluster: skip the step where the cluster is gone: its objects are gone with it.
     """
 
@@ -56,7 +56,7 @@ def _delete_unplanned(teardown: Teardown) -> None:
 
 
 def _recover_stacks(teardown: Teardown) -> None:
-    """An engine of a killed run may still create what the next steps delete."""
+    """An engine of a killed run may still create resources that the next steps delete."""
     for stack in teardown.session.stacks:
         stack.engine.recover_if_owner_dead()
 

@@ -1,4 +1,4 @@
-"""A `down` in progress: what it deletes, and the question before that."""
+"""A `down` in progress: its deletions, and the confirmation before them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ class TeardownOptions:
     """The arguments of `mlcluster down`.
 
     Attributes:
-        yes: ask nothing.
-        plan: only show what would be deleted.
-        delete_retained: plan ids of what is kept unless it is named here.
+        yes: do not ask.
+        plan: only show the deletions.
+        delete_retained: plan ids of retained resources to delete too.
     """
 
     yes: bool = False
@@ -38,7 +38,7 @@ class Teardown:
         delete_retained: plan ids of retained resources that the user wants deleted.
         platform_state: the stack of the platform on `eks`, whose cluster may be gone.
         releases: Helm releases that this or an interrupted run uninstalls.
-        kept: what stays in the cluster, each with its reason.
+        kept: objects that stay in the cluster, each with its reason.
     """
 
     session: Session
@@ -61,7 +61,7 @@ class Teardown:
 
 
 def show_teardown(session: Session, screen: Screen) -> Unplanned:
-    """Show what `down` deletes, in the stacks and outside of them; return the objects outside."""
+    """Show the deletions of `down`, in the stacks and outside of them; return the objects outside."""
     show(screen, None if session.live is None else session.live.kube, session.stacks)
     if session.live is None:
         return Unplanned()
@@ -75,7 +75,7 @@ def declined(options: TeardownOptions, name: str, screen: Screen, kept: Sequence
 
     Args:
         name: of the cluster.
-        kept: plan ids of what `down` keeps, where a target keeps anything.
+        kept: plan ids of resources that `down` keeps on this target.
     """
     if options.plan:
         document = {"cluster": name} if kept is None else {"cluster": name, "kept": [*kept]}

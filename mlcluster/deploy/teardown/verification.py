@@ -19,5 +19,5 @@ def leftovers(plan: Plan, live: LiveCluster) -> list[str]:
 
 
 def unmanaged(live: LiveCluster) -> list[str]:
-    """Return the keys of a lab that a bare control plane does not have: what users made in it."""
+    """Return the etcd keys of objects that users created in a lab: a bare control plane does not have them."""
     return sorted(live.lab.leftovers()) if live.lab is not None else []
