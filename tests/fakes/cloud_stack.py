@@ -151,7 +151,7 @@ def _pool(name: str) -> list[PlanResource]:
     }
     path = ("nodePools", 0)
     return [
-        resource("aws:ec2/launchTemplate:LaunchTemplate", name, template, spec_path=path, needs=(CLUSTER,)),
+        resource("aws:ec2/launchTemplate:LaunchTemplate", name, template, spec_path=path, needs=(CLUSTER,), pool=name),
         resource(
             "aws:eks/nodeGroup:NodeGroup",
             name,
@@ -159,8 +159,9 @@ def _pool(name: str) -> list[PlanResource]:
             spec_path=path,
             needs=(CLUSTER, "RolePolicyAttachment/nodes-worker", "Addon/vpc-cni"),
             ignore=("scalingConfig.desiredSize",),
+            pool=name,
         ),
-        resource("aws:autoscaling/tag:Tag", name, tag, spec_path=path),
+        resource("aws:autoscaling/tag:Tag", name, tag, spec_path=path, pool=name),
     ]
 
 
