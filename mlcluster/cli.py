@@ -287,7 +287,7 @@ def _take_signals_for_interrupts() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     if sys.argv[1:] == ["--version"]:  # the most frequent call of scripts: no need to build the command line
         print(f"mlcluster {__version__}")
         return

@@ -38,7 +38,7 @@ def state_directory() -> Path:
 
 
 def cache_directory() -> Path:
-    """The toolchain, which can be built again: `$MLCLUSTER_CACHE_DIR`, else the user's cache directory."""
+    """Return the toolchain, which can be built again: `$MLCLUSTER_CACHE_DIR`, else the user's cache directory."""
     given = os.environ.get(CACHE_VARIABLE)
     if given:
         return Path(given).absolute()
@@ -62,7 +62,7 @@ def make_socket_directory() -> Path:
 
 
 def packaged(name: str) -> Path:
-    """The shipped directory `stacks` or `templates`: inside the wheel, else beside the package in a checkout.
+    """Return the shipped directory `stacks` or `templates`: inside the wheel, else beside the package in a checkout.
 
     The packaged place comes first: in site-packages a sibling `templates/` could belong to anyone.
     """

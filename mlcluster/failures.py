@@ -82,7 +82,7 @@ def _report_bug(error: BaseException, output: str) -> ExitCode:
 
 
 def _bug_log(error: BaseException) -> str:
-    """A file in the shape of a bug report; the arguments may hold paths, but never the spec's text."""
+    """Write a bug report to a file; the arguments may hold paths, but never the spec's text."""
     now = datetime.now(UTC)
     folder = state_directory() / "bugs"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

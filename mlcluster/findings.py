@@ -150,7 +150,7 @@ REGISTRY: dict[str, FindingKind] = {
 
 
 def finding(identifier: str, where: tuple[str | int, ...], message: str, hint: str = "") -> Finding:
-    """A finding of a registered kind.
+    """Return a finding of a registered kind.
 
     Raises:
         KeyError: the ID is not in the registry.

@@ -73,7 +73,7 @@ def run_eks(program: Program) -> None:
 
 
 def _gates(plan: Plan, kubeconfig: Path, context: str | None) -> "Gates":
-    """The client stays open: the program waits after this module is done."""
+    """Return the client, which stays open: the program continues after this module."""
     from mlcluster.kube.client import Kube
     from mlcluster.kube.gates import Gates
 

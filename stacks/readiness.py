@@ -30,7 +30,7 @@ class Gated:
         self._waits: dict[str, pulumi.Output[Any]] = {}
 
     def after(self, needs: Iterable[str], made: Mapping[str, pulumi.Resource]) -> list[Any]:
-        """The dependencies of something that needs these ids: resources, and outputs that become one.
+        """Return the dependencies of something that needs these ids: resources, and outputs that become one.
 
         A preview does not wait: the objects of a planned release do not exist yet.
         """
@@ -57,7 +57,7 @@ class Gated:
 
 
 def _in_thread(ready: Ready | None, need: str) -> "asyncio.Future[None]":
-    """The call in a thread that does not outlive the program: the SDK's own threads are for its requests."""
+    """Run the call in a thread that does not outlive the program: the SDK's own threads are for its requests."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
 

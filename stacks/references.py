@@ -16,7 +16,7 @@ Values = Mapping[str, Mapping[str, Any]]
 
 
 def sent(value: Any, find: Find) -> Any:
-    """A value of the plan as it is given to the SDK: plain data, with outputs in it where something is not known yet.
+    """Return a value of the plan for the SDK: plain data, with outputs for values that are not known yet.
 
     Args:
         find: its exceptions are not caught.

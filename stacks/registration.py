@@ -50,13 +50,13 @@ class Entry:
 
 
 def type_token(manifest: Mapping[str, Any]) -> str:
-    """The provider's type for an object: the core group is spelt `core/v1`, every other group as it is."""
+    """Return the provider's type for an object: the core group is spelled `core/v1`, every other group as it is."""
     version = manifest["apiVersion"]
     return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
 
 def object_entry(item: PlanObject, find: Find, immutable: tuple[str, ...] = ()) -> Entry:
-    """How a Kubernetes object is registered; the contents of a Secret are encrypted in the state."""
+    """Return how a Kubernetes object is registered; the contents of a Secret are encrypted in the state."""
     inputs = dict(sent(item.manifest, find))
     if inputs["kind"] == "Secret":
         inputs |= {str(key): pulumi.Output.secret(inputs[key]) for key in ("data", "stringData") if key in inputs}
@@ -66,7 +66,7 @@ def object_entry(item: PlanObject, find: Find, immutable: tuple[str, ...] = ()) 
 
 
 def release_entry(item: PlanRelease, find: Find) -> Entry:
-    """How a Helm release is registered: its name as it is, and the engine waits until it is ready."""
+    """Return how a Helm release is registered: its name as it is, and the engine waits until it is ready."""
     inputs: dict[str, Any] = {
         "name": item.name,
         "chart": item.chart,
@@ -112,7 +112,7 @@ def platform_entries(
 
 
 def gated_releases(releases: Iterable[PlanRelease | DefiningObject], ready: Ready | None) -> Gated:
-    """The releases that say what to ask before something that needs them is registered.
+    """Return the releases that say what to ask before something that needs them is registered.
 
     A simulated release has no pods that could become ready.
     """
@@ -121,7 +121,7 @@ def gated_releases(releases: Iterable[PlanRelease | DefiningObject], ready: Read
 
 
 def in_order(entries: Sequence[_Item], elsewhere: Collection[str] = ()) -> list[_Item]:
-    """The entries, each after everything it needs; needs in `elsewhere` are met before the program runs.
+    """Return the entries, each after everything it needs; needs in `elsewhere` are met before the program runs.
 
     Raises:
         ValueError: an entry needs an id that is not registered.
@@ -165,7 +165,7 @@ def register(
 
 
 def cluster_provider(*, kubeconfig: str, context: str | None, cluster_uid: str) -> pulumi.ProviderResource:
-    """The one provider of a stack.
+    """Return the one provider of a stack.
 
     Args:
         kubeconfig: path of the file; its contents never enter the state.

@@ -60,12 +60,12 @@ def regions() -> frozenset[str]:
 
 
 def zones_of(region: str) -> tuple[str, ...]:
-    """The first zones of a region that take an EKS control plane, by name, at most three; () for an unknown region."""
+    """Return the first zones, at most three, that accept an EKS control plane; () for an unknown region."""
     return known_zones(region)[:3]
 
 
 def known_zones(region: str) -> tuple[str, ...]:
-    """Every zone of a region that takes an EKS control plane, by name; () for an unknown region.
+    """Return every zone of a region that takes an EKS control plane, by name; () for an unknown region.
 
     EKS refuses zones by ID, and which name stands for which ID is up to the account: these are the names that
     most accounts see (us-east-1e is use1-az3 there, and left out).
@@ -80,13 +80,13 @@ def excluded_zone_ids(region: str) -> frozenset[str]:
 
 
 def eks_versions() -> tuple[str, ...]:
-    """Every minor version that the catalogue pins, oldest first."""
+    """Return every minor version that the catalogue pins, oldest first."""
     return tuple(sorted(_data()["versions"], key=lambda minor: int(minor.partition(".")[2])))
 
 
 @cache
 def eks_version(minor: str) -> EksVersion | None:
-    """The pins of a minor version, or None when the catalogue has none."""
+    """Return the pins of a minor version, or None when the catalogue has none."""
     found = _data()["versions"].get(minor)
     if found is None:
         return None
@@ -100,7 +100,7 @@ def eks_version(minor: str) -> EksVersion | None:
 
 
 def eks_pins(minor: str) -> tuple[EksPin, ...]:
-    """Every pin of a minor version with its evidence; () when the catalogue has none."""
+    """Return every pin of a minor version with its evidence; () when the catalogue has none."""
     return tuple(_pins(minor))
 
 
@@ -121,7 +121,7 @@ def _named(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def ami_type(family: str, arch: str, accelerator_manufacturer: str) -> str:
-    """The EKS AMI type of a node, e.g. AL2023_x86_64_NVIDIA (EKS API, AMITypes).
+    """Return the EKS AMI type of a node, e.g. AL2023_x86_64_NVIDIA (EKS API, AMITypes).
 
     Args:
         family: al2023 or bottlerocket.

@@ -30,7 +30,7 @@ class Topic:
 
 @cache
 def topics() -> tuple[Topic, ...]:
-    """Every topic, in the order of the page."""
+    """Return every topic, in the order of the page."""
     text = Path(__file__).with_name("guide.json").read_text("utf-8")
     return tuple(
         Topic(

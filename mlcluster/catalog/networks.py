@@ -50,7 +50,7 @@ def _data() -> dict[str, Any]:
 
 @cache
 def network_layout(instance_type: str) -> NetworkLayout | None:
-    """The interfaces that a node of this type starts with when it uses all its EFA; None when that is not known.
+    """Return the interfaces that a node of this type starts with when it uses all its EFA; None when that is not known.
 
     p6e-gb200 gets the four that AWS recommends (400 Gbit/s each); it could have eight at half the speed.
 
@@ -96,7 +96,7 @@ def why_no_layout(instance_type: str) -> str | None:
 
 
 def enis_for(instance_type: str) -> int | None:
-    """How many network interfaces an instance takes, all cards together, EFA included; None when unknown.
+    """Return how many network interfaces an instance takes, all cards together, EFA included; None when unknown.
 
     Known for every accelerator type, and for every type with several network cards.
     """
@@ -109,7 +109,7 @@ def enis_for(instance_type: str) -> int | None:
 
 
 def max_pods(vcpu: int, addresses: int | None = None) -> int:
-    """The kubelet's limit of pods with prefix delegation: 110 below 30 vCPU, 250 from there on.
+    """Return the kubelet's limit of pods with prefix delegation: 110 below 30 vCPU, 250 from there on.
 
     Source: Amazon EKS best practices, "Prefix mode for Linux"; amazon-eks-ami, max-pods-calculator.sh.
 

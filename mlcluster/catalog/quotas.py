@@ -35,7 +35,7 @@ def _family_of() -> dict[str, str]:
 
 
 def vcpu_quota(instance_type: str, *, spot: bool) -> Quota | None:
-    """The quota that instances of this type count against; None when unknown.
+    """Return the quota that instances of this type count against; None when unknown.
 
     Args:
         instance_type: e.g. "p5.48xlarge".

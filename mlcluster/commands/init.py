@@ -17,7 +17,7 @@ _LONGEST_NAME = 40
 
 
 def starter(target: str, name: str) -> str:
-    """The text of a commented spec.
+    """Return the text of a commented spec.
 
     Args:
         target: local, existing or eks.

@@ -70,7 +70,7 @@ def _spelled(path: Path | None) -> str:
 
 
 def _chosen(missing: Sequence[PluginPin], found: Sequence[Presence], source: Path) -> dict[PluginPin, Archive]:
-    """The archive for each missing plugin that `source` has."""
+    """Return the archive for each missing plugin that `source` has."""
     archives = archives_at(source)
     if not source.is_dir() and not any(archives[0].holds(one.pin) for one in found):
         known = ", ".join(one.pin.title for one in found) or "none"

@@ -64,7 +64,7 @@ def stop_processes(live: LiveCluster, progress: Progress) -> None:
 
 
 def processes(plan: Plan) -> list[PlanRelease]:
-    """The releases that run as processes, each after those that it needs."""
+    """Return the releases that run as processes, each after its dependencies."""
     found = {release.id: release for release in plan.releases if release.realisation == "process"}
     order: Iterable[str] = TopologicalSorter(
         {key: [need for need in release.needs if need in found] for key, release in found.items()}
@@ -73,7 +73,7 @@ def processes(plan: Plan) -> list[PlanRelease]:
 
 
 def _settings(release: PlanRelease) -> dict[str, Any]:
-    """The values of its chart; of Kueue its configuration, which its chart takes as a text."""
+    """Return the values of its chart; of Kueue its configuration, which its chart takes as a text."""
     if release.name != KUEUE:
         return dict(release.values)
     try:

@@ -110,7 +110,7 @@ class Changes:
         return tuple(change for change in self.items if change.op not in {"same", "refresh", "read"})
 
     def __bool__(self) -> bool:
-        """Whether there is an effective change."""
+        """Return whether there is an effective change."""
         return bool(self.effective)
 
 

@@ -38,7 +38,7 @@ KUEUE_RELEASE = release_id("kueue")
 
 
 def build(spec: ClusterSpec, rendered: "Rendered | None" = None) -> Plan:
-    """The plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan.
+    """Return the plan of a spec that `spec.load` accepted. Pure: the same spec gives the same plan.
 
     Args:
         rendered: pods of rendered charts (`charts.pods`), which take the place of the declared ones.

@@ -189,7 +189,7 @@ def _apart(pod: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Whether a label selector matches; a missing one matches nothing."""
+    """Return whether a label selector matches; a missing one matches nothing."""
     if selector is None:
         return False
     alike = all(labels.get(key) == value for key, value in (selector.get("matchLabels") or {}).items())

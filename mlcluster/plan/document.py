@@ -28,7 +28,7 @@ _LEFT_OUT: Mapping[type, frozenset[str]] = {
 
 
 def to_document(plan: Plan) -> dict[str, Any]:
-    """The whole plan as plain dicts and lists, with `apiVersion` and `kind`."""
+    """Return the whole plan as plain dicts and lists, with `apiVersion` and `kind`."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
@@ -39,7 +39,7 @@ def to_document(plan: Plan) -> dict[str, Any]:
 
 
 def to_json(plan: Plan) -> str:
-    """The document as text, two spaces deep, in the plan's own order."""
+    """Return the document as text, two spaces deep, in the plan's own order."""
     return json.dumps(to_document(plan), indent=2, ensure_ascii=False) + "\n"
 
 

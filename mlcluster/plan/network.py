@@ -92,7 +92,7 @@ def _outside(egress: Egress) -> list[Manifest]:
 
 
 def _block(cidr: str) -> Manifest:
-    """The range without the node's own addresses: instance metadata gives away the node's rights."""
+    """Return the range without the node's own addresses: instance metadata gives away the node's rights."""
     inside = [closed for closed in NODES_OWN if _within(closed, cidr)]
     network = ipaddress.ip_network(cidr, strict=False)
     return {"ipBlock": {"cidr": str(network), **({"except": inside} if inside else {})}}

@@ -52,7 +52,7 @@ def reader_name(team: str) -> str:
 
 
 def _rules(team: TeamPlan, cohort_teams: list[str]) -> list[Manifest]:
-    """A list or watch of one object by its name passes, of all objects it does not (RBAC, `resourceNames`)."""
+    """Return the rule to list or watch one object by its name; a list of all objects fails (RBAC, `resourceNames`)."""
     return [
         {
             "apiGroups": [KUEUE_GROUP],

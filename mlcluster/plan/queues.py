@@ -32,7 +32,7 @@ class QueueRules:
 
 
 def queue_rules(spec: ClusterSpec, pools: Iterable[Pool]) -> QueueRules:
-    """The rules of a spec."""
+    """Return the rules of a spec."""
     sharing = spec.components.kueue.fair_sharing
     values = {tier.name: tier.value for tier in spec.priority_tiers}
     return QueueRules(
@@ -68,7 +68,7 @@ def queue_objects(  # noqa: PLR0913 -- pools, teams, cohorts, and how they share
 
 
 def queued_teams(plan: Plan) -> tuple[TeamPlan, ...]:
-    """The teams of a plan that have a queue of Kueue's; the others have another scheduler."""
+    """Return the teams of a plan that have a queue of Kueue's; the others have another scheduler."""
     queued = {entry.team for entry in plan.objects if entry.kind == "ClusterQueue"}
     return tuple(team for team in plan.teams if team.name in queued)
 

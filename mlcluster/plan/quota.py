@@ -36,7 +36,7 @@ def amounts_of(pool: Pool, amount: Amount) -> dict[str, int]:
 
 
 def team_plans(spec: ClusterSpec, pools: tuple[Pool, ...]) -> tuple[TeamPlan, ...]:
-    """Every team with its quota per pool, in the spec's order."""
+    """Return every team with its quota per pool, in the spec's order."""
     order = in_flavor_order(pools)
     every_tier = tuple(tier.name for tier in spec.priority_tiers)
     return tuple(
@@ -92,7 +92,7 @@ def _quota(team: Team, pool: Pool) -> FlavorQuota | None:
 
 
 def _limit(limits: Limits, pool: Pool, default: str) -> Mapping[str, int] | None:
-    """The limit on one pool: None is no limit."""
+    """Return the limit on one pool: None is no limit."""
     value = limits if isinstance(limits, str) else limits.get(pool.name, default)
     if value == "all":
         return None

@@ -6,7 +6,7 @@ from mlcluster.spec.cluster import ClusterSpec
 
 
 def resolve_tiers(spec: ClusterSpec) -> tuple[Tier, ...]:
-    """Every tier, highest first."""
+    """Return every tier, highest first."""
     tiers = [
         Tier(tier.name, tier.value, tier.preempts_pods, tier.description, ("priorityTiers", index))
         for index, tier in enumerate(spec.priority_tiers)

@@ -50,7 +50,7 @@ Lookup = Callable[[Ref], Any]
 
 
 def printable(value: Any) -> Any:
-    """The value as a plan prints it: `${id.output}` for references, {"$json": ...} and {"$base64": ...} for texts."""
+    """Return the value for output: `${id.output}` for references, {"$json": ...} and {"$base64": ...} for texts."""
     match value:
         case Ref() | Joined():
             return str(value)
@@ -67,7 +67,7 @@ def printable(value: Any) -> Any:
 
 
 def references(value: Any) -> Iterator[Ref]:
-    """Every reference inside a value, in the order of its text."""
+    """Yield every reference inside a value, in the order of its text."""
     match value:
         case Ref():
             yield value
@@ -86,7 +86,7 @@ def references(value: Any) -> Iterator[Ref]:
 
 
 def resolved(value: Any, lookup: Lookup) -> Any:  # noqa: PLR0911 -- one return for each kind of value
-    """The value as it is sent, when every reference is known.
+    """Return the value as it is sent, when every reference is known.
 
     Args:
         lookup: the value of a reference; what it raises comes through.

@@ -11,7 +11,7 @@ MOST_PATHS = 4
 
 
 def changes_text(title: str, changes: Changes, *, color: bool) -> str:
-    """The changes of one stack: long runs of one kind are counted, not listed. Ends without a line end."""
+    """Return the changes of one stack: long runs of one kind are counted, not listed. Ends without a line end."""
     if not changes:
         return f"{title}: nothing to change ({changes.counts.get('same', 0)} as they are)"
     lines = [f"{title}: {counted(changes)}"]
@@ -22,7 +22,7 @@ def changes_text(title: str, changes: Changes, *, color: bool) -> str:
 
 
 def counted(changes: Changes) -> str:
-    """How many of each: 3 to create, 1 to update, 40 as they are."""
+    """Return how many of each: 3 to create, 1 to update, 40 as they are."""
     counts = changes.counts
     parts = [f"{counts[op]} to {op}" for op in SIGNS if counts.get(op)]
     return ", ".join([*parts, *([f"{counts['same']} as they are"] if counts.get("same") else [])])

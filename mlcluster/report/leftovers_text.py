@@ -63,7 +63,7 @@ def _commands(page: Page, heading: str, things: Sequence[Leftover]) -> None:
 
 
 def _by_itself(thing: Leftover) -> str:
-    """A comment for the shell where there is no command."""
+    """Return a comment for the shell where there is no command."""
     if thing.blocked_by:
         return f"# {thing.kind} {thing.id} goes with {_some(thing.blocked_by)}"
     return f"# {thing.kind} {thing.id}: look at it in the AWS console"
@@ -85,7 +85,7 @@ def _conclusion(found: Leftovers) -> Text:
 
 
 def _cost(things: tuple[Leftover, ...], found: Leftovers) -> str:
-    """The sum of list prices, and how much of it is not known."""
+    """Return the sum of list prices, and how much of it is not known."""
     missing = unpriced(things)
     without = f", and {missing} of unknown price" if missing else ""
     about = "" if found.exact else "≈ "

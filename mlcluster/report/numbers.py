@@ -9,7 +9,7 @@ _SHORT = {"memory": "mem", "ephemeral-storage": "disk", "vpc.amazonaws.com/efa":
 
 
 def amount(resource: str, value: int) -> str:
-    """A resource amount: milli-CPU as cores, MiB as GiB or TiB (or MiB below one GiB), pieces as they are."""
+    """Return a resource amount: milli-CPU as cores, MiB as GiB or TiB (or MiB below one GiB), pieces as they are."""
     if resource == "cpu":
         return f"{value / 1000:.0f}" if value >= 100_000 else f"{value / 1000:.1f}".removesuffix(".0")
     if resource in MEMORY_RESOURCES:
@@ -43,15 +43,15 @@ def price_source(prices: list[Price]) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A percentage of `whole`; "-" of nothing."""
+    """Return a percentage of `whole`; "-" of nothing."""
     return f"{100 * part / whole:.0f}%" if whole else "-"
 
 
 def counted(count: int, one: str, many: str) -> str:
-    """A number with its noun, and verb if need be: "1 resource is", "3 resources are"."""
+    """Return a number with its noun, and verb if need be: "1 resource is", "3 resources are"."""
     return f"{count} {one if count == 1 else many}"
 
 
 def some(items: Sequence[str], most: int = 10) -> str:
-    """The first of a list, and how many more there are."""
+    """Return the first of a list, and how many more there are."""
     return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")

@@ -25,7 +25,7 @@ OURS = frozenset({names.POOL, EFA_LABEL, EKS_ACCELERATOR_LABEL})
 
 
 def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> str:
-    """The plan as text, `width` columns wide; with ANSI colours when asked."""
+    """Return the plan as text, `width` columns wide; with ANSI colors on request."""
     page = Page(color=color, width=width or _columns())
     facts = plan.cluster
     where = " ".join(
@@ -53,7 +53,7 @@ def plan_text(plan: Plan, *, color: bool = False, width: int | None = None) -> s
 
 
 def _columns() -> int:
-    """The terminal's columns where $COLUMNS says them."""
+    """Return the terminal's columns where $COLUMNS says them."""
     given = os.environ.get("COLUMNS", "")
     return int(given) if given.isdecimal() and int(given) else WIDE
 
@@ -83,7 +83,7 @@ def _labels_and_taints(pool: Pool) -> str:
 
 
 def _of_component(key: str) -> bool:
-    """Whether a component put the label there; what it chooses stands in the column before."""
+    """Return whether a component put the label there; what it chooses stands in the column before."""
     return key.startswith("nvidia.com/")
 
 
@@ -104,7 +104,7 @@ def _amounts(amounts: Amounts) -> str:
 
 
 def _money(page: Page, plan: Plan) -> None:
-    """The total of the nodes, then what AWS bills beside them, and what no total counts."""
+    """Print the total of the nodes, the other AWS resources, and the resources that no total includes."""
     known = [pool.price for pool in plan.pools if pool.price is not None]
     cost = costs(plan)
     missing = len(cost.unpriced_pools)
@@ -126,7 +126,7 @@ def _money(page: Page, plan: Plan) -> None:
 
 
 def _capacity(page: Page, plan: Plan) -> None:
-    """How pools are bought that are not simply on demand; when a capacity block begins and ends."""
+    """Print the capacity of pools that are not on demand; begin and end of a capacity block."""
     for pool in plan.pools:
         if pool.capacity_type == "spot":
             others = f" or {', '.join(pool.also)}" if pool.also else ""

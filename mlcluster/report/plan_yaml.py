@@ -11,12 +11,12 @@ _OCTAL = re.compile(r"0o[0-7]+$")
 
 
 def to_yaml(plan: Plan) -> str:
-    """The same document as `-o json`, in YAML, in the plan's own order and without aliases."""
+    """Return the same document as `-o json`, in YAML, in the plan's own order and without aliases."""
     return document_yaml(to_document(plan))
 
 
 def document_yaml(document: dict[str, Any]) -> str:
-    """A document in YAML, in its own order and without aliases."""
+    """Return a document in YAML, in its own order and without aliases."""
     import yaml
 
     class Dumper(yaml.CSafeDumper):

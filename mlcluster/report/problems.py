@@ -11,7 +11,7 @@ _CUT = "..."
 
 
 def problems_text(error: SpecInvalidError, *, color: bool) -> str:
-    """Every problem with its place, line, caret and hint; the last line counts them. Ends with a line end."""
+    """Return every problem with its place, line, caret and hint; the last line counts them. Ends with a line end."""
     blocks = [problem_text(problem, color=color) for problem in error.problems]
     count = len(error.problems)
     closing = f"{count} problem{'' if count == 1 else 's'}" + (f" and {error.more:,} more" if error.more else "")
@@ -35,7 +35,7 @@ def problem_text(problem: LocatedProblem, *, color: bool) -> str:
 
 
 def problems_json(error: SpecInvalidError) -> dict[str, Any]:
-    """The same as data: `{apiVersion, kind: SpecProblems, file, problems: [...]}`; unknown places are null."""
+    """Return the same as data: `{apiVersion, kind: SpecProblems, file, problems: [...]}`; unknown places are null."""
     return {
         "apiVersion": "mlcluster/v1alpha1",
         "kind": "SpecProblems",
@@ -61,7 +61,7 @@ def problem_json(problem: LocatedProblem) -> dict[str, Any]:
 
 
 def window(source: str, column: int) -> tuple[str, int]:
-    """The part of a line to show around a column, at most `WIDTH` wide.
+    """Return the part of a line to show around a column, at most `WIDTH` wide.
 
     Args:
         source: the line; tabs are shown as four spaces.
@@ -81,7 +81,7 @@ def window(source: str, column: int) -> tuple[str, int]:
 
 
 def cells(text: str) -> int:
-    """How many terminal columns `text` takes: wide characters two, combining ones none."""
+    """Return how many terminal columns `text` takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(_cell(character) for character in text)

@@ -13,7 +13,7 @@ from mlcluster.report.standard_output import writing
 
 
 def for_terminal(stream: TextIO | None = None) -> Progress:
-    """The right kind for `stream` (default: standard error)."""
+    """Return the progress for a stream (default: standard error): lines, or an updated screen on a terminal."""
     stream = stream or sys.stderr
     if stream.isatty() and os.environ.get("TERM") != "dumb":
         return LiveProgress(stream)

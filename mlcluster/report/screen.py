@@ -84,11 +84,11 @@ class Screen:
         self._plain = not self.machine and not sys.stderr.isatty()
 
     def say(self, text: str) -> None:
-        """A fact on standard error."""
+        """Print a fact on standard error."""
         self.progress.say(text)
 
     def changes(self, title: str, changes: Changes) -> None:
-        """The result of a preview."""
+        """Show the result of a preview."""
         if self.machine:
             listed = [change_document(change) for change in changes.effective]
             self._events.emit("Preview", title=title, counts=changes.counts, changes=listed)
@@ -96,7 +96,7 @@ class Screen:
             print_result(changes_text(title, changes, color=self._color))
 
     def result(self, kind: str, text: str, fields: Mapping[str, Any]) -> None:
-        """The last word on standard output."""
+        """Print the final line on standard output."""
         if self.machine:
             self._events.emit(kind, **fields)
         elif text:

@@ -30,7 +30,7 @@ def teams_table(plan: Plan) -> Table:
 
 
 def _counted(pool: Pool) -> str:
-    """The resource by which shares of a pool are shown."""
+    """Return the resource by which shares of a pool are shown."""
     return pool.accelerator.resource if pool.accelerator is not None else "cpu"
 
 

@@ -16,7 +16,7 @@ SELF = "self"
 
 
 def steps(path: str) -> list[str | int]:
-    """The parts of an output's path: "resources[0].name" is ["resources", 0, "name"].
+    """Return the parts of an output's path: "resources[0].name" is ["resources", 0, "name"].
 
     Raises:
         ValueError: the text is no path.
@@ -27,7 +27,7 @@ def steps(path: str) -> list[str | int]:
 
 
 def first(ref: Ref) -> str:
-    """The name of the whole output that a reference reads from."""
+    """Return the name of the whole output that a reference reads from."""
     return str(steps(ref.output)[0])
 
 
@@ -74,7 +74,7 @@ def _part(value: Any, step: str | int) -> Any:
 
 
 def _property(resource: pulumi.Resource, name: str) -> pulumi.Output[Any]:
-    """An output of a resource that a component returned; ValueError when its type has none of this name."""
+    """Return an output of a resource that a component returned; ValueError when its type has none of this name."""
     if name == "id":
         return resource.id
     attribute = _attribute(type(resource), name)

@@ -47,7 +47,7 @@ def program(plan: Plan, *, region: str, account_id: str | None, profile: str | N
 
 
 def aws_provider(region: str, account_id: str | None, profile: str | None) -> pulumi.ProviderResource:
-    """The one provider. It adds no tags: the plan holds every tag of every resource."""
+    """Return the one provider. It adds no tags: the plan holds every tag of every resource."""
     from pulumi_aws import Provider
 
     return Provider(

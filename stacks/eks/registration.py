@@ -43,7 +43,7 @@ class Made:
     resources: Mapping[str, pulumi.Resource]
 
     def output(self, ref: Ref) -> Any:
-        """The pulumi.Output behind a reference.
+        """Return the pulumi.Output behind a reference.
 
         Raises:
             KeyError: nobody registered the resource, or its output was not announced.

@@ -9,7 +9,7 @@ from mlcluster.plan.queues import queued_teams
 
 
 def outputs_document(workspace: Workspace, live: LiveCluster, changed: int) -> dict[str, Any]:
-    """The result as data."""
+    """Return the result as data."""
     return {
         "cluster": workspace.spec.metadata.name,
         "kubeconfig": live.kubeconfig,
@@ -23,7 +23,7 @@ def outputs_document(workspace: Workspace, live: LiveCluster, changed: int) -> d
 
 
 def outputs_text(workspace: Workspace, live: LiveCluster) -> str:
-    """The result for people, with the next commands."""
+    """Return the result for people, with the next commands."""
     cluster = workspace.spec.metadata.name
     kubectl = "kubectl" if live.lab is None else f"mlcluster lab kubectl --name {live.lab.name} --"
     lines = [f"{cluster} is up.", "", f"  kubeconfig   {live.kubeconfig}"]

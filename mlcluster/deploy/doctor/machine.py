@@ -68,7 +68,7 @@ def _lab(*, needed: bool) -> list[Check]:
 
 
 def _go() -> str:
-    """The Go on PATH that the build would take, in words; "" when there is none."""
+    """Return the Go on PATH that the build would use, as text; "" if there is none."""
     found = shutil.which("go")
     if found is None:
         return ""

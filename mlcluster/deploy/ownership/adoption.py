@@ -130,7 +130,7 @@ def _held_object(kube: Kube, held: Held) -> Object | None:
 def _live(
     kube: Kube, items: Iterable[_Item], get: Callable[[Kube, _Item], Object | None]
 ) -> list[tuple[_Item, Object]]:
-    """The items that exist on the server, with their live objects."""
+    """Return the items that exist on the server, with their live objects."""
     asked = list(items)
     with ThreadPoolExecutor(_REQUESTS) as pool:
         found = list(pool.map(lambda item: get(kube, item), asked))
@@ -138,7 +138,7 @@ def _live(
 
 
 def _releases(plan: Plan, kube: Kube, engine: Engine) -> list[Adopted]:
-    """The planned releases that exist and that the state misses.
+    """Return the planned releases that exist and that the state misses.
 
     A release carries no label. It is managed if mlcluster noted it before its first installation (baseline.py): the
     check for existing installations has refused any other release of that name by then.

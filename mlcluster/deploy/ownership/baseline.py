@@ -57,7 +57,7 @@ def found_before(kube: Kube, release: str) -> Baseline | None:
 
 
 def noted_releases(kube: Kube) -> dict[str, str]:
-    """Every release that was noted and not forgotten, and its namespace: an interrupted `down` finds them again."""
+    """Return every recorded release and its namespace, so that an interrupted `down` finds them again."""
     return {name: str(noted["namespace"]) for name, noted in _read(kube).items()}
 
 

@@ -68,7 +68,7 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
 
 
 def _managed(plan: Plan, kube: Kube) -> dict[tuple[str, str, str, str], Object]:
-    """The live objects of the plan's kinds that carry the labels of the cluster."""
+    """Return the live objects of the plan's kinds that carry the labels of the cluster."""
     selector = names.managed_selector(plan.cluster.name)
     kinds = sorted({(one.manifest["apiVersion"], one.manifest["kind"]) for one in plan.objects})
     return {_key(item): item for kind in kinds for item in list_if_served(kube, *kind, label_selector=selector)}

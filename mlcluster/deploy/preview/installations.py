@@ -34,13 +34,13 @@ def discovered(workspace: Workspace, kube: Kube, deployed: Iterable[Deployed]) -
 
 
 def show(workspace: Workspace, already: Discovery, screen: Screen) -> None:
-    """The table, where there is something in it that was not to be expected; always on an existing cluster."""
+    """Show the table if it has an unexpected row, and always on an existing cluster."""
     if workspace.plan.cluster.target == "existing" or any(row.decision not in EXPECTED for row in already.rows):
         screen.result("Installed", installed_text(already, color=use_color()), installed_document(already))
 
 
 def releases_of(stacks: Iterable[Stack]) -> list[Deployed]:
-    """The Helm releases of all stacks of a cluster."""
+    """Return the Helm releases of all stacks of a cluster."""
     return [one for stack in stacks for one in stack.engine.releases()]
 
 

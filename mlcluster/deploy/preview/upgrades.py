@@ -75,7 +75,7 @@ def by_hand(workspace: Workspace, changing: tuple[Upgrade, ...]) -> list[str]:
 
 
 def path_between(running: str, wanted: str) -> list[str]:
-    """Every minor to go through, the last one included: 1.32 to 1.34 is 1.33, 1.34."""
+    """Return every minor to go through, the last one included: 1.32 to 1.34 is 1.33, 1.34."""
     return [f"1.{minor}" for minor in range(_minor(running) + 1, _minor(wanted) + 1)]
 
 

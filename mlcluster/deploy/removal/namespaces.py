@@ -173,7 +173,7 @@ def _finalized(kube: Kube, release: Installed, spaces: Sequence[str]) -> Iterato
 
 
 def _in(kube: Kube, kind: str, spaces: Sequence[str]) -> Iterator[Object]:
-    """The objects of a kind in these namespaces: one list of a custom kind, however many teams there are.
+    """Yield the objects of a kind in these namespaces: one list of a custom kind, however many teams there are.
 
     Of pods there may be far more elsewhere, so these are asked for by namespace.
     """

@@ -52,7 +52,7 @@ def _state(plan: Plan, live: LiveCluster, component: ComponentPlan, gone: Collec
 
 
 def _processes(live: LiveCluster, releases: Iterable[PlanRelease]) -> tuple[bool, str]:
-    """A release of the lab is a process of the same name."""
+    """Return the status of a release of the lab, which is a process with the same name."""
     running = {entry.name: entry for entry in (live.lab.status().processes if live.lab is not None else ())}
     found = [running.get(release.name) for release in releases]
     known = [process for process in found if process is not None]
@@ -63,7 +63,7 @@ def _processes(live: LiveCluster, releases: Iterable[PlanRelease]) -> tuple[bool
 
 
 def _kueue(live: LiveCluster) -> tuple[bool, str]:
-    """The Deployment, whichever tool installed it."""
+    """Return the Deployment, whichever tool installed it."""
     deployment = live.kube.get_object("apps/v1", "Deployment", "kueue-controller-manager", "kueue-system")
     if deployment is None:
         return False, "Deployment kueue-system/kueue-controller-manager is not there"

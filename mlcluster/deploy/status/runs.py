@@ -68,6 +68,6 @@ def _of_run(holder: RunHolder) -> dict[str, Any]:
 
 
 def _of_lock(lock: Lock) -> dict[str, Any]:
-    """The engine of a killed run that still works, or of a run on another machine."""
+    """Return the engine of a killed run that still works, or of a run on another machine."""
     since = lock.started.isoformat(timespec="seconds") if lock.started else ""
     return {"command": "pulumi", "pid": lock.pid, "user": lock.user, "host": lock.host, "since": since}

@@ -63,7 +63,7 @@ def _requests(container: dict[str, Any]) -> dict[str, int]:
 
 
 def _usage(workload: dict[str, Any]) -> Iterable[dict[str, int]]:
-    """The resources of each part of a workload that holds quota."""
+    """Return the resources of each part of a workload that holds quota."""
     if condition(workload, "Finished").get("status") == "True":
         return
     admission = (workload.get("status") or {}).get("admission") or {}

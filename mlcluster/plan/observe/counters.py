@@ -74,6 +74,6 @@ FIELDS = frozenset(counter.field for counter in COUNTERS)
 
 
 def dcgm_counters_csv() -> str:
-    """The file's text: one line per field, in an order that does not change."""
+    """Return the file's text: one line per field, in an order that does not change."""
     lines = [f"{counter.field}, {counter.kind}, {counter.means}" for counter in COUNTERS]
     return "\n".join(["# field, Prometheus type, help", *lines, ""])

@@ -34,7 +34,7 @@ class Share:
 
 
 def gpu_shares(pool: Pool) -> tuple[Share, ...]:
-    """The shares into which the GPUs of a pool are divided; all shares of a node together are its GPUs.
+    """Return the shares into which the GPUs of a pool are divided; all shares of a node together are its GPUs.
 
     Pieces of several sizes count by their compute slices, the number before the "g" of a MIG profile; a GPU that is not
     divided beside others that are counts whole.
@@ -73,12 +73,12 @@ def node_label_keys(pools: Iterable[Pool]) -> list[str]:
 
 
 def metric_resource(name: str) -> str:
-    """A resource of Kubernetes as kube-state-metrics spells it: nvidia.com/gpu is nvidia_com_gpu."""
+    """Return a resource of Kubernetes as kube-state-metrics spells it: nvidia.com/gpu is nvidia_com_gpu."""
     return _UNSAFE.sub("_", name)
 
 
 def metric_label(key: str) -> str:
-    """A label of an object as kube-state-metrics spells it: mlcluster.dev/nodePool is label_mlcluster_dev_node_pool."""
+    """Return a label in the spelling of kube-state-metrics: mlcluster.dev/nodePool is label_mlcluster_dev_node_pool."""
     return "label_" + _HUMP.sub(r"\1_\2", _UNSAFE.sub("_", key)).lower()
 
 
@@ -113,6 +113,6 @@ def _gpu_facts(pool: Pool) -> list[Manifest]:
 
 
 def _nodes(selector: Mapping[str, str]) -> str:
-    """The pool's nodes, by their labels."""
+    """Return the pool's nodes, by their labels."""
     matchers = ",".join(f'{metric_label(key)}="{value}"' for key, value in sorted(selector.items()))
     return f"max by (node) (kube_node_labels{{{matchers}}})"

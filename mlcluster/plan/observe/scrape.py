@@ -53,7 +53,7 @@ def prometheus_url(spec: ClusterSpec) -> str:
 
 
 def kueue_monitor() -> Manifest:
-    """The spec of a ServiceMonitor for Kueue's metrics (Kueue 0.18.3, charts/kueue, metrics service).
+    """Return the spec of a ServiceMonitor for Kueue's metrics (Kueue 0.18.3, charts/kueue, metrics service).
 
     Kueue answers only to those whom the API server lets read /metrics.
     """

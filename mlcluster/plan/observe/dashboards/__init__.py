@@ -15,5 +15,5 @@ def dashboards(*, gpus: bool) -> dict[str, Manifest]:
 
 
 def as_data(name: str, dashboard: Manifest) -> dict[str, str]:
-    """The data of a dashboard's ConfigMap."""
+    """Return the data of a dashboard's ConfigMap."""
     return {f"{name}.json": json.dumps(dashboard, indent=1) + "\n"}
