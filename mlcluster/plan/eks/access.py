@@ -1,6 +1,6 @@
-"""Access entries: which IAM principal is who in the cluster (authentication mode API, no aws-auth ConfigMap).
+"""Access entries of the cluster's IAM principals (authentication mode API, no aws-auth ConfigMap).
 
-A principal has one entry, whatever it is: EKS refuses a second one (CreateAccessEntry, ResourceInUseException). So a
+A principal has one entry for all its duties: EKS rejects a second one (CreateAccessEntry, ResourceInUseException). So a
 role that is an admin and a member of two teams becomes one entry with a policy and two groups.
 """
 
@@ -18,7 +18,7 @@ VIEW_POLICY = "AmazonEKSViewPolicy"
 """Not AmazonEKSAdminViewPolicy, which reads Secrets too (EKS user guide, "Review access policy permissions")."""
 
 VIEWERS = "mlcluster:viewers"
-"""The Kubernetes group of viewers, and the name of the ClusterRole that it has besides the policy."""
+"""The Kubernetes group of viewers, and the name of the ClusterRole that the group has besides the policy."""
 
 _ALSO_VIEWED = {
     "": ["nodes", "namespaces", "persistentvolumes"],
@@ -29,20 +29,21 @@ _ALSO_VIEWED = {
     "karpenter.k8s.aws": ["*"],
     "metrics.k8s.io": ["*"],
 }
-"""What the view policy leaves out, by API group: what belongs to no namespace, and custom resources."""
+"""Resources that the view policy omits, by API group: cluster-scoped resources and custom resources."""
 
 _SPEC_PATH: Loc = ("target", "access", "viewers")
 
 
 def team_group(team: str, role: str) -> str:
-    """The Kubernetes group of the IAM roles of a team; a RoleBinding in the team's namespace names it."""
+    """Return the Kubernetes group of a team's IAM roles; a RoleBinding in the team's namespace refers to it."""
     return f"mlcluster:{team}:{role}"
 
 
 def access_entries(context: EksContext) -> Manifest:
-    """The map `accessEntries` of eks:index:Cluster: one entry for each principal, in the order of the spec.
+    """Return the map `accessEntries` of eks:index:Cluster: one entry for each principal, in the order of the spec.
 
-    Keys become part of resource names, so they are what never changes of a principal: account and name.
+    Keys become part of resource names, so a key is made of the parts of a principal that never change: account and
+    name.
     """
     policies = dict(_policies(context))
     groups = {viewer: [VIEWERS] for viewer in context.target.access.viewers}
@@ -56,7 +57,7 @@ def access_entries(context: EksContext) -> Manifest:
 
 
 def access_objects(context: EksContext) -> list[PlanObject]:
-    """What viewers may read besides the policy: nodes, queues, volumes; nothing where there are none."""
+    """Return the ClusterRole and binding that let viewers read nodes, queues and volumes; [] without viewers."""
     if not context.target.access.viewers:
         return []
     rules = [{"apiGroups": [group], "resources": resources, "verbs": READ} for group, resources in _ALSO_VIEWED.items()]
@@ -71,25 +72,28 @@ def access_objects(context: EksContext) -> list[PlanObject]:
 
 
 def entry_name(principal: str) -> str:
-    """111122223333:role/platform for arn:aws:iam::111122223333:role/platform."""
+    """Return the name of a principal's access entry.
+
+    For arn:aws:iam::111122223333:role/platform it is 111122223333:role/platform.
+    """
     return principal.partition(":iam::")[2]
 
 
 def administrators(context: EksContext) -> tuple[str, ...]:
-    """Principals with every right in the cluster, without the one that creates it."""
+    """Return the principals with every right in the cluster, without the principal that creates it."""
     access = context.target.access
     return tuple(dict.fromkeys((*access.admins, *([access.ci] if access.ci else []))))
 
 
 def standing(context: EksContext, caller: str) -> Literal["administrator", "other", "unlisted"]:
-    """What the spec says of whoever runs mlcluster.
+    """Return the role that the spec gives to the principal that runs mlcluster.
 
-    EKS gives whoever creates a cluster an entry of its own, because the component always asks for it, and then refuses
-    the entry of the spec for the same principal. So whoever creates it must not be listed: preflight tells (AWS012).
+    EKS makes an access entry for the principal that creates a cluster, because the component always requests it, and
+    then rejects the spec's entry for the same principal. So the creator must not be listed: preflight reports AWS012.
 
     Args:
-        caller: the ARN that AWS knows the caller by; of a role that somebody has taken,
-            arn:aws:sts::111122223333:assumed-role/NAME/SESSION, which has lost the role's path.
+        caller: the caller's ARN from STS; for an assumed role,
+            arn:aws:sts::111122223333:assumed-role/NAME/SESSION, which lacks the role's path.
     """
     if _identity(caller) in map(_identity, administrators(context)):
         return "administrator"
@@ -98,7 +102,7 @@ def standing(context: EksContext, caller: str) -> Literal["administrator", "othe
 
 
 def _identity(arn: str) -> tuple[str, str, str]:
-    """Account, kind and name of a principal, without its path and session."""
+    """Return the account, kind and name of a principal, without its path and session."""
     account, _, rest = arn.split(":", 4)[4].partition(":")
     kind, *names = rest.split("/")
     if kind == "assumed-role":
@@ -120,7 +124,7 @@ def _members(team: Team) -> Iterator[tuple[str, str]]:
 
 
 def _entry(context: EksContext, principal: str, policy: str, groups: list[str]) -> Manifest:
-    # An entry without the list keeps the groups that it had (access_entry.go of the aws provider: Optional, Computed).
+    # Without the list, an entry keeps its previous groups (access_entry.go of the aws provider: Optional, Computed).
     entry: Manifest = {
         "principalArn": principal,
         "type": "STANDARD",

@@ -1,7 +1,7 @@
 """Configuration of EKS add-ons, and the pods that they make.
 
-Requests are the add-ons' own, except where they are set here. They reduce what quota is made of, so a figure that is
-not certain is an upper estimate.
+Requests are the add-ons' defaults, except where they are set here. They reduce the capacity that quota is made of, so
+an uncertain figure is an upper estimate.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _OWN_TOLERATIONS: dict[str, tuple[Toleration, ...]] = {
     "aws-efs-csi-driver": (CRITICAL, Toleration("efs.csi.aws.com/agent-not-ready", "Exists")),
     "aws-fsx-csi-driver": (CRITICAL,),
 }
-"""What the pods of an add-on's Deployment tolerate by default; configured tolerations replace the list."""
+"""Default tolerations of the pods of an add-on's Deployment; configured tolerations replace the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ _SHAPES = (
     _Shape("coredns", "Deployment", 100, 70, "Deployment of the add-on: 100m, 70Mi"),
     _Shape("aws-ebs-csi-driver", "DaemonSet", 30, 120, f"{_CHART}: three containers of 10m, 40Mi"),
     _Shape("aws-ebs-csi-driver", "Deployment", 60, 240, f"{_CHART}: six containers of 10m, 40Mi"),
-    # The chart of 1.7 requests nothing; newer ones are taken to ask for what the FSx driver's does.
+    # The chart of 1.7 requests nothing; newer charts are assumed to have the requests of the FSx driver's chart.
     _Shape("aws-efs-csi-driver", "DaemonSet", 30, 104, "as the FSx driver's chart 1.10, whose sidecars it shares"),
     _Shape("aws-efs-csi-driver", "Deployment", 30, 104, "as the FSx driver's chart 1.10, whose sidecars it shares"),
     _Shape("aws-fsx-csi-driver", "DaemonSet", 30, 104, f"{_CHART} 1.10: 10m and 40Mi, two sidecars of 10m, 32Mi"),
@@ -91,7 +91,7 @@ def addon_pods(context: EksContext) -> tuple[PlanPod, ...]:
 def system_pool(context: EksContext) -> Pool:
     """Return the pool whose nodes controllers must be able to run on: managed, without accelerators, never empty.
 
-    Where no pool is like that, it is the closest one.
+    If no pool meets all of these conditions, return the closest pool.
     """
     managed = {pool.name for pool in context.managed}
     return min(
@@ -111,13 +111,13 @@ def system_tolerations(context: EksContext) -> tuple[Toleration, ...]:
 
 
 def _configured_tolerations(context: EksContext, addon: str) -> tuple[Toleration, ...]:
-    """Return the tolerations that replace those of an add-on; () where its own suffice for the system pool."""
+    """Return the tolerations that replace those of an add-on; () if its defaults suffice for the system pool."""
     extra = tuple(one for one in system_tolerations(context) if one != CRITICAL)
     return (*_OWN_TOLERATIONS.get(addon, ()), *extra) if extra else ()
 
 
 def _placement(context: EksContext, tolerations: tuple[Toleration, ...]) -> Manifest:
-    """Return where an add-on's Deployment runs: its tolerations, and the node selector of `systemOnly` pools."""
+    """Return the placement of an add-on's Deployment: its tolerations, and the node selector of `systemOnly` pools."""
     selector = system_selector(context.pools, on_existing=False)
     placement: Manifest = {"tolerations": toleration_manifests(tolerations)} if tolerations else {}
     return {**placement, **({"nodeSelector": selector} if selector else {})}

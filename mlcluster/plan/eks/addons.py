@@ -1,7 +1,7 @@
-"""EKS add-ons: ours, raw and pinned, with their rights by Pod Identity.
+"""EKS add-ons, which mlcluster manages as raw resources at pinned versions, with their rights by Pod Identity.
 
-What nodes need to become ready comes before the node groups; what must be scheduled comes after them, because an add-on
-whose pods find no node fails after twenty minutes. What an add-on is configured with is in `addon_settings`.
+Add-ons that nodes need to become ready come before the node groups; add-ons whose pods must be scheduled come after
+them, because an add-on fails after twenty minutes if no node fits its pods. Their configuration is in `addon_settings`.
 """
 
 from mlcluster.catalog.eks import eks_version
@@ -28,7 +28,7 @@ _SERVICE_ACCOUNTS = {
     "aws-efs-csi-driver": "efs-csi-controller-sa",
     "aws-fsx-csi-driver": "fsx-csi-controller-sa",
 }
-"""Add-ons that talk to AWS, and the service account that does (EKS user guide, "Amazon EKS add-ons")."""
+"""Add-on that calls AWS APIs -> the service account of the calling pods (EKS user guide, "Amazon EKS add-ons")."""
 
 _MANAGED_POLICIES = {
     "vpc-cni": ("AmazonEKS_CNI_Policy",),
@@ -40,14 +40,14 @@ _LOOK_AT_LUSTRE: Manifest = {
     "Action": ["fsx:DescribeFileSystems", "fsx:DescribeVolumes", "fsx:ListTagsForResource"],
     "Resource": "*",
 }
-"""Our file systems are made by the plan, so the driver only looks; AWS's own policy for it is full access to FSx."""
+"""The plan makes the file systems, so the driver needs only read access; AWS's policy for it is full access to FSx."""
 
 
 def addon_resources(context: EksContext, node_groups: tuple[str, ...]) -> list[PlanResource]:
-    """Every add-on with its role.
+    """Return every add-on with its role.
 
     Args:
-        node_groups: ids that coredns and the CSI drivers wait for.
+        node_groups: ids of the node groups that coredns and the CSI drivers wait for.
     """
     made = []
     for name in needed_addons(context):
@@ -58,12 +58,12 @@ def addon_resources(context: EksContext, node_groups: tuple[str, ...]) -> list[P
 
 
 def needed_addons(context: EksContext) -> tuple[str, ...]:
-    """Names of the add-ons, in the order in which they come."""
+    """Return the names of the add-ons, in the order of their creation."""
     return (*CORE, *storage_addons(context))
 
 
 def node_prerequisites() -> tuple[str, ...]:
-    """Ids of add-ons that every node group needs, so that its nodes become ready; they need the ways out of the VPC."""
+    """Return the ids of the add-ons that nodes need to become ready; the add-ons need the VPC's outbound routes."""
     return tuple(resource_id(ADDON, name) for name in BEFORE_NODES)
 
 
@@ -90,7 +90,7 @@ def _addon(context: EksContext, name: str, role: list[PlanResource], first: tupl
         "tags": context.tags,
     }
     settings = configuration(context, name)
-    if settings is not None:  # {} too: without settings an add-on keeps those that it had
+    if settings is not None:  # {} too: without the input an add-on keeps its previous settings
         inputs["configurationValues"] = JsonText(settings)
     if role:
         account = _SERVICE_ACCOUNTS[name]
@@ -100,7 +100,7 @@ def _addon(context: EksContext, name: str, role: list[PlanResource], first: tupl
 
 
 def _version(context: EksContext, name: str) -> str:
-    """The pin; a checked spec names a version of Kubernetes that has one for every add-on."""
+    """Return the pinned version of an add-on; a checked spec has a Kubernetes version that pins every add-on."""
     pins = eks_version(context.target.kubernetes_version)
     if pins is None or name not in pins.addons:
         message = f"the catalogue pins no {name} for Kubernetes {context.target.kubernetes_version}"

@@ -16,26 +16,26 @@ from mlcluster.spec.vpc_layout import prefix_blocks
 PREFIX_SIZE = 16
 WARM_PREFIXES = 1
 AWS_RESERVED = 5
-"""Addresses of each subnet that AWS keeps (VPC user guide, "Subnet CIDR blocks")."""
+"""Addresses of each subnet that AWS reserves (VPC user guide, "Subnet CIDR blocks")."""
 
 INTERFACES = 2
-"""Addresses of interfaces per node: the first, and one that the CNI adds when the first has no room for a prefix."""
+"""Interface addresses per node: the first interface, and a second if the first has no room for a prefix."""
 
 CONTROL_PLANE = 16
-"""EKS asks for 6 and recommends 16 (EKS user guide, "Subnet requirements and considerations")."""
+"""EKS requires 6 and recommends 16 (EKS user guide, "Subnet requirements and considerations")."""
 
 LOAD_BALANCERS = 32
-"""Room for four load balancers; each asks for 8 free addresses (ELB user guide, "Subnets")."""
+"""Room for four load balancers; each requires 8 free addresses (ELB user guide, "Subnets")."""
 
 SURGE_NODES, SURGE_PREFIXES = 2, 2
-"""During an update a managed node group has two more nodes in a zone; they share the pods of those that leave."""
+"""Surge of an update: a managed node group has two more nodes in a zone, which share the pods of drained nodes."""
 
 _GIB_PER_FILE_SERVER = 1200
 
 
 @dataclass(frozen=True, slots=True)
 class PoolDemand:
-    """What one pool needs in one zone when all of its nodes are there."""
+    """The addresses that one pool needs in one zone at its maximum number of nodes."""
 
     pool: str
     nodes: int
@@ -46,18 +46,18 @@ class PoolDemand:
 
     @property
     def prefixes(self) -> int:
-        """Blocks of /28."""
+        """The number of /28 blocks."""
         return self.nodes * self.prefixes_per_node + self.surge * self.surge_prefixes
 
     @property
     def singles(self) -> int:
-        """Addresses of interfaces."""
+        """The number of interface addresses."""
         return (self.nodes + self.surge) * INTERFACES
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the private subnet of one zone must hold, in the worst case that every pool is there whole."""
+    """The addresses that one zone's private subnet must hold if every pool has its maximum number of nodes."""
 
     zone: str
     pools: tuple[PoolDemand, ...]
@@ -69,33 +69,33 @@ class Demand:
 
     @property
     def prefixes(self) -> int:
-        """Blocks of /28 for pods."""
+        """The number of /28 blocks for pods."""
         return sum(pool.prefixes for pool in self.pools)
 
     @property
     def singles(self) -> int:
-        """Addresses that are not in such a block, those that AWS keeps included."""
+        """The number of addresses outside such blocks, including those that AWS reserves."""
         shared = self.control_plane + self.load_balancers + self.endpoints + self.file_systems
         return self.reserved + shared + sum(pool.singles for pool in self.pools)
 
     @property
     def addresses(self) -> int:
-        """Everything, in addresses."""
+        """The total number of addresses."""
         return self.prefixes * PREFIX_SIZE + self.singles
 
     def fits(self, subnet: IPv4Network) -> bool:
-        """Whether a subnet that is cut by `prefix_blocks` holds it."""
+        """Return whether a subnet that `prefix_blocks` divides holds the demand."""
         room = sum(block.num_addresses for block in prefix_blocks(subnet))
         return self.prefixes * PREFIX_SIZE <= room and self.singles <= subnet.num_addresses - room
 
 
 def demands(context: EksContext) -> tuple[Demand, ...]:
-    """What each zone's private subnet must hold, in the order of the zones."""
+    """Return the demand on each zone's private subnet, in the order of the zones."""
     return tuple(_demand(context, zone) for zone in context.zones)
 
 
 def prefixes_per_node(pods: int) -> int:
-    """Blocks of /28 that a node with this many pods holds."""
+    """Return the number of /28 blocks that a node with this many pods holds."""
     return math.ceil(pods / PREFIX_SIZE) + WARM_PREFIXES
 
 
@@ -120,5 +120,8 @@ def _pool(context: EksContext, pool: Pool) -> PoolDemand:
 
 
 def _file_system(capacity_gib: int | None) -> int:
-    """A mount target for EFS; for Lustre a metadata server and a server for each 1200 GiB, counted high."""
+    """Return the addresses of a file system, rounded up.
+
+    EFS has a mount target; Lustre has a metadata server and a server for each 1200 GiB.
+    """
     return 1 + math.ceil((capacity_gib or 0) / _GIB_PER_FILE_SERVER)

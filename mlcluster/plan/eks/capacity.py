@@ -1,4 +1,4 @@
-"""How nodes are bought and placed: spot, reservations, capacity blocks, placement groups.
+"""Purchase options and placement of nodes: spot, reservations, capacity blocks, placement groups.
 
 Sources: Amazon EKS user guide "Manage compute resources for AI/ML workloads with Capacity Blocks",
 "Capacity Reservations"; Amazon EC2 Auto Scaling user guide "Scheduled actions".
@@ -14,9 +14,9 @@ _TYPES = {"onDemand": "ON_DEMAND", "spot": "SPOT", "reservation": "ON_DEMAND", "
 
 
 def node_group_capacity(context: EksContext, pool: Pool) -> Manifest:
-    """`capacityType` and `instanceTypes` of a node group; the template of a capacity block has the type itself.
+    """Return `capacityType` and `instanceTypes` of a node group; for a capacity block the template sets the type.
 
-    EKS buys spot by price and capacity together (price-capacity-optimized), and takes no other strategy.
+    EKS buys spot by price and capacity together (price-capacity-optimized), and supports no other strategy.
     """
     kind = {"capacityType": _TYPES[pool.capacity_type]}
     if pool.capacity_type == "capacityBlock":
@@ -25,7 +25,7 @@ def node_group_capacity(context: EksContext, pool: Pool) -> Manifest:
 
 
 def template_capacity(context: EksContext, pool: Pool) -> Manifest:
-    """What a launch template says of reservations and placement; {} for plain on-demand and spot."""
+    """Return the reservation and placement fields of a launch template; {} for plain on-demand and spot."""
     found: Manifest = {}
     reservation = context.spec_pool(pool).capacity.reservation_id
     if reservation is not None:
@@ -40,7 +40,7 @@ def template_capacity(context: EksContext, pool: Pool) -> Manifest:
 
 
 def placement_group_resources(context: EksContext, pool: Pool) -> list[PlanResource]:
-    """The placement group of a pool, where it asks for one; AWS places capacity blocks itself."""
+    """Return the placement group of a pool, if the spec enables it; AWS places capacity blocks itself."""
     if pool.placement_group != "cluster" or pool.capacity_type == "capacityBlock":
         return []
     name = f"{context.name}-{pool.name}"
@@ -50,9 +50,9 @@ def placement_group_resources(context: EksContext, pool: Pool) -> list[PlanResou
 
 
 def schedule_resources(context: EksContext, pool: Pool, auto_scaling_group: Ref) -> list[PlanResource]:
-    """What starts the nodes of a capacity block when it begins and nobody scales the pool.
+    """Return the scheduled action that starts a capacity block's nodes if no autoscaler scales the pool.
 
-    EKS itself scales the group down 40 minutes before the block ends, so there is no second action.
+    EKS scales the group down 40 minutes before the block ends, so there is no second action.
     """
     starts = context.spec_pool(pool).capacity.starts_at
     if pool.capacity_type != "capacityBlock" or context.target.autoscaler != "none" or starts is None:
@@ -70,5 +70,5 @@ def schedule_resources(context: EksContext, pool: Pool, auto_scaling_group: Ref)
 
 
 def _seconds(instant: str) -> str:
-    """With seconds, which the API asks for and the spec does not."""
+    """Return the instant with seconds, which the API requires and the spec does not."""
     return instant if instant.count(":") == 2 else f"{instant.removesuffix('Z')}:00Z"

@@ -1,4 +1,4 @@
-"""The Cluster Autoscaler: its release, its rights, its pod (facts: chart 9.59.0)."""
+"""The Cluster Autoscaler: its release, its rights and its pod (facts: chart 9.59.0)."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ RELEASE_ID = release_id(CLUSTER_AUTOSCALER.name)
 SERVICE_ACCOUNT = "cluster-autoscaler"
 SPEC_PATH: Loc = ("target", "autoscaler")
 REQUESTS = {"cpu": "100m", "memory": "600Mi"}
-"""The chart asks for nothing; it holds every instance type of the region in memory."""
+"""The chart requests nothing; the autoscaler holds every instance type of the region in memory."""
 
 
 def cluster_autoscaler_resources(context: EksContext) -> list[PlanResource]:
-    """Its role and what ties the role to its service account."""
+    """Return the autoscaler's role and its association with the service account."""
     if not _installed(context):
         return []
     return pod_role(
@@ -35,7 +35,7 @@ def cluster_autoscaler_resources(context: EksContext) -> list[PlanResource]:
 
 
 def cluster_autoscaler_releases(context: EksContext) -> list[PlanRelease]:
-    """The release."""
+    """Return the autoscaler's release."""
     if not _installed(context):
         return []
     return [
@@ -55,7 +55,7 @@ def cluster_autoscaler_releases(context: EksContext) -> list[PlanRelease]:
 
 
 def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """Its one pod."""
+    """Return the autoscaler's only pod."""
     if not _installed(context):
         return ()
     return (
@@ -75,10 +75,11 @@ def cluster_autoscaler_pods(context: EksContext) -> tuple[PlanPod, ...]:
 
 
 def cluster_autoscaler_statements(context: EksContext) -> list[dict[str, Any]]:
-    """Its rights: look at everything, scale what carries the cluster's discovery tags.
+    """Return the IAM statements of the autoscaler: read everything, scale groups with the cluster's discovery tags.
 
-    Less than the project's own list: launch configurations and instance requirements are not what node groups are
-    made of. The look-ups have no resource-level permissions (service authorization reference, EC2 Auto Scaling).
+    The list is shorter than the project's own list, because node groups use neither launch configurations nor instance
+    requirements. The read actions have no resource-level permissions (service authorization reference, EC2 Auto
+    Scaling).
     """
     account = context.target.account_id or "*"
     place = f"{context.target.region}:{account}"
@@ -118,7 +119,7 @@ def cluster_autoscaler_statements(context: EksContext) -> list[dict[str, Any]]:
 
 def _values(context: EksContext) -> Manifest:
     pins = eks_version(context.target.kubernetes_version)
-    # Any other minor than the cluster's own is not supported, and the chart's default is whatever was newest.
+    # Upstream supports only the cluster's own minor, and the chart's default is the newest version at its release.
     image = {"image": {"tag": pins.cluster_autoscaler}} if pins else {}
     return {
         "fullnameOverride": CLUSTER_AUTOSCALER.name,
@@ -135,23 +136,23 @@ def _values(context: EksContext) -> Manifest:
 
 
 def _arguments(context: EksContext) -> Manifest:
-    """Flags of the autoscaler.
+    """Return the flags of the autoscaler.
 
-    ProvisioningRequests stay off: the chart has no CRD of theirs, and without it the autoscaler waits for ever
+    ProvisioningRequests stay off: the chart does not install their CRD, and without it the autoscaler waits forever
     (cluster-autoscaler/provisioningrequest/provreqclient, WaitForCacheSync); Kueue's waitForPodsReady watches instead.
     """
     blocks = any(pool.capacity_type == "capacityBlock" for pool in context.pools)
     startup = dict.fromkeys(
         taint.key for pool in context.managed for taint in startup_taints(context.spec, context.spec_pool(pool))
     )
-    # Not on a new node, and no reason to take the old one for unready.
+    # A new node lacks these taints, and the autoscaler must not count a node that has one as unready.
     status = dict.fromkeys(taint.key for pool in context.managed for taint in health_taints(context.spec, pool))
     return {
         "expander": "least-waste",
         "balance-similar-node-groups": True,
         "skip-nodes-with-system-pods": False,
         "max-node-provision-time": "45m" if blocks else "15m",
-        # The chart drops what follows an underscore: it is how one flag is given several times.
+        # The chart drops the part after an underscore, so a flag can have several values.
         **{f"startup-taint_{number}": key for number, key in enumerate(startup)},
         **{f"status-taint_{number}": key for number, key in enumerate(status)},
     }

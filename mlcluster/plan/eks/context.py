@@ -1,4 +1,4 @@
-"""What every module of the eks plan starts from, and how a resource is made."""
+"""The context of the eks plan, which all its modules share, and the constructor of its resources."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from mlcluster.spec.vpc_layout import cluster_zones
 
 @dataclass(frozen=True, slots=True)
 class EksContext:
-    """The spec, and the pools with their facts resolved, in the same order."""
+    """The spec, and its pools with resolved facts, in the order of the spec."""
 
     spec: ClusterSpec
     target: EksTarget
@@ -22,17 +22,17 @@ class EksContext:
 
     @property
     def name(self) -> str:
-        """The cluster's name: of the EKS cluster and the first part of every AWS name."""
+        """The cluster's name: the name of the EKS cluster and the first part of every AWS name."""
         return self.spec.metadata.name
 
     @property
     def zones(self) -> tuple[str, ...]:
-        """Availability zones of the subnets."""
+        """The availability zones of the subnets."""
         return cluster_zones(self.target)
 
     @property
     def partition(self) -> str:
-        """aws, aws-cn or aws-us-gov: the second part of every ARN."""
+        """The partition, which is the second part of every ARN: aws, aws-cn or aws-us-gov."""
         prefix = self.target.region.split("-")[0]
         if prefix == "cn":
             return "aws-cn"
@@ -40,28 +40,28 @@ class EksContext:
 
     @property
     def tags(self) -> dict[str, str]:
-        """The tags of everything of ours in the account."""
+        """The tags of every managed resource in the account."""
         return {names.MANAGED_BY: names.MANAGER, names.CLUSTER: self.name}
 
     @property
     def managed(self) -> tuple[Pool, ...]:
-        """Pools that are EKS managed node groups; with Karpenter only fixed ones without accelerators."""
+        """The pools that are EKS managed node groups; with Karpenter, only fixed pools without accelerators."""
         return tuple(pool for pool in self.pools if not self.spec.pool(pool.name).managed_by_karpenter)
 
     @property
     def provisioned(self) -> tuple[Pool, ...]:
-        """Pools that are Karpenter NodePools."""
+        """The pools that are Karpenter NodePools."""
         return tuple(pool for pool in self.pools if self.spec.pool(pool.name).managed_by_karpenter)
 
     def zones_of(self, pool: Pool) -> tuple[str, ...]:
-        """Zones of the pool's nodes: what the spec says, else one for EFA and placement groups, else all of them."""
+        """Return the zones of a pool's nodes: those of the spec, else one for EFA and placement groups, else all."""
         written = self.spec_pool(pool)
         if written.zones:
             return tuple(written.zones)
         return self.zones[:1] if written.network.needs_one_zone else self.zones
 
     def spec_pool(self, pool: Pool) -> NodePool:
-        """What the spec says of a pool."""
+        """Return the spec's entry of a pool."""
         return self.spec.pool(pool.name).entry
 
 
@@ -77,12 +77,12 @@ def resource(  # noqa: PLR0913 -- the parts of a cloud resource
     team: str = "",
     pool: str = "",
 ) -> PlanResource:
-    """A cloud resource; its id is `Type/name`, e.g. LaunchTemplate/train.
+    """Return a cloud resource; its id is `Type/name`, e.g. LaunchTemplate/train.
 
     Args:
         token: Pulumi type token, e.g. aws:ec2/vpc:Vpc.
-        inputs: camelCase, as the type's argument class has them, tags included. What it refers to, it needs first.
-        needs: ids that must exist before and that it does not refer to.
+        inputs: camelCase, as in the type's argument class, tags included. The resource needs every id it refers to.
+        needs: ids that must exist first although the inputs do not refer to them.
     """
     before = dict.fromkeys((*(found.resource for found in references(inputs)), *needs))
     return PlanResource(
@@ -91,5 +91,5 @@ def resource(  # noqa: PLR0913 -- the parts of a cloud resource
 
 
 def resource_id(token: str, name: str) -> str:
-    """The id of a resource: Type/name."""
+    """Return the id of a resource: Type/name."""
     return ItemRef(kind_of(token), name).id

@@ -1,15 +1,15 @@
-"""The control plane: the pulumi_eks component, the key of its secrets, the log group of its logs.
+"""The control plane: the pulumi_eks component, the key of its secrets and the log group of its logs.
 
-How the component behaves (pulumi-eks 4.x, nodejs/eks/cluster/cluster.ts, read at 1069dbbf):
+Behavior of the component (pulumi-eks 4.x, nodejs/eks/cluster/cluster.ts, read at 1069dbbf):
 - `clusterSecurityGroupId` is the group that EKS makes when skipDefaultSecurityGroups is true;
 - `publicAccessCidrs` without public access is an error;
-- it waits until the API answers only if `endpointPublicAccess` is true in so many words, five minutes at most;
-- an authenticationMode makes it ask for admin rights for whoever creates the cluster, which cannot be switched off
-  (pulumi-eks#2373); an access entry for the same principal is then refused by EKS;
-- coredns is left alone while skipDefaultNodeGroup is true and its options do not enable it;
-- bootstrapSelfManagedAddons counts at creation only;
-- with `serviceRole` it waits for the role, but not for the policies on it;
-- it names what it makes after its own Pulumi name, which with us is a plan id.
+- the component waits for the API server, five minutes at most, only if `endpointPublicAccess` is explicitly true;
+- an authenticationMode makes the component request admin rights for the principal that creates the cluster, which
+  cannot be switched off (pulumi-eks#2373); EKS then rejects an access entry for the same principal;
+- the component does not manage coredns while skipDefaultNodeGroup is true and its options do not enable it;
+- bootstrapSelfManagedAddons has an effect at creation only;
+- with `serviceRole` the component waits for the role, but not for its policies;
+- the component names its resources after its own Pulumi name, which in mlcluster is a plan id.
 """
 
 from mlcluster.plan.eks.access import access_entries
@@ -25,27 +25,27 @@ ALIAS = "aws:kms/alias:Alias"
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _KEY_DELETION_DAYS = 30
 _EVERYWHERE = "0.0.0.0/0"
-"""What EKS takes for a new cluster without a list (EKS API reference, VpcConfigRequest)."""
+"""The default of EKS for a new cluster without a list (EKS API reference, VpcConfigRequest)."""
 _SUPPORT = {"standard": "STANDARD", "extended": "EXTENDED"}
 
 
 def cluster_id(context: EksContext) -> str:
-    """The id of the control plane: Cluster/NAME."""
+    """Return the id of the control plane: Cluster/NAME."""
     return resource_id(CLUSTER, context.name)
 
 
 def cluster_security_group(context: EksContext) -> Ref:
-    """The security group that EKS makes for the control plane and all nodes."""
+    """Return the security group that EKS makes for the control plane and all nodes."""
     return Ref(cluster_id(context), "clusterSecurityGroupId")
 
 
 def log_group_name(context: EksContext) -> str:
-    """Where EKS writes the control plane's logs; the name is EKS's own."""
+    """Return the log group that EKS writes the control plane's logs to; EKS fixes its name."""
     return f"/aws/eks/{context.name}/cluster"
 
 
 def control_plane_resources(context: EksContext) -> list[PlanResource]:
-    """Role, key, log group and cluster."""
+    """Return the role, the key, the log group and the cluster."""
     before = [*control_plane_role_resources(context), *_key(context), *_log_group(context)]
     cluster = resource(
         CLUSTER,
@@ -89,7 +89,7 @@ def _inputs(context: EksContext) -> Manifest:
 def _endpoint(context: EksContext) -> Manifest:
     endpoint = context.target.endpoint
     reach: Manifest = {"endpointPrivateAccess": endpoint.private, "endpointPublicAccess": endpoint.public}
-    if endpoint.public:  # without the list the control plane keeps the one that it had
+    if endpoint.public:  # without the list the control plane keeps its previous list
         reach["publicAccessCidrs"] = list(endpoint.public_cidrs) or [_EVERYWHERE]
     return reach
 
@@ -104,7 +104,7 @@ def _key_name(cluster: str) -> str:
 
 
 def _key(context: EksContext) -> list[PlanResource]:
-    """Our own key, unless the spec names one. `down` keeps it: backups of secrets cannot be read without it."""
+    """Return a managed key, unless the spec names a key; `down` keeps it, because backups of secrets need it."""
     if context.target.secrets_key:
         return []
     name, spec_path = _key_name(context.name), ("target", "secretsKey")
@@ -122,7 +122,10 @@ def _key(context: EksContext) -> list[PlanResource]:
 
 
 def _log_group(context: EksContext) -> list[PlanResource]:
-    """Made before the cluster: EKS would make it itself, with logs that never expire and without our tags."""
+    """Return the log group, which comes before the cluster.
+
+    Otherwise EKS would make it, with logs that never expire and without the tags of mlcluster.
+    """
     if not context.target.logs:
         return []
     inputs = {

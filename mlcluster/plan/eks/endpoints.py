@@ -1,7 +1,7 @@
 """VPC endpoints: AWS services that nodes reach without leaving the VPC.
 
-S3 has a gateway endpoint, which is a route and costs nothing; the others are interfaces in the private subnets that
-cost by the hour (AWS PrivateLink guide, "AWS services that integrate with AWS PrivateLink").
+S3 has a gateway endpoint, which is a route and costs nothing; the other endpoints are interfaces in the private
+subnets, billed by the hour (AWS PrivateLink guide, "AWS services that integrate with AWS PrivateLink").
 """
 
 from ipaddress import IPv4Network
@@ -24,16 +24,16 @@ SERVICES: dict[str, tuple[str, ...]] = {
     "autoscaling": ("autoscaling",),
     "sqs": ("sqs",),
 }
-"""Services behind each word of the spec; s3 is not here, it has a gateway."""
+"""Endpoint name in the spec -> its AWS services; s3 is absent because it has a gateway."""
 
 _HTTPS = 443
 
 
 def endpoint_resources(context: EksContext, route_tables: list[Ref]) -> list[PlanResource]:
-    """The endpoints that the spec chose, in a new VPC.
+    """Return the endpoints that the spec selects, in a new VPC.
 
     Args:
-        route_tables: ids of the private route tables, which the gateway of S3 writes its route to.
+        route_tables: ids of the private route tables that the S3 gateway adds its route to.
     """
     chosen = context.target.network.endpoints
     services = [service for word, names in SERVICES.items() if word in chosen for service in names]

@@ -1,11 +1,11 @@
-"""Headroom: nodes that are kept free for whoever comes next, held by pods that do nothing and yield to real work.
+"""Headroom: free nodes for the next workload, which idle placeholder pods reserve until a workload preempts them.
 
-Both autoscalers start nodes for such a pod and keep the node that it is on. The Cluster Autoscaler leaves pods below
-priority -10 alone (flag expendable-pods-priority-cutoff), so theirs is between that and 0, which is every other pod's
-at least. They wait in no queue: Kueue and our policies look at team namespaces only.
+Both autoscalers start nodes for a placeholder pod and keep its node. The Cluster Autoscaler ignores pods below
+priority -10 (flag expendable-pods-priority-cutoff), so the priority of placeholder pods is between -10 and 0, the
+minimum of all other pods. They wait in no queue: Kueue and the policies of mlcluster cover team namespaces only.
 
-Every tier's PriorityClass displaces them where they are (`plan.tiers`); one with preemptionPolicy Never would wait
-behind them.
+The PriorityClass of every tier preempts placeholder pods (`plan.tiers`); a PriorityClass with preemptionPolicy Never
+would wait behind them.
 """
 
 from mlcluster.plan import names
@@ -27,10 +27,10 @@ NAMESPACE = "mlcluster-system"
 PRIORITY_CLASS = "mlcluster-headroom"
 PRIORITY = -5
 IMAGE = "registry.k8s.io/pause:3.10.1"
-"""Does nothing, for amd64 and arm64; the one that Kubernetes 1.34 itself uses."""
+"""The image of the idle container, for amd64 and arm64; Kubernetes 1.34 uses the same image."""
 
 _SHARE = 75
-"""Percent of a node's CPU and memory: no second one fits, and the daemon sets have room."""
+"""Percent of a node's CPU and memory: no second placeholder pod fits, and the daemon sets have room."""
 
 _SECURITY = {
     "runAsNonRoot": True,
@@ -40,7 +40,7 @@ _SECURITY = {
 
 
 def headroom_objects(context: EksContext) -> list[PlanObject]:
-    """A Deployment for each pool with `warm`, its namespace and its PriorityClass; nothing where nobody scales."""
+    """Return a Deployment for each pool with `warm`, their namespace and PriorityClass; [] without an autoscaler."""
     pools = _pools(context)
     if not pools:
         return []
@@ -60,7 +60,7 @@ def headroom_objects(context: EksContext) -> list[PlanObject]:
 
 
 def headroom_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """The pods that hold nodes."""
+    """Return the placeholder pods."""
     return tuple(
         PlanPod(
             owner=ItemRef("Deployment", _name(pool), NAMESPACE),
@@ -91,9 +91,9 @@ def _name(pool: Pool) -> str:
 
 
 def _requests(pool: Pool) -> Amounts:
-    """One node's worth: a share of CPU and memory, and the accelerators, so that the node has them.
+    """Return the requests of one placeholder pod: a share of a node's CPU and memory, and the node's accelerators.
 
-    Of a GPU shared by time slicing or MPS one slice: the device plugin refuses a pod that asks for more.
+    Of a GPU shared by time slicing or MPS the pod requests one slice: the device plugin rejects a larger request.
     """
     free = subtract(pool.allocatable, pool.reserved)
     found = {name: free[name] * _SHARE // 100 for name in ("cpu", "memory")}
@@ -111,7 +111,7 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
         "spec": {
             "replicas": warm.nodes if warm else 0,
             "selector": {"matchLabels": mine},
-            # New pods beside the old ones would start nodes that nobody needs.
+            # New pods beside the old pods would start unneeded nodes.
             "strategy": {"type": "Recreate"},
             "template": {"metadata": {"labels": names.owned(context.name, **mine)}, "spec": _pod(context, pool)},
         }
@@ -124,7 +124,7 @@ def _deployment(context: EksContext, pool: Pool) -> PlanObject:
         body,
         namespace=NAMESPACE,
         labels=mine,
-        # At the pool's maximum they wait, which is right, and would hold `up`.
+        # At the pool's maximum the pods stay pending, which is correct and must not block `up`.
         annotations={"pulumi.com/skipAwait": "true"},
         needs=(object_id("PriorityClass", PRIORITY_CLASS),),
         spec_path=(*pool.spec_path, "warm"),

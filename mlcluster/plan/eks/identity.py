@@ -1,6 +1,6 @@
-"""IAM roles: of the control plane, of all nodes, and of each pod that talks to AWS (EKS Pod Identity, no OIDC).
+"""IAM roles: of the control plane, of all nodes, and of each pod that calls AWS APIs (EKS Pod Identity, no OIDC).
 
-Nodes may join the cluster and pull images, nothing more: what the CNI or an autoscaler needs is given to its pods
+Nodes may join the cluster and pull images, nothing more: the pods of the CNI or of an autoscaler have their own roles
 (EKS user guide, "Amazon EKS node IAM role" and "EKS Pod Identities").
 """
 
@@ -19,29 +19,29 @@ ASSOCIATION = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
 NODES = "nodes"
 CONTROL_PLANE = "cluster"
 ITSELF = "self"
-"""In place of an output's name: the resource, where an input takes one (`serviceRole` of eks:index:Cluster)."""
+"""In place of an output's name: the resource itself, for inputs of that type (`serviceRole` of eks:index:Cluster)."""
 
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
 _POLICY_VERSION = "2012-10-17"
 
 
 def role_name(context: EksContext, name: str) -> str:
-    """The role's name in IAM: CLUSTER-name; IAM takes 64 characters, and a spec check keeps to them."""
+    """Return the role's name in IAM: CLUSTER-name; a spec check enforces the IAM limit of 64 characters."""
     return f"{context.name}-{name}"
 
 
 def role_arn(context: EksContext, name: str) -> Ref:
-    """The ARN of a role that `pod_role` or `node_role_resources` makes."""
+    """Return the ARN of a role that `pod_role` or `node_role_resources` makes."""
     return Ref(resource_id(ROLE, role_name(context, name)), "arn")
 
 
 def node_role_arn(context: EksContext) -> Ref:
-    """The ARN of the role of every managed node; Karpenter's nodes have their own."""
+    """Return the ARN of the role of every managed node; Karpenter's nodes have another role."""
     return role_arn(context, NODES)
 
 
 def node_role_resources(context: EksContext) -> list[PlanResource]:
-    """The role of the nodes with its two managed policies."""
+    """Return the role of the nodes with its two managed policies."""
     service = "ec2.amazonaws.com.cn" if context.partition == "aws-cn" else "ec2.amazonaws.com"
     return [
         _role(context, NODES, _trusted(service, "sts:AssumeRole"), "Nodes of the cluster", ("target",)),
@@ -50,15 +50,15 @@ def node_role_resources(context: EksContext) -> list[PlanResource]:
 
 
 def control_plane_role(context: EksContext) -> Ref:
-    """The role of the control plane, as a resource."""
+    """Return a reference to the role of the control plane as a resource."""
     return Ref(resource_id(ROLE, role_name(context, CONTROL_PLANE)), ITSELF)
 
 
 def control_plane_role_resources(context: EksContext) -> list[PlanResource]:
-    """The role of the control plane with its managed policy.
+    """Return the role of the control plane with its managed policy.
 
-    The component would make one itself, under a name that Pulumi makes of the cluster's plan id, whose slash IAM
-    refuses.
+    Otherwise the component would make a role and Pulumi would derive its name from the cluster's plan id, whose slash
+    IAM rejects.
     """
     return [
         _role(context, CONTROL_PLANE, _trusted("eks.amazonaws.com", "sts:AssumeRole"), "Control plane", ("target",)),
@@ -75,13 +75,13 @@ def pod_role(  # noqa: PLR0913 -- the parts of a role
     statements: Sequence[dict[str, Any]] = (),
     spec_path: Loc,
 ) -> list[PlanResource]:
-    """A role for pods: the role itself, its policies, and whose it is.
+    """Return a role for pods: the role, its policies, and its association with the service account.
 
     Args:
-        name: what follows CLUSTER- in the role's name.
-        service_account: (namespace, name) that gets the role; None where an Addon makes the association itself.
+        name: the part of the role's name after CLUSTER-.
+        service_account: (namespace, name) that gets the role; None if an Addon makes the association itself.
         managed_policies: names of AWS managed policies, with their path: service-role/AmazonEBSCSIDriverPolicy.
-        statements: of the inline policy; references may stand in them.
+        statements: statements of the inline policy, which may contain references.
     """
     trust = _trusted("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
     purpose = f"Pods of {'/'.join(service_account)}" if service_account else f"Pods of the add-on {name}"
@@ -96,7 +96,7 @@ def pod_role(  # noqa: PLR0913 -- the parts of a role
 
 
 def _trusted(service: str, *actions: str) -> dict[str, Any]:
-    """The statement that lets an AWS service take a role."""
+    """Return the statement that lets an AWS service assume a role."""
     return {"Effect": "Allow", "Principal": {"Service": service}, "Action": list(actions)}
 
 
@@ -136,7 +136,10 @@ def _inline(context: EksContext, name: str, statements: Sequence[dict[str, Any]]
 def _association(
     context: EksContext, name: str, account: tuple[str, str], role: Sequence[PlanResource], spec_path: Loc
 ) -> PlanResource:
-    """A pod that starts before its role may do anything fails once and backs off, so the policies come first."""
+    """Return the association of a role with its service account.
+
+    The association comes after the policies, because a pod that starts before its role has rights fails and backs off.
+    """
     namespace, service_account = account
     inputs = {
         "clusterName": context.name,

@@ -9,16 +9,16 @@ from mlcluster.plan.model import Pool
 
 
 def ami_type_of(context: EksContext, pool: Pool) -> str:
-    """The EKS AMI type of a pool, e.g. AL2023_x86_64_NVIDIA: driver and container toolkit are in the image.
+    """Return the EKS AMI type of a pool, e.g. AL2023_x86_64_NVIDIA, whose image has driver and container toolkit.
 
     Raises:
-        KeyError: EKS makes no such image any more (AL2), or none that is supported; the spec's checks refuse both.
+        KeyError: EKS no longer makes such an image (AL2), or makes no supported image; the spec checks reject both.
     """
     return ami_type(context.spec_pool(pool).ami.family, pool.arch, "nvidia" if pool.accelerator else "")
 
 
 def ami_release(context: EksContext, pool: Pool) -> str | None:
-    """The release of the image: what the spec says, else the catalogue's pin; None lets EKS take the newest."""
+    """Return the release of the image: that of the spec, else the catalog's pin; with None EKS uses the newest."""
     given = context.spec_pool(pool).ami.release
     if given is not None:
         return given

@@ -1,7 +1,7 @@
-"""Network interfaces of nodes: one for addresses, and where a pool has EFA one EFA-only interface per card.
+"""Network interfaces of nodes: one for addresses, and in a pool with EFA one EFA-only interface per card.
 
-Sources: Amazon EC2 user guide "Elastic Fabric Adapter" (a security group that lets everything
-through from and to itself), Amazon EKS user guide "Launch templates" (interfaces without a subnet).
+Sources: Amazon EC2 user guide "Elastic Fabric Adapter" (a security group that allows all traffic
+from and to itself), Amazon EKS user guide "Launch templates" (interfaces without a subnet).
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Interface:
     Attributes:
         card: network card index.
         device: device index; (card, device) is unique.
-        kind: EC2's interface type; the first interface is the one with addresses.
+        kind: EC2's interface type; only the first interface has addresses.
     """
 
     card: int
@@ -35,10 +35,10 @@ class Interface:
 
 
 def efa_interfaces(instance_type: str) -> tuple[Interface, ...]:
-    """Every interface that an instance of this type starts with when its pool has EFA, the primary one first.
+    """Return every interface of an instance of this type in a pool with EFA, the primary interface first.
 
     Raises:
-        KeyError: the catalogue does not know the type, or its network cards; the spec's checks refuse both.
+        KeyError: the catalog lacks the type or its network cards; the spec checks reject both.
     """
     layout = network_layout(instance_type)
     if layout is None:
@@ -47,7 +47,10 @@ def efa_interfaces(instance_type: str) -> tuple[Interface, ...]:
 
 
 def launch_interfaces(context: EksContext, instance_type: str) -> list[Manifest]:
-    """`networkInterfaces` of a launch template; the same security groups on each, no subnet, no public address."""
+    """Return `networkInterfaces` of a launch template.
+
+    Every interface has the same security groups, no subnet and no public address.
+    """
     groups = [cluster_security_group(context), efa_security_group(context)]
     return [
         {
@@ -62,14 +65,15 @@ def launch_interfaces(context: EksContext, instance_type: str) -> list[Manifest]
 
 
 def efa_security_group(context: EksContext) -> Ref:
-    """The ID of the security group of EFA interfaces."""
+    """Return the ID of the security group of EFA interfaces."""
     return Ref(resource_id(_GROUP, f"{context.name}-efa"), "id")
 
 
 def efa_security_group_resources(context: EksContext) -> list[PlanResource]:
-    """The security group of EFA interfaces and its two rules; nothing where no pool has EFA.
+    """Return the security group of EFA interfaces and its two rules; [] if no pool has EFA.
 
-    It does not carry kubernetes.io/cluster/NAME: the load balancer controller fails when two groups of a node do.
+    The group lacks the tag kubernetes.io/cluster/NAME: the load balancer controller fails if two groups of a node
+    have it.
     """
     first = next((pool for pool in context.pools if context.spec_pool(pool).network.efa), None)
     if first is None:
@@ -87,7 +91,7 @@ def efa_security_group_resources(context: EksContext) -> list[PlanResource]:
         "name": name,
         "description": f"EFA between nodes of {context.name}",
         "vpcId": vpc_id(context),
-        # A rule that refers to its own group would keep the group from being deleted.
+        # A rule that refers to its own group would block the deletion of the group.
         "revokeRulesOnDelete": True,
         "tags": {**context.tags, "Name": name},
     }

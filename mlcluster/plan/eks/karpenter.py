@@ -1,7 +1,7 @@
 """Karpenter: releases, identity, interruption queue, and a NodePool with its EC2NodeClass for each pool it provisions.
 
-Facts: documentation of Karpenter 1.14. The controller runs on managed nodes: the chart keeps it off
-its own.
+Facts: documentation of Karpenter 1.14. The controller runs on managed nodes: the chart excludes the
+nodes that Karpenter makes.
 """
 
 from mlcluster.catalog.pins import KARPENTER, KARPENTER_CRD, ChartPin
@@ -23,11 +23,11 @@ CRD_RELEASE_ID, RELEASE_ID = release_id(KARPENTER_CRD.name), release_id(KARPENTE
 SPEC_PATH: Loc = ("target", "autoscaler")
 CRDS = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 REQUESTS = {"cpu": "1", "memory": "1Gi"}
-"""As Karpenter's own guide sets them; the chart asks for nothing."""
+"""The requests of Karpenter's own guide; the chart requests nothing."""
 
 
 def karpenter_resources(context: EksContext) -> list[PlanResource]:
-    """Identity, queue, and what its nodes need of EC2 that the managed pools do not bring already."""
+    """Return Karpenter's identity and queue, and the EC2 resources of its nodes that the managed pools do not add."""
     if not _installed(context):
         return []
     managed_efa = any(context.spec_pool(pool).network.efa for pool in context.managed)
@@ -41,7 +41,7 @@ def karpenter_resources(context: EksContext) -> list[PlanResource]:
 
 
 def karpenter_releases(context: EksContext) -> list[PlanRelease]:
-    """The CRDs, then the controller."""
+    """Return the release of the CRDs, then that of the controller."""
     if not _installed(context):
         return []
     return [
@@ -51,7 +51,7 @@ def karpenter_releases(context: EksContext) -> list[PlanRelease]:
 
 
 def karpenter_objects(context: EksContext) -> list[PlanObject]:
-    """An EC2NodeClass and a Karpenter NodePool for each pool."""
+    """Return an EC2NodeClass and a Karpenter NodePool for each pool."""
     if not _installed(context):
         return []
     return [
@@ -61,7 +61,7 @@ def karpenter_objects(context: EksContext) -> list[PlanObject]:
 
 
 def karpenter_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """The controller's pods: on different nodes, and on none that Karpenter made (required affinity of the chart)."""
+    """Return the controller's pods: on different nodes, and on none that Karpenter made (the chart's affinity)."""
     if not _installed(context):
         return ()
     return (
@@ -112,13 +112,13 @@ def _values(context: EksContext) -> Manifest:
             "featureGates": {
                 "reservedCapacity": True,
                 "staticCapacity": any(is_static(pool) for pool in pools),
-                # One switch for all pools: none is repaired where one is not to be.
+                # One switch for all pools: if the spec disables repair for any pool, Karpenter repairs none.
                 "nodeRepair": all(context.spec_pool(pool).repair for pool in pools),
             },
         },
         "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
         "replicas": _replicas(context),
-        # So that it starts nodes for coredns too, when that has none.
+        # With the cluster's DNS, Karpenter could not start a node for coredns while coredns has none.
         "dnsPolicy": "Default",
         "priorityClassName": "system-cluster-critical",
         "tolerations": toleration_manifests(system_tolerations(context)),
@@ -127,7 +127,7 @@ def _values(context: EksContext) -> Manifest:
 
 
 def _replicas(context: EksContext) -> int:
-    """Two, on different nodes; one where there is a single node, or the second would wait for ever."""
+    """Return the number of replicas: two, on different nodes; one on a single node, or the second stays pending."""
     return min(2, max(1, system_pool(context).min_size))
 
 

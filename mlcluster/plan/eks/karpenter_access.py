@@ -1,11 +1,12 @@
-"""What Karpenter may do in the account, and what its nodes are.
+"""Karpenter's rights in the account, and the identity of its nodes.
 
-The statements follow what Karpenter 1.14 needs (its CloudFormation reference), narrowed to this cluster: the subnets
-and security groups of the plan, launches and deletions by tag, one role and one instance profile. The profile is
-ours: Karpenter then has no rights to make any, a VPC without a way to IAM works too, and `down` finds none left.
+The statements grant the rights that Karpenter 1.14 needs (its CloudFormation reference), narrowed to this cluster: the
+subnets and security groups of the plan, launches and deletions by tag, one role and one instance profile. mlcluster
+manages the profile: Karpenter then needs no rights to make profiles, a VPC without a route to IAM works too, and
+`down` leaves no profile.
 
-Nodes have a role of their own. EKS makes the access entry of a managed node group's role itself and may take it away
-with the last such group; an entry of ours for the same role would collide with it (EKS user guide, "Create access
+Karpenter's nodes have a separate role. EKS makes the access entry of a managed node group's role and may delete it
+with the last such group; a managed entry for the same role would collide with it (EKS user guide, "Create access
 entries"; aws/containers-roadmap#2631).
 """
 
@@ -45,10 +46,10 @@ Statement = dict[str, Any]
 
 
 def karpenter_role_resources(context: EksContext, namespace: str, queue: Ref) -> list[PlanResource]:
-    """The controller's role, tied to its service account.
+    """Return the controller's role, associated with its service account.
 
     Args:
-        namespace: of the service account.
+        namespace: namespace of the service account.
         queue: ARN of the interruption queue.
     """
     return pod_role(
@@ -61,7 +62,7 @@ def karpenter_role_resources(context: EksContext, namespace: str, queue: Ref) ->
 
 
 def node_identity_resources(context: EksContext) -> list[PlanResource]:
-    """The role of Karpenter's nodes with its policies and profile, and what lets them join the cluster."""
+    """Return the role of Karpenter's nodes with its policies and profile, and its access entry for the cluster."""
     name = role_name(context, NODES)
     role = Ref(resource_id(ROLE, name), "name")
     trust = {"Effect": "Allow", "Principal": {"Service": _ec2_service(context)}, "Action": "sts:AssumeRole"}
@@ -92,12 +93,12 @@ def node_identity_resources(context: EksContext) -> list[PlanResource]:
 
 
 def instance_profile(context: EksContext) -> str:
-    """The name of the instance profile of Karpenter's nodes."""
+    """Return the name of the instance profile of Karpenter's nodes."""
     return role_name(context, NODES)
 
 
 def karpenter_statements(context: EksContext, queue: Ref) -> list[Statement]:
-    """The rights of the controller."""
+    """Return the IAM statements of the controller."""
     role = resource_id(ROLE, role_name(context, NODES))
     profile = Ref(resource_id(PROFILE, instance_profile(context)), "arn")
     services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
@@ -115,14 +116,14 @@ def karpenter_statements(context: EksContext, queue: Ref) -> list[Statement]:
         _allow("Interruptions", messages, queue),
         _allow("NodeRole", ["iam:PassRole"], Ref(role, "arn"), passed),
         _allow("Profile", ["iam:GetInstanceProfile"], profile),
-        # Its garbage collector lists profiles even where it makes none; the action knows no resources.
+        # Karpenter's garbage collector lists profiles even if it makes none; the action has no resource level.
         _allow("Profiles", ["iam:ListInstanceProfiles"], "*"),
         _allow("Endpoint", ["eks:DescribeCluster"], f"{cluster}/{context.name}"),
     ]
 
 
 def _launching(context: EksContext) -> list[Statement]:
-    """Only into our subnets, with our security groups, and only what is tagged as the cluster's from the start."""
+    """Return the statements for launches, only with the plan's subnets and security groups and the cluster's tags."""
     marked = {
         "StringEquals": {**_owned(context, "Request"), "aws:RequestTag/eks:eks-cluster-name": context.name},
         "StringLike": {"aws:RequestTag/karpenter.sh/nodepool": "*"},
@@ -140,7 +141,7 @@ def _launching(context: EksContext) -> list[Statement]:
 
 
 def _ending(context: EksContext) -> list[Statement]:
-    """Only what carries the cluster's tags."""
+    """Return the statements for deletions, only of resources with the cluster's tags."""
     ours = _ours(context)
     names = {
         **ours,
@@ -155,7 +156,7 @@ def _ending(context: EksContext) -> list[Statement]:
 
 
 def _ingredients(context: EksContext) -> list[str | Joined]:
-    """What a launch takes that is there already; public images and their snapshots belong to nobody's account."""
+    """Return the ARNs of existing resources that a launch uses; ARNs of public images and snapshots have no account."""
     written = [context.spec_pool(pool) for pool in context.provisioned]
     public = f"arn:{context.partition}:ec2:{context.target.region}::"
     groups = [cluster_security_group(context)]
@@ -176,12 +177,12 @@ def _ingredients(context: EksContext) -> list[str | Joined]:
 
 
 def _arn(context: EksContext, what: str) -> str:
-    """An ARN of EC2 in the cluster's region, in whatever account: reservations can be another's."""
+    """Return an ARN of EC2 in the cluster's region and any account: another account can own a reservation."""
     return f"arn:{context.partition}:ec2:{context.target.region}:*:{what}"
 
 
 def _ours(context: EksContext) -> Statement:
-    """Conditions: the thing carries the cluster's tags and a Karpenter NodePool's."""
+    """Return the conditions that a resource has the tags of the cluster and of a Karpenter NodePool."""
     tagged = {"aws:ResourceTag/karpenter.sh/nodepool": "*"}
     return {"StringEquals": _owned(context, "Resource"), "StringLike": tagged}
 

@@ -1,4 +1,4 @@
-"""EC2NodeClasses: for each pool that Karpenter provisions, what its machines are (karpenter.k8s.aws/v1, 1.14)."""
+"""EC2NodeClasses: the instances of each pool that Karpenter provisions (karpenter.k8s.aws/v1, 1.14)."""
 
 from mlcluster.plan.eks.context import EksContext, resource_id
 from mlcluster.plan.eks.control_plane import cluster_security_group
@@ -19,10 +19,10 @@ _PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
 
 
 def node_class(context: EksContext, pool: Pool, release: str) -> PlanObject:
-    """The EC2NodeClass of a pool, called as the pool is.
+    """Return the EC2NodeClass of a pool, which has the name of the pool.
 
     Args:
-        release: id of the release that brings its CRD and takes its finalizer off.
+        release: id of the release that installs its CRD and whose controller removes its finalizer.
     """
     body = {"spec": _spec(context, pool)}
     return make(context.name, API, KIND, pool.name, body, needs=(release,), spec_path=pool.spec_path, pool=pool.name)
@@ -53,7 +53,7 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
 
 
 def _alias(context: EksContext, pool: Pool) -> str:
-    """The pinned image: Karpenter takes the accelerated variant, where the instance type needs it, by itself.
+    """Return the alias of the pinned image; Karpenter chooses the accelerated variant if the instance type needs it.
 
     Releases are `1.34.2-20260818` (AL2023) and `1.65.0-0be31b34` (Bottlerocket); aliases have the date or the version.
     """
@@ -63,12 +63,12 @@ def _alias(context: EksContext, pool: Pool) -> str:
         message = f"the catalogue pins no image for {pool.name} on Kubernetes {context.target.kubernetes_version}"
         raise KeyError(message)
     version, _, date = release.partition("-")
-    # A bare date, or a bare version, is a release too: spec's ami.release.
+    # A date or a version alone is a release too: ami.release of the spec.
     return f"{family}@v{(date or version) if family == 'al2023' else version}".replace("@vv", "@v")
 
 
 def _volumes(context: EksContext, pool: Pool) -> list[Manifest]:
-    """One volume on AL2023; on Bottlerocket the system's, as large as Karpenter's default, and the data's."""
+    """Return one volume on AL2023; on Bottlerocket a system volume of Karpenter's default size, and a data volume."""
     written = context.spec_pool(pool)
     if written.ami.family == "bottlerocket":
         return [_volume("/dev/xvda", {"volumeSize": "4Gi"}), _volume("/dev/xvdb", _sized(written.root_volume))]
@@ -81,13 +81,13 @@ def _volume(device: str, size: Manifest) -> Manifest:
 
 
 def _sized(volume: RootVolume) -> Manifest:
-    """Size in GiB, rounded up; throughput in MiB per second."""
+    """Return the fields of a volume: size in GiB, rounded up; throughput in MiB per second."""
     given = {"volumeSize": f"{volume.size_gib}Gi", "iops": volume.iops, "throughput": volume.throughput_mib}
     return {key: value for key, value in given.items() if value is not None}
 
 
 def _placement(context: EksContext, pool: Pool) -> Manifest:
-    """Interfaces, reservation and placement group, where the pool has them."""
+    """Return the interfaces, reservation and placement group of a pool, if it has them."""
     written, found = context.spec_pool(pool), Manifest()
     if written.network.efa:
         found["networkInterfaces"] = [

@@ -1,4 +1,4 @@
-"""How Karpenter hears that AWS takes a node away: events, and the queue that they wait in.
+"""Interruption events: the rules and the queue by which Karpenter learns that AWS interrupts a node.
 
 Source: Karpenter 1.14, CloudFormation reference, "Interruption Handling".
 """
@@ -14,7 +14,7 @@ RULE = "aws:cloudwatch/eventRule:EventRule"
 TARGET = "aws:cloudwatch/eventTarget:EventTarget"
 SPEC_PATH: Loc = ("target", "autoscaler")
 _KEPT_SECONDS = 300
-"""A warning that is older than this is of no use: spot gives two minutes."""
+"""Retention of events; an older warning has no use, because spot gives two minutes."""
 
 _EVENTS = {
     "spot": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
@@ -26,17 +26,17 @@ _EVENTS = {
 
 
 def queue_name(context: EksContext) -> str:
-    """The interruption queue's name."""
+    """Return the interruption queue's name."""
     return f"{context.name}-karpenter"
 
 
 def queue_arn(context: EksContext) -> Ref:
-    """The interruption queue's ARN."""
+    """Return the interruption queue's ARN."""
     return Ref(resource_id(QUEUE, queue_name(context)), "arn")
 
 
 def interruption_resources(context: EksContext) -> list[PlanResource]:
-    """The queue, who may write to it, and a rule for each kind of event."""
+    """Return the queue, its policy, and a rule with its target for each kind of event."""
     rules = [_rule(context, kind) for kind in _EVENTS]
     return [_queue(context), _queue_policy(context, rules), *rules, *(_target(context, rule) for rule in rules)]
 
@@ -52,7 +52,7 @@ def _queue(context: EksContext) -> PlanResource:
 
 
 def _queue_policy(context: EksContext, rules: list[PlanResource]) -> PlanResource:
-    """Only our rules may send, and nobody without TLS may do anything."""
+    """Return the queue's policy: only the plan's rules may send, and every request without TLS is denied."""
     sent = {
         "Sid": "Events",
         "Effect": "Allow",
@@ -90,6 +90,6 @@ def _rule(context: EksContext, kind: str) -> PlanResource:
 
 def _target(context: EksContext, rule: PlanResource) -> PlanResource:
     inputs = {"rule": Ref(rule.id, "name"), "arn": queue_arn(context), "targetId": queue_name(context)}
-    # A rule that sends before it may loses the event.
+    # A rule that sends an event before the policy permits it loses the event.
     needs = (resource_id(QUEUE_POLICY, queue_name(context)),)
     return resource(TARGET, rule.inputs["name"], inputs, spec_path=SPEC_PATH, needs=needs)

@@ -1,4 +1,4 @@
-"""Karpenter NodePools: how many nodes a pool may have, what they carry, and when they go (karpenter.sh/v1, 1.14)."""
+"""Karpenter NodePools: the limits, node metadata and disruption settings of pools (karpenter.sh/v1, 1.14)."""
 
 from mlcluster.catalog.gpus import GPU_RESOURCE
 from mlcluster.catalog.instances import instance_type
@@ -12,20 +12,23 @@ from mlcluster.plan.taints import startup_taints, taint_manifest
 API = "karpenter.sh/v1"
 KIND = "NodePool"
 _ORDER = ("reserved", "spot", "on-demand")
-"""In this order Karpenter takes what a NodePool allows (NodePools, "Capacity Type")."""
+"""The order in which Karpenter uses the capacity types of a NodePool (NodePools, "Capacity Type")."""
 
 _CAPACITY = {"onDemand": "on-demand", "spot": "spot", "reservation": "reserved", "capacityBlock": "reserved"}
 
 
 def node_pool(context: EksContext, pool: Pool) -> PlanObject:
-    """The Karpenter NodePool of a pool, called as the pool is; gone before its EC2NodeClass and the release are."""
+    """Return the Karpenter NodePool of a pool, which has the name of the pool.
+
+    mlcluster deletes it before its EC2NodeClass and the release.
+    """
     body = {"spec": _spec(context, pool)}
     needs = (object_id(NODE_CLASS, pool.name),)
     return make(context.name, API, KIND, pool.name, body, needs=needs, spec_path=pool.spec_path, pool=pool.name)
 
 
 def is_static(pool: Pool) -> bool:
-    """Whether Karpenter keeps a fixed number of nodes, wanted or not."""
+    """Return whether Karpenter keeps a fixed number of nodes, needed or not."""
     return pool.min_size == pool.max_size
 
 
@@ -36,7 +39,7 @@ def _spec(context: EksContext, pool: Pool) -> Manifest:
         "requirements": _requirements(context, pool),
         **({"taints": [taint_manifest(taint) for taint in pool.taints]} if pool.taints else {}),
         **({"startupTaints": [taint_manifest(taint) for taint in startup]} if startup else {}),
-        # The image is pinned, so an old node is as good as a new one; expiry would only end jobs.
+        # The image is pinned, so a new node has no advantage over an old node; expiry would only end jobs.
         "expireAfter": "Never",
     }
     return {
@@ -59,9 +62,9 @@ def _requirements(context: EksContext, pool: Pool) -> list[Manifest]:
 
 
 def capacity_types(pool: Pool) -> list[str]:
-    """What the nodes may be bought as, in Karpenter's order: a reservation first where the pool names one.
+    """Return the capacity types of a pool's nodes, in Karpenter's order: first a reservation, if the pool has one.
 
-    Nothing else than the spec says: a pool that quietly bought something dearer would not cost what the plan shows.
+    The list has only types that the spec sets: with a more expensive type a pool would cost more than the plan shows.
     """
     reserved = {"reserved"} if pool.reservation_id else set()
     wanted = {_CAPACITY[pool.capacity_type], *reserved}
@@ -69,10 +72,10 @@ def capacity_types(pool: Pool) -> list[str]:
 
 
 def _limits(pool: Pool) -> Manifest:
-    """At most maxSize nodes, and what that many have.
+    """Return the limits of a pool: maxSize nodes, and the CPUs and accelerators of that many nodes.
 
-    Karpenter counts nodes only after they are made, some versions of it (kubernetes-sigs/karpenter#2915); CPUs and
-    accelerators it counts before. Static pools may have no other limit than nodes.
+    Some versions of Karpenter count nodes only after they make them (kubernetes-sigs/karpenter#2915); they count CPUs
+    and accelerators before. Static pools may have no other limit than nodes.
     """
     limits = {"nodes": str(pool.max_size)}
     if is_static(pool):
@@ -80,17 +83,17 @@ def _limits(pool: Pool) -> Manifest:
     types = (pool.instance_type, *pool.also)
     limits["cpu"] = str(max(instance_type(name).vcpu for name in types) * pool.max_size)
     accelerator = pool.accelerator
-    # Karpenter does not know what a MIG instance is until a node has one.
+    # Karpenter cannot count MIG instances of a model before a node has one.
     if accelerator is not None and accelerator.resource == GPU_RESOURCE:
         limits[accelerator.resource] = str(accelerator.slices * pool.max_size)
     return limits
 
 
 def _disruption(context: EksContext, pool: Pool) -> Manifest:
-    """When nodes go: accelerator nodes only when they are empty, others when their pods fit elsewhere.
+    """Return the disruption settings: accelerator nodes end when empty, other nodes when their pods fit elsewhere.
 
-    A change of the spec replaces nodes as `update` says: by default one after another, and accelerator nodes not at
-    all, so that no training ends for it; they have the change when they come next.
+    After a change of the spec, `update` controls the replacement of nodes: by default Karpenter replaces one node at a
+    time, and no accelerator node, so that no training ends; new accelerator nodes have the change.
     """
     update = context.spec_pool(pool).update
     told = f"{update.max_unavailable_percent}%" if update.max_unavailable_percent else update.max_unavailable

@@ -1,7 +1,7 @@
-"""Launch templates: everything of a node that its node group does not say itself.
+"""Launch templates: every setting of a node that its node group does not have.
 
-Sources: Amazon EKS user guide "Customize managed nodes with launch templates" (what must
-not stand in one: subnets, an instance profile, an AMI that EKS is to choose).
+Sources: Amazon EKS user guide "Customize managed nodes with launch templates" (a template must not
+contain subnets, an instance profile, or an AMI that EKS chooses).
 """
 
 from mlcluster.plan import names
@@ -17,21 +17,21 @@ LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 METADATA = {
     "httpEndpoint": "enabled",
     "httpTokens": "required",
-    # Pods get their rights from the Pod Identity agent, at an address of its own, so none but those on the node's own
-    # network has to reach the metadata; one hop ends there, and the node's role stays out of every other pod's reach.
+    # Pods get their rights from the Pod Identity agent, which has another address, so only pods on the host network
+    # need the metadata service. One hop reaches those alone, and no other pod can use the node's role.
     "httpPutResponseHopLimit": 1,
     "instanceMetadataTags": "disabled",
 }
 _BASELINE = {"iops": 3000, "throughput": 125}
-"""What every gp3 volume has (EBS user guide, "General Purpose SSD volumes"). A template whose volume does not say it
-keeps what it had, and so does a size (ec2_launch_template.go of the aws provider: Optional, Computed)."""
+"""The baseline of every gp3 volume (EBS user guide, "General Purpose SSD volumes"). A template without these values
+keeps the previous ones, as for the size (ec2_launch_template.go of the aws provider: Optional, Computed)."""
 _SYSTEM_VOLUME = {"volumeSize": 4}
-"""Of Bottlerocket: 4 GiB, which its NVIDIA images fill (`os-image-size-gib = 4` in their variants)."""
+"""Bottlerocket's system volume: 4 GiB, which its NVIDIA images fill (`os-image-size-gib = 4` in their variants)."""
 _TAGGED = ("instance", "volume", "network-interface")
 
 
 def launch_template(context: EksContext, pool: Pool) -> PlanResource:
-    """The launch template of a managed pool: LaunchTemplate/POOL, called CLUSTER-POOL."""
+    """Return the launch template of a managed pool: LaunchTemplate/POOL, with the name CLUSTER-POOL."""
     name = f"{context.name}-{pool.name}"
     tags = node_tags(context, pool)
     inputs: Manifest = {
@@ -51,12 +51,12 @@ def launch_template(context: EksContext, pool: Pool) -> PlanResource:
 
 
 def node_tags(context: EksContext, pool: Pool) -> dict[str, str]:
-    """Tags of a pool's instances, volumes and interfaces."""
+    """Return the tags of a pool's instances, volumes and interfaces."""
     return {**context.tags, names.POOL: pool.name, "Name": f"{context.name}-{pool.name}"}
 
 
 def block_devices(context: EksContext, pool: Pool) -> list[Manifest]:
-    """`blockDeviceMappings`: one volume on AL2023; on Bottlerocket the system's and the data's."""
+    """Return `blockDeviceMappings`: one volume on AL2023; on Bottlerocket a system volume and a data volume."""
     written = context.spec_pool(pool)
     if written.ami.family == "bottlerocket":
         return [_device("/dev/xvda", _SYSTEM_VOLUME), _device("/dev/xvdb", _sized(written.root_volume))]
@@ -69,7 +69,7 @@ def _device(name: str, size: Manifest) -> Manifest:
 
 
 def _sized(volume: RootVolume) -> Manifest:
-    """Size in GiB, rounded up; throughput in MiB per second."""
+    """Return the fields of a volume: size in GiB, rounded up; throughput in MiB per second."""
     given = {
         "volumeSize": volume.size_gib,
         "iops": volume.iops,

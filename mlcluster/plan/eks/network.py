@@ -1,4 +1,4 @@
-"""The network: a new VPC with its ways out, or nothing at all where the spec names an existing one."""
+"""The network: a new VPC with its outbound routes; no resources if the spec has an existing VPC."""
 
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.eks.endpoints import endpoint_resources
@@ -37,7 +37,7 @@ EVERYWHERE = "0.0.0.0/0"
 
 
 def network_resources(context: EksContext) -> list[PlanResource]:
-    """Everything of a new VPC; [] for an existing one, of which nothing is changed, not even tags."""
+    """Return every resource of a new VPC; [] for an existing VPC, of which mlcluster changes nothing, not even tags."""
     if context.target.network.vpc_id:
         return []
     tables = [_id(ROUTE_TABLE, f"private-{zone}") for zone in context.zones]
@@ -53,7 +53,7 @@ def network_resources(context: EksContext) -> list[PlanResource]:
 
 
 def ways_out(context: EksContext) -> tuple[str, ...]:
-    """Ids of what a node needs to reach AWS from its subnet: it must be there before the first node is."""
+    """Return the ids of the resources by which nodes reach AWS from their subnets; they come before the first node."""
     kinds = {ROUTE, ASSOCIATION, "aws:ec2/vpcEndpoint:VpcEndpoint"}
     return tuple(made.id for made in network_resources(context) if made.type in kinds)
 
@@ -81,7 +81,10 @@ def _public_routes(context: EksContext) -> list[PlanResource]:
 
 
 def _private_routes(context: EksContext, zone: str) -> list[PlanResource]:
-    """A table for each zone, whatever the NAT: changing `nat` then changes one route and moves no subnet."""
+    """Return the private route table of a zone with its route.
+
+    Every zone has a table regardless of `nat`: a change of `nat` then changes one route and moves no subnet.
+    """
     name = f"private-{zone}"
     made = [_table(context, name), _association(name, name)]
     gateways = _nat_zones(context)
@@ -92,12 +95,12 @@ def _private_routes(context: EksContext, zone: str) -> list[PlanResource]:
 
 
 def _nat_zones(context: EksContext) -> tuple[str, ...]:
-    """Zones that have a NAT gateway."""
+    """Return the zones that have a NAT gateway."""
     return {"none": (), "one": context.zones[:1], "perZone": context.zones}[context.target.network.nat]
 
 
 def _nat(context: EksContext, zone: str) -> list[PlanResource]:
-    """A gateway and its address; both need the internet gateway, which they do not refer to."""
+    """Return a NAT gateway and its address; both need the internet gateway, which they do not refer to."""
     needs = (resource_id(INTERNET_GATEWAY, context.name),)
     tags, spec_path = _named(context, f"{context.name}-nat-{zone}"), (*SPEC_PATH, "nat")
     address = resource(ADDRESS, f"nat-{zone}", {"domain": "vpc", "tags": tags}, spec_path=spec_path, needs=needs)

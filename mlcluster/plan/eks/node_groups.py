@@ -22,9 +22,10 @@ NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 
 
 def node_group_resources(context: EksContext) -> list[PlanResource]:
-    """Everything of the managed pools: EFA's security group, placement groups, templates, node groups, schedules.
+    """Return the resources of managed pools: EFA's security group, placement groups, templates, node groups, schedules.
 
-    What waits for a node group is not here: tags of its Auto Scaling group, add-ons that need a node.
+    Resources that wait for a node group come from other modules: tags of its Auto Scaling group, add-ons that need a
+    node.
     """
     uses_efa = any(context.spec_pool(pool).network.efa for pool in context.managed)
     before = _before(context)
@@ -67,7 +68,7 @@ def _node_group(context: EksContext, pool: Pool, before: tuple[str, ...]) -> Pla
     }
     if warm := warm_pool_config(context, pool):
         inputs["warmPoolConfig"] = warm
-    # The autoscaler owns the number of nodes; `up` must not take it back.
+    # The autoscaler owns the number of nodes; `up` must not reset it.
     ignored = ("scalingConfig.desiredSize",)
     return resource(
         NODE_GROUP, pool.name, inputs, spec_path=pool.spec_path, needs=before, ignore=ignored, pool=pool.name
@@ -75,13 +76,13 @@ def _node_group(context: EksContext, pool: Pool, before: tuple[str, ...]) -> Pla
 
 
 def _before(context: EksContext) -> tuple[str, ...]:
-    """What a node needs to become ready: the control plane, its rights, the way out, and addresses for pods."""
+    """Return the ids that nodes need to become ready: control plane, rights, outbound routes, add-ons."""
     rights = tuple(made.id for made in node_role_resources(context))
     return (cluster_id(context), *rights, *ways_out(context), *node_prerequisites())
 
 
 def _image(context: EksContext, pool: Pool) -> Manifest:
-    """AMI type, and its exact release: without one EKS takes whatever is newest that day."""
+    """Return the AMI type and its exact release; without a release EKS uses the newest at that time."""
     release = ami_release(context, pool)
     found = {"amiType": ami_type_of(context, pool), "version": context.target.kubernetes_version}
     return found if release is None else {**found, "releaseVersion": release}
@@ -93,7 +94,7 @@ def _taints(context: EksContext, pool: Pool) -> list[Manifest]:
 
 
 def _update(context: EksContext, pool: Pool) -> Manifest:
-    """How many nodes may be away, and in which order: reserved capacity has no room for a new node beside the old."""
+    """Return the update settings: unavailable nodes, and the strategy; reserved capacity has no room for a surge."""
     update = context.spec_pool(pool).update
     reserved = pool.capacity_type in {"reservation", "capacityBlock"}
     strategy = {"updateStrategy": "MINIMAL" if reserved else "DEFAULT"}

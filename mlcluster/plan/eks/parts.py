@@ -1,4 +1,4 @@
-"""Everything that the `eks` target itself adds to a plan, put together; components add their own."""
+"""Assembly of the parts that the `eks` target itself adds to a plan; components add their own parts."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ from mlcluster.plan.model import PlanObject, PlanPod, PlanResource, TeamPlan
 
 @dataclass(frozen=True, slots=True)
 class EksParts:
-    """The parts of a plan that come with AWS."""
+    """The parts that the `eks` target adds to a plan."""
 
     resources: tuple[PlanResource, ...]
     objects: tuple[PlanObject, ...]
 
 
 def eks_parts(context: EksContext, teams: tuple[TeamPlan, ...], of_components: tuple[PlanResource, ...]) -> EksParts:
-    """AWS resources by id, those of components among them, and the objects that need them."""
+    """Return the AWS resources by id, including those of components, and the objects that need them."""
     return EksParts(
         resources=_resources(context, of_components),
         objects=(*headroom_objects(context), *access_objects(context), *storage_objects(context, teams)),
@@ -34,7 +34,7 @@ def eks_parts(context: EksContext, teams: tuple[TeamPlan, ...], of_components: t
 
 
 def eks_pods(context: EksContext) -> tuple[PlanPod, ...]:
-    """Pods of add-ons and headroom; the pools of `context` need not know yet what these take of their nodes."""
+    """Return the pods of add-ons and headroom; the reserved amounts of `context.pools` need not include them yet."""
     return (*addon_pods(context), *headroom_pods(context))
 
 

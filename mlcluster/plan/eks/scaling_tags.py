@@ -1,7 +1,7 @@
-"""Tags of Auto Scaling groups: how the Cluster Autoscaler finds them, and what a node of theirs will be like.
+"""Tags of Auto Scaling groups, by which the Cluster Autoscaler finds them and predicts their nodes.
 
-EKS does not copy a node group's tags to its Auto Scaling group, and with no node there is nothing else to read. Facts:
-cluster-autoscaler/cloudprovider/aws/README.md. AWS takes 128 characters for a key.
+EKS does not copy a node group's tags to its Auto Scaling group, and the autoscaler has no other source for a group
+without nodes. Facts: cluster-autoscaler/cloudprovider/aws/README.md. AWS accepts 128 characters for a key.
 """
 
 from mlcluster.plan.eks.context import EksContext, resource
@@ -15,15 +15,16 @@ PREFIX = "k8s.io/cluster-autoscaler/"
 TEMPLATE = f"{PREFIX}node-template/"
 OPTIONS = f"{TEMPLATE}autoscaling-options/"
 UNUSED = "0.001"
-"""A share of an accelerator node that is less than one slice of it: such a node does nothing (at most 384 slices)."""
+"""A utilization threshold below one slice of an accelerator node (at most 384 slices): an idle node is below it."""
 
 _DEFAULT_IDLE = "10m"
 _IDLE = {"onDemand": _DEFAULT_IDLE, "spot": _DEFAULT_IDLE, "reservation": "1h", "capacityBlock": "24h"}
-"""What is paid for anyway may wait: a capacity block to its end, a reservation for the next job."""
+"""Capacity type -> idle time. Prepaid capacity may idle: a capacity block until its end, a reservation until the next
+job."""
 
 
 def scaling_tags_resources(context: EksContext) -> list[PlanResource]:
-    """One resource for each tag of each managed pool that can grow; nothing without the Cluster Autoscaler."""
+    """Return a resource for each tag of each managed pool that can grow; [] without the Cluster Autoscaler."""
     if context.target.autoscaler != "clusterAutoscaler":
         return []
     growing = (pool for pool in context.managed if pool.min_size < pool.max_size)
@@ -31,24 +32,27 @@ def scaling_tags_resources(context: EksContext) -> list[PlanResource]:
 
 
 def scaling_tags(context: EksContext, pool: Pool) -> dict[str, str]:
-    """The tags of a pool's group: whose it is, its nodes' labels, taints and resources, and when they go."""
+    """Return the tags of a pool's group: discovery, the labels, taints and resources of its nodes, and scale-down."""
     return {**discovery_tags(context), **_labels(pool), **_taints(pool), **_resources(pool), **_scale_down(pool)}
 
 
 def discovery_tags(context: EksContext) -> dict[str, str]:
-    """By these the Cluster Autoscaler finds its groups, and its rights are bound to them; EKS sets the same."""
+    """Return the tags by which the Cluster Autoscaler finds its groups, and which its rights require.
+
+    EKS sets the same tags.
+    """
     return {f"{PREFIX}enabled": "true", f"{PREFIX}{context.name}": "owned"}
 
 
 def idle_time(pool: Pool) -> str:
-    """How long a node that nobody needs is kept, as a Go duration."""
+    """Return the time that an idle node is kept, as a Go duration."""
     return _IDLE[pool.capacity_type]
 
 
 def _tag(pool: Pool, key: str, value: str) -> PlanResource:
     inputs = {
         "autoscalingGroupName": auto_scaling_group(pool),
-        # For the autoscaler to read; the nodes have their labels and taints from the node group.
+        # Only the autoscaler reads the tag; the nodes have their labels and taints from the node group.
         "tag": {"key": key, "value": value, "propagateAtLaunch": False},
     }
     name = f"{pool.name}-{key.removeprefix(PREFIX).removeprefix('node-template/')}"
@@ -64,9 +68,10 @@ def _taints(pool: Pool) -> dict[str, str]:
 
 
 def _resources(pool: Pool) -> dict[str, str]:
-    """Everything that the plan counts, native resources too.
+    """Return the tags of every resource that the plan counts, native resources too.
 
-    The autoscaler would take the machine's whole CPU and memory, and start nodes that a pod then does not fit on.
+    Otherwise the autoscaler would assume the instance's whole CPU and memory, and start nodes on which a pod does not
+    fit.
     """
     return {
         f"{TEMPLATE}resources/{name}": canonical(name, amount)
@@ -76,10 +81,10 @@ def _resources(pool: Pool) -> dict[str, str]:
 
 
 def _scale_down(pool: Pool) -> dict[str, str]:
-    """Accelerator nodes go when nothing uses them, and never so that a running pod has to move.
+    """Return the scale-down tags: the autoscaler removes only idle accelerator nodes, so no running pod has to move.
 
-    Of a node with whole GPUs the autoscaler looks at nothing but these; MIG instances it does not know, so there CPU
-    and memory decide, without the daemon sets.
+    For a node with whole GPUs the autoscaler considers only GPU utilization. It does not support MIG instances, so
+    for these nodes it considers CPU and memory, without the daemon sets.
     """
     accelerator = pool.accelerator
     if accelerator is None:

@@ -1,4 +1,4 @@
-"""Subnets: a private one for nodes and a public one for load balancers in each zone, made or given by the spec."""
+"""Subnets of each zone, new or from the spec: a private subnet for nodes and a public subnet for load balancers."""
 
 from ipaddress import IPv4Network
 
@@ -16,19 +16,19 @@ SPEC_PATH: Loc = ("target", "network")
 ZONE_TAG = f"{names.DOMAIN}/zone"
 DISCOVERY_TAG = "karpenter.sh/discovery"
 PUBLIC_TAG, PRIVATE_TAG = "kubernetes.io/role/elb", "kubernetes.io/role/internal-elb"
-"""By these the AWS load balancer controller finds subnets (EKS user guide, "Subnet requirements")."""
+"""The tags by which the AWS load balancer controller finds subnets (EKS user guide, "Subnet requirements")."""
 
 
 def vpc_id(context: EksContext) -> Ref | str:
-    """The VPC: ours, or the one that the spec names."""
+    """Return the ID of the VPC: the managed VPC, or the existing VPC of the spec."""
     return context.target.network.vpc_id or Ref(resource_id(VPC, context.name), "id")
 
 
 def node_subnet(context: EksContext, zone: str) -> Ref | str:
-    """The private subnet of the nodes in a zone.
+    """Return the private subnet of the nodes in a zone.
 
     Raises:
-        KeyError: with `vpcId`, the spec names no subnet there; the spec's checks refuse that.
+        KeyError: with `vpcId`, the spec has no subnet in the zone; the spec checks reject that.
     """
     if context.target.network.vpc_id:
         return context.target.network.private_subnets[zone]
@@ -36,27 +36,27 @@ def node_subnet(context: EksContext, zone: str) -> Ref | str:
 
 
 def node_subnets(context: EksContext, zones: tuple[str, ...]) -> list[Ref | str]:
-    """The private subnets of several zones, in their order."""
+    """Return the private subnets of several zones, in the order of the zones."""
     return [node_subnet(context, zone) for zone in zones]
 
 
 def cluster_subnets(context: EksContext) -> list[Ref | str]:
-    """The subnets that EKS puts the interfaces of its control plane in: the private ones of every zone."""
+    """Return the subnets of the control plane's interfaces: the private subnet of every zone."""
     return node_subnets(context, context.zones)
 
 
 def public_subnet(context: EksContext, zone: str) -> Ref | str | None:
-    """The subnet of public load balancers in a zone; None where the existing VPC has none."""
+    """Return the subnet of public load balancers in a zone; None if the existing VPC has none."""
     if context.target.network.vpc_id:
         return context.target.network.public_subnets.get(zone)
     return Ref(resource_id(SUBNET, f"public-{zone}"), "id")
 
 
 def subnet_resources(context: EksContext) -> list[PlanResource]:
-    """The subnets of a new VPC, and in the private ones the blocks that are kept for the pods' prefixes.
+    """Return the subnets of a new VPC, and in the private subnets the blocks reserved for the pods' prefixes.
 
     Raises:
-        ValueError: the range is too small for the zones; the spec's checks refuse that.
+        ValueError: the range is too small for the zones; the spec checks reject that.
     """
     cut = layout(context.target.network.cidr, context.zones)
     if cut is None:

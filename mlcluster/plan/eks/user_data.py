@@ -1,8 +1,8 @@
-"""User data: what a node is told at its first boot, by image family.
+"""User data: the settings of a node at its first boot, by image family.
 
 Sources: awslabs.github.io/amazon-eks-ami/nodeadm (NodeConfig, MIME parts), bottlerocket.dev settings 1.54
 (kubernetes.max-pods, bootstrap-commands, kubelet-device-plugins), bottlerocket-core-kit packages/nvidia-migmanager.
-EKS adds the cluster's address and certificate to what stands here, so none of that does.
+EKS adds the cluster's address and certificate to the user data, so this module does not.
 """
 
 from collections.abc import Iterable
@@ -29,14 +29,14 @@ def user_data(context: EksContext, pool: Pool, *, karpenter: bool = False) -> Ba
     store = has_instance_store(context, pool)
     if written.ami.family == "bottlerocket":
         text = _toml(_bottlerocket(context, pool, pages, store=store and not karpenter))
-        # Another text would replace nodes: without the table of the instance store it never ended with a line end.
+        # A different text would replace nodes: without the instance store table it has never ended with a newline.
         return Base64Text(text.removesuffix("\n") if store and karpenter else text)
     reserve = pages if pages or pool.accelerator is not None else None
     return Base64Text(_mime(_script(reserve), _node_config(pool.allocatable["pods"], store=store)))
 
 
 def has_instance_store(context: EksContext, pool: Pool) -> bool:
-    """Whether the nodes' instance store becomes their ephemeral storage."""
+    """Return whether the nodes' instance store becomes their ephemeral storage."""
     names = (pool.instance_type, *context.spec_pool(pool).capacity.also)
     return any(instance_type(name).local_nvme_gb for name in names)
 
@@ -49,7 +49,7 @@ def _mime(*parts: tuple[str, str] | None) -> str:
 
 
 def _script(pages: int | None) -> tuple[str, str] | None:
-    """Huge pages before the kubelet starts: cloud-init runs scripts before nodeadm starts it."""
+    """Return the script that sets huge pages; cloud-init runs it before nodeadm starts the kubelet."""
     if pages is None:
         return None
     lines = (
@@ -95,7 +95,7 @@ def _bottlerocket(context: EksContext, pool: Pool, pages: int, *, store: bool) -
 
 
 def _sharing(context: EksContext, pool: Pool) -> Iterable[Table]:
-    """Bottlerocket runs its own device plugin and MIG manager."""
+    """Yield the GPU sharing settings of Bottlerocket, which runs its own device plugin and MIG manager."""
     gpu, plugin = context.spec_pool(pool).gpu, "settings.kubelet-device-plugins.nvidia"
     if gpu.mig is not None and gpu.partitioned and pool.accelerator is not None:
         key = bottlerocket_mig_key(pool.accelerator.model, pool.accelerator.memory_mib)

@@ -1,9 +1,9 @@
-"""Storage of an eks cluster: file systems that many pods share, and the classes of volumes for one pod each.
+"""Storage of an eks cluster: file systems that many pods share, and StorageClasses for volumes of single pods.
 
-storage_resources   what is made in the account: file systems, their doors and who may come through them
+storage_resources   resources in the account: file systems, mount targets, access points, security groups, policies
 storage_objects     StorageClasses, and for each team and shared volume a bound claim
 storage_addons      the CSI drivers that these need
-with_kept_parents   what cannot be deleted because something in it is kept
+with_kept_parents   retention of the resources that a retained resource refers to
 """
 
 from mlcluster.plan.eks.storage.addons import storage_addons

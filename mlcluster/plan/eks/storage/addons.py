@@ -1,4 +1,4 @@
-"""Which CSI drivers a cluster needs."""
+"""CSI drivers that a cluster needs."""
 
 from mlcluster.plan.eks.context import EksContext
 
@@ -7,6 +7,6 @@ _ADDONS = {"efs": "aws-efs-csi-driver", "fsxLustre": "aws-fsx-csi-driver"}
 
 
 def storage_addons(context: EksContext) -> tuple[str, ...]:
-    """Names of the EKS add-ons, EBS first: every cluster has volumes for single pods."""
+    """Return the names of the EKS add-ons, EBS first: every cluster has volumes for single pods."""
     kinds = {volume.kind for volume in context.spec.storage.volumes}
     return (EBS_ADDON, *(addon for kind, addon in _ADDONS.items() if kind in kinds))

@@ -12,13 +12,13 @@ MOUNT_TARGET = "aws:efs/mountTarget:MountTarget"
 ACCESS_POINT = "aws:efs/accessPoint:AccessPoint"
 POLICY = "aws:efs/fileSystemPolicy:FileSystemPolicy"
 OWNER = 1000
-"""POSIX user and group of everything written through an access point, whatever the pod runs as."""
+"""POSIX user and group of every file written through an access point, regardless of the pod's user."""
 
 
 def efs_resources(context: EksContext, volume: Volume) -> list[PlanResource]:
-    """Everything of one EFS volume; only the file system itself is kept when `retain` says so.
+    """Return the resources of one EFS volume; with `retain`, `down` keeps only the file system.
 
-    It lives outside the VPC: without its mount targets it keeps its data and holds nothing of the network.
+    The file system is outside the VPC: without its mount targets it keeps its data and blocks no network resource.
     """
     points = [_access_point(context, volume, team) for team in volume.teams]
     return [
@@ -36,7 +36,7 @@ def _file_system(context: EksContext, volume: Volume) -> PlanResource:
         "encrypted": True,
         "performanceMode": "generalPurpose",
         "throughputMode": "elastic",
-        # one transition each: the API takes a list of policies with a single rule in each
+        # The API accepts a list of policies with a single transition rule in each.
         "lifecyclePolicies": [
             {"transitionToIa": "AFTER_30_DAYS"},
             {"transitionToPrimaryStorageClass": "AFTER_1_ACCESS"},
@@ -57,7 +57,10 @@ def _mount_target(context: EksContext, volume: Volume, zone: str) -> PlanResourc
 
 
 def _access_point(context: EksContext, volume: Volume, team: str) -> PlanResource:
-    """A team's own directory, or its own way into the common one: a volume handle must not be in two PVs of a node."""
+    """Return a team's access point, to its own directory or to the common directory.
+
+    Each team has an access point because two PVs of a node must not have the same volume handle.
+    """
     path = f"/teams/{team}" if volume.configured.layout == "perTeam" else "/shared"
     inputs = {
         "fileSystemId": Ref(volume.file_system, "id"),
@@ -72,7 +75,7 @@ def _access_point(context: EksContext, volume: Volume, team: str) -> PlanResourc
 
 
 def _policy(volume: Volume) -> PlanResource:
-    """Nobody comes in but through an access point and encrypted.
+    """Return the file system's policy: it allows only encrypted connections through an access point.
 
     Otherwise a pod with an inline `nfs` volume mounts the root and reads every team's directory. Condition keys: EFS
     user guide, "Using IAM to control access to file systems" and "Using access points in IAM policies".

@@ -14,16 +14,19 @@ from mlcluster.plan.model import Manifest, PlanResource
 
 FILE_SYSTEM = "aws:fsx/lustreFileSystem:LustreFileSystem"
 LUSTRE_VERSION = "2.15"
-"""What the Lustre client of AL2023 speaks (FSx for Lustre user guide, compatibility of clients)."""
+"""The version of AL2023's Lustre client (FSx for Lustre user guide, compatibility of clients)."""
 
 
 def lustre_resources(context: EksContext, volume: Volume) -> list[PlanResource]:
-    """Everything of one FSx volume. Kept, it holds its subnet, security group and VPC: see `with_kept_parents`."""
+    """Return the resources of one FSx volume.
+
+    A retained file system also retains its subnet, security group and VPC: see `with_kept_parents`.
+    """
     rules = [*nodes_in(context, volume, LUSTRE_PORTS), *servers_both_ways(context, volume, LUSTRE_PORTS)]
     return [
         security_group(context, volume, "FSx volume"),
         *rules,
-        # AWS refuses to make a file system whose group does not let port 988 through yet
+        # AWS rejects a file system whose security group does not allow port 988 yet.
         _file_system(context, volume, tuple(rule.id for rule in rules)),
     ]
 

@@ -1,4 +1,4 @@
-"""What Kubernetes knows of the storage: classes, and a claim of each shared volume in each team's namespace."""
+"""Kubernetes objects of the storage: StorageClasses, and a claim of each shared volume in each team's namespace."""
 
 from collections.abc import Iterator
 
@@ -14,11 +14,11 @@ EBS, EFS, FSX = "ebs.csi.aws.com", "efs.csi.aws.com", "fsx.csi.aws.com"
 DEFAULT_CLASS = "gp3"
 IS_DEFAULT = "storageclass.kubernetes.io/is-default-class"
 EFS_CAPACITY = "5Gi"
-"""A claim must ask for something; EFS grows by itself and no driver looks at it."""
+"""A claim must request a size; EFS grows automatically and no driver reads the value."""
 
 
 def storage_objects(context: EksContext, teams: tuple[TeamPlan, ...]) -> list[PlanObject]:
-    """StorageClasses, and a PersistentVolume and PersistentVolumeClaim of each shared volume for each of its teams."""
+    """Return StorageClasses, and a PersistentVolume and a claim of each shared volume for each of its teams."""
     namespaces = {team.name: team.namespace for team in teams}
     claims = [
         entry
@@ -44,7 +44,7 @@ def _class(context: EksContext, one: StorageClass, spec_path: Loc) -> PlanObject
         parameters["iops"] = str(one.iops)
     if one.throughput_mib is not None:
         parameters["throughput"] = str(one.throughput_mib)
-    # the volumes carry our tags too, so that the search for leftovers finds them
+    # The volumes have the tags of mlcluster too, so that the search for leftover resources finds them.
     for number, (key, value) in enumerate(context.tags.items(), start=1):
         parameters[f"tagSpecification_{number}"] = f"{key}={value}"
     body: Manifest = {
@@ -61,7 +61,7 @@ def _class(context: EksContext, one: StorageClass, spec_path: Loc) -> PlanObject
 
 
 def _claim(context: EksContext, volume: Volume, team: str, namespace: str) -> tuple[PlanObject, PlanObject]:
-    """A volume that only this claim can have, and the claim; neither name can be mistaken: labels have no dots."""
+    """Return a volume that only this claim can bind, and the claim; names are unique because labels have no dots."""
     persistent = f"{team}.{volume.name}"
     path = volume.spec_path
     offered, wanted = _offered(volume, team, namespace), _wanted(volume, persistent)
@@ -113,9 +113,9 @@ def _size(volume: Volume) -> str:
 
 
 def _source(volume: Volume, team: str) -> Manifest:
-    """Where the driver finds the volume; handles differ by team, for a kubelet takes equal ones for one volume.
+    """Return the CSI source of a volume; handles differ by team, because a kubelet treats equal handles as one volume.
 
-    The FSx driver mounts by dnsname and mountname and only tells volumes apart by the handle (aws-fsx-csi-driver,
+    The FSx driver mounts by dnsname and mountname and uses the handle only to distinguish volumes (aws-fsx-csi-driver,
     pkg/driver/node.go).
     """
     file_system = Ref(volume.file_system, "id")

@@ -1,4 +1,4 @@
-"""What shared volumes are in the account: file systems, security groups, mount targets, access points."""
+"""Cloud resources of shared volumes: file systems, security groups, mount targets, access points."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from mlcluster.plan.model import PlanResource
 
 
 def storage_resources(context: EksContext) -> tuple[PlanResource, ...]:
-    """Every cloud resource of the spec's shared volumes; () when it has none."""
+    """Return every cloud resource of the spec's shared volumes; () without shared volumes."""
     return tuple(_resources(context))
 
 

@@ -1,4 +1,4 @@
-"""What is kept because something kept lives in it."""
+"""Retention of the resources that contain a retained resource."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,9 +8,9 @@ from mlcluster.plan.values import references
 
 
 def with_kept_parents(resources: Iterable[PlanResource]) -> tuple[PlanResource, ...]:
-    """The resources, with everything that a kept one refers to kept as well, and what that refers to, and so on.
+    """Return the resources, and retain every resource that a retained resource refers to, directly or indirectly.
 
-    AWS does not delete a subnet, security group or VPC that a file system is in: `down` would fail on it.
+    AWS does not delete a subnet, security group or VPC that contains a file system, so `down` would fail.
     """
     every = tuple(resources)
     by_id = {entry.id: entry for entry in every}

@@ -1,4 +1,4 @@
-"""Security groups of file systems: the nodes may come in, and nobody else."""
+"""Security groups of file systems, which only the nodes can reach."""
 
 from mlcluster.plan.eks.context import EksContext, resource
 from mlcluster.plan.eks.control_plane import cluster_security_group
@@ -12,16 +12,20 @@ INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
 NFS_PORTS = ((2049, 2049),)
 LUSTRE_PORTS = ((988, 988), (1018, 1023))
-"""FSx for Lustre user guide, "File system access control with Amazon VPC": between servers and clients, both ways."""
+"""Ports between servers and clients, both ways (FSx for Lustre user guide, "File system access control with Amazon
+VPC")."""
 
 
 def group_ref(volume: Volume) -> Ref:
-    """The id of the volume's security group."""
+    """Return the id of the volume's security group."""
     return Ref(f"SecurityGroup/{volume.group}", "id")
 
 
 def security_group(context: EksContext, volume: Volume, what: str) -> PlanResource:
-    """A group without rules; each rule is a resource of its own, so that kept groups do not hold the cluster's."""
+    """Return a group without rules.
+
+    Each rule is a separate resource, so that a retained group does not block the deletion of the cluster's group.
+    """
     inputs = {
         "name": volume.group,
         "description": f"{what} {volume.name} of cluster {context.name}",
@@ -32,13 +36,13 @@ def security_group(context: EksContext, volume: Volume, what: str) -> PlanResour
 
 
 def nodes_in(context: EksContext, volume: Volume, ports: tuple[tuple[int, int], ...]) -> list[PlanResource]:
-    """The nodes reach the file system."""
+    """Return the rules by which the nodes reach the file system."""
     nodes = cluster_security_group(context)
     return [_rule(context, volume, INGRESS, group_ref(volume), nodes, ("from-nodes", one)) for one in ports]
 
 
 def servers_both_ways(context: EksContext, volume: Volume, ports: tuple[tuple[int, int], ...]) -> list[PlanResource]:
-    """File servers reach each other and the nodes, which let them in."""
+    """Return the rules by which file servers reach each other and the nodes, on both groups."""
     nodes, own = cluster_security_group(context), group_ref(volume)
     rules = []
     for one in ports:

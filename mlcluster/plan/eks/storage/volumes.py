@@ -1,4 +1,4 @@
-"""Shared volumes with their defaults filled in, and the ids by which their resources are known."""
+"""Shared volumes with their defaults, and the ids of their resources."""
 
 from dataclasses import dataclass
 
@@ -27,27 +27,27 @@ class Volume:
 
     @property
     def name(self) -> str:
-        """Of the volume and of the claim in each team's namespace."""
+        """The name of the volume and of the claim in each team's namespace."""
         return self.configured.name
 
     @property
     def file_system(self) -> str:
-        """Id of the file system among the plan's resources."""
+        """The id of the file system among the plan's resources."""
         kind = "FileSystem" if self.configured.kind == "efs" else "LustreFileSystem"
         return f"{kind}/{self.name}"
 
     @property
     def capacity_gib(self) -> int:
-        """Of an FSx for Lustre file system, GiB."""
+        """The capacity of an FSx for Lustre file system, in GiB."""
         return self.configured.capacity_gib or DEFAULT_CAPACITY_GIB
 
     def access_point(self, team: str) -> str:
-        """Id of a team's way into an EFS file system; volume and team names have no dots."""
+        """Return the id of a team's access point to an EFS file system; volume and team names have no dots."""
         return f"AccessPoint/{self.name}.{team}"
 
 
 def shared_volumes(context: EksContext) -> tuple[Volume, ...]:
-    """Every shared volume of the spec."""
+    """Return every shared volume of the spec."""
     every = [team.name for team in context.spec.teams]
     return tuple(
         Volume(
@@ -61,7 +61,7 @@ def shared_volumes(context: EksContext) -> tuple[Volume, ...]:
 
 
 def lustre_zone(context: EksContext, volume: Volume) -> str:
-    """The one zone of an FSx file system: as written, else that of the first pool with one zone, else the first."""
+    """Return the only zone of an FSx file system: configured, else of the first pool with one zone, else the first."""
     if volume.configured.zone is not None:
         return volume.configured.zone
     single = [zones[0] for pool in context.pools if len(zones := context.zones_of(pool)) == 1]
