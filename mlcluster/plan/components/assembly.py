@@ -1,4 +1,4 @@
-"""Assemble contributions of components: order, namespaces, values of the spec, mirror, simulation on `local`."""
+"""Assembly of the components' contributions: order, namespaces, values of the spec, mirror, simulation on `local`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class ComponentParts:
 
 
 def contributions(context: ComponentContext) -> Contributions:
-    """Return the contribution of every component of the plan, by name, in the order of the catalogue."""
+    """Return the contribution of every component of the plan, by name, in the order of the catalog."""
     return {name: _attributed(name, COMPONENTS[name].contribute(context)) for name in context.selected}
 
 

@@ -1,4 +1,4 @@
-"""cert-manager 1.21: certificates for the webhooks of components that do not make their own (values of the chart)."""
+"""cert-manager 1.21: certificates for webhooks of components without their own certificates (values of the chart)."""
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.chart_component import ChartComponent

@@ -1,8 +1,8 @@
-"""Declarative components: a chart, its values, its workloads, and what comes with them.
+"""Declarative components: a chart, its values, its workloads, and the items that belong to them.
 
 A component that is only a chart is one instance of `ChartComponent`, in a module named after its field in the spec.
-Fields that depend on the cluster are functions of the context. A component with more logic has a `contribute` function
-of its own instead.
+Fields that depend on the cluster are functions of the context. A component with more logic has a separate
+`contribute` function instead.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,16 +29,17 @@ class ChartComponent:
     """A component that consists of its chart.
 
     Attributes:
-        name: the component's name in the catalogue.
+        name: the component's name in the catalog.
         values: the values of the chart that mlcluster sets.
         workloads: its controllers and the hooks of Helm; in the plan only if mlcluster installs the chart.
-        pods: its other pods, e.g. of daemon sets; likewise.
+        pods: its other pods, e.g. of daemon sets; in the plan only if mlcluster installs the chart.
         crds: names of its CRDs; resources that need the release wait until they are Established.
-        webhook_probes: objects that its webhooks look at; what needs the release waits until a dry run of each is
-            answered.
+        webhook_probes: objects that its webhooks validate; items that need the release wait until the webhooks respond
+            to a dry run of each object.
         member_kinds: its kinds that members of teams may create; None for none.
         disruption_budgets: Deployment without a PodDisruptionBudget in the chart -> the labels of its pods.
-        namespaces: namespace -> the labels that it needs beyond those of mlcluster; likewise.
+        namespaces: namespace -> the labels that it needs beyond those of mlcluster; in the plan only if mlcluster
+            installs the chart.
         objects: objects that mlcluster adds to the chart.
         callers: its pods that connect to pods of teams.
         findings: notes on how the spec uses it.

@@ -21,9 +21,9 @@ class ComponentContext:
     """One cluster, as an input of its components.
 
     Attributes:
-        pools: with their facts; what daemon sets take of them is counted only the second time that components are
-            asked, and `teams` and `cohorts` are known only then.
-        selected: every component of the plan -> the place in the spec that brought it.
+        pools: the pools with their facts; the requests of daemon sets, `teams` and `cohorts` are available only in the
+            second pass over the components.
+        selected: every component of the plan -> the place in the spec that selects it.
     """
 
     spec: ClusterSpec
@@ -48,7 +48,7 @@ class ComponentContext:
         return tuple(pool for pool in self.pools if pool.accelerator is not None)
 
     def has(self, component: str) -> bool:
-        """Return whether the plan has a component, as an existing installation too."""
+        """Return whether the plan has a component, managed or as an existing installation."""
         return component in self.selected
 
     def spec_path(self, component: str) -> Loc:
@@ -62,7 +62,7 @@ class ComponentContext:
         return found
 
     def version(self, component: str) -> str:
-        """Return the version of a component: that of the spec, else the pin of the catalogue."""
+        """Return the version of a component: that of the spec, else the pin of the catalog."""
         settings = self.settings(component)
         return (settings.version if settings is not None else None) or pin(component).version
 
@@ -78,7 +78,7 @@ class ComponentContext:
         """Return the context of the eks plan; only `eks` loads its modules, so that other targets start faster.
 
         Raises:
-            TypeError: the target is another.
+            TypeError: the target is not `eks`.
         """
         from mlcluster.plan.eks.context import EksContext
 

@@ -14,15 +14,15 @@ Labels = Mapping[str, str]
 class Contribution:
     """Everything that one component adds to a plan.
 
-    `plan.components.assembly` puts releases in order, so a release names only what is not a component. An object that
-    needs the release names its id.
+    `plan.components.assembly` orders the releases, so `needs` of a release has only ids outside components. An object
+    that needs the release has its id in `needs`.
 
     Attributes:
-        resources: of the cloud.
-        pods: the shape of every pod that comes with it.
-        node_labels: by pool, labels that its nodes carry because of the component.
-        namespaces: by namespace, labels beyond those of mlcluster; the namespaces of releases are made in any case.
-        findings: what a user should know of how it is used here.
+        resources: resources of the cloud.
+        pods: the shape of every pod of the component.
+        node_labels: by pool, labels that its nodes have because of the component.
+        namespaces: by namespace, labels beyond those of mlcluster; mlcluster makes the namespaces of releases anyway.
+        findings: notes for users on the use of the component in this plan.
         callers: its pods that connect to pods of teams.
     """
 
@@ -37,4 +37,4 @@ class Contribution:
 
 
 PRIVILEGED: Labels = {"pod-security.kubernetes.io/enforce": "privileged"}
-"""For a namespace whose pods reach into the node."""
+"""The labels of a namespace whose pods access the node."""

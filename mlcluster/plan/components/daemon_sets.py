@@ -15,10 +15,10 @@ from mlcluster.quantities import add, parse
 
 APP = "app.kubernetes.io/name"
 CONFIG = f"{names.DOMAIN}/config"
-"""Annotation: a digest of what the pods read when they start."""
+"""Annotation: a digest of the configuration that the pods read when they start."""
 
 CNI_CONFIG, CNI_BINARIES = "/etc/cni/net.d", "/opt/cni/bin"
-"""Where kubelets of kubeadm, EKS, GKE and AKS have them."""
+"""The directories that the kubelets of kubeadm, EKS, GKE and AKS use."""
 
 PRIVILEGED = {"privileged": True}
 NODE_CRITICAL = "system-node-critical"
@@ -159,10 +159,10 @@ def bound(name: str) -> str:
 
 
 def image(context: ComponentContext, component: str, name: str = "", *, own: bool = True) -> str:
-    """Return an image of the catalogue, at the version of the spec if it has one.
+    """Return an image of the catalog, at the version of the spec if it has one.
 
     Args:
-        name: which of the component's images; default: the only one.
+        name: name of the image among the component's images; default: the only image.
         own: the image has the component's own version.
     """
     found, settings = pin(component), context.settings(component)

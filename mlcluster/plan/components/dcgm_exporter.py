@@ -1,4 +1,4 @@
-"""The DCGM exporter by itself: GPU metrics where the GPU operator's exporter is not used (chart 4.8.2)."""
+"""The standalone DCGM exporter: GPU metrics on clusters without the GPU operator's exporter (chart 4.8.2)."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ _EXPORTER = Workload(
 
 
 def _pools(context: ComponentContext) -> tuple[Pool, ...]:
-    """Return the pools with GPUs: the chart would run on every node, and fail on those without."""
+    """Return the pools with GPUs: by default the chart runs on every node, and fails on nodes without GPUs."""
     return served(context, NAME, "dcgmExporter")
 
 

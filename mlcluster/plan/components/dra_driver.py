@@ -30,7 +30,7 @@ def _values(context: ComponentContext) -> Manifest:
     settings = _settings(context)
     return {
         "resources": {"gpus": {"enabled": settings.gpus}, "computeDomains": {"enabled": settings.compute_domains}},
-        # Without it the chart fails: it checks that the cluster has no device plugin, and these pools have none.
+        # Without this value the chart fails, as a guard against a device plugin beside it; these pools have none.
         **({"gpuResourcesEnabledOverride": True} if settings.gpus else {}),
         "nvidiaDriverRoot": "/run/nvidia/driver" if served(context, OPERATOR, "driver") else "/",
         "controller": {"tolerations": toleration_manifests(controller_tolerations(context))},

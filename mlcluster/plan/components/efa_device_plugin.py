@@ -31,7 +31,9 @@ _ACCOUNTS = {
     "us-gov-east-1": "151742754352",
     "us-gov-west-1": "013241004608",
 }
-"""Region -> the account whose registry has the images of EKS, if it is another (EKS user guide, "add-ons-images")."""
+"""Region -> the account whose registry has the images of EKS, if it is not the default account (EKS user guide,
+"add-ons-images").
+"""
 
 
 def _pools(context: ComponentContext) -> list[Pool]:
@@ -40,7 +42,7 @@ def _pools(context: ComponentContext) -> list[Pool]:
 
 def _pods(context: ComponentContext) -> Iterable[PlanPod]:
     pools = _pools(context)
-    # The template of the chart tolerates critical add-ons by itself.
+    # The template of the chart always tolerates critical add-ons.
     tolerations = (CRITICAL, *daemon_set_tolerations(context.spec, pools))
     return daemon_set_pods(context, NAME, _PLUGIN, pools, tolerations=tolerations)
 

@@ -1,7 +1,7 @@
-"""Envoy Gateway: the Gateway API and the way in for served models (chart gateway-helm v1.9.0).
+"""Envoy Gateway: the Gateway API and the entry point of served models (chart gateway-helm v1.9.0).
 
-Envoy Gateway makes the proxies of each Gateway. What no value of the chart says of them (how many there are, which
-nodes take them, what they ask for, how they are reached) stands in an EnvoyProxy, to which the GatewayClass points.
+Envoy Gateway makes the proxies of each Gateway. The chart has no values for their replicas, nodes, requests and
+Service; an EnvoyProxy sets these, and the GatewayClass refers to it.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ PROXY_API = "gateway.envoyproxy.io/v1alpha1"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 PROXY_REQUESTS = {"cpu": "100m", "memory": "512Mi"}
 SHUTDOWN_MANAGER = {"cpu": "10m", "memory": "32Mi"}
-"""What the container requests that Envoy Gateway puts beside each proxy (api/v1alpha1/shared_types.go)."""
+"""Requests of the container that Envoy Gateway adds to each proxy pod (api/v1alpha1/shared_types.go)."""
 
 _UNTIL_DONE = {"helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded"}
 """The rights of the job that makes certificates are hooks of Helm, which by default never deletes them."""
@@ -79,10 +79,10 @@ def _objects(context: ComponentContext) -> tuple[PlanObject, ...]:
 
 
 def own_proxies(context: ComponentContext, namespace: str) -> tuple[tuple[PlanObject, ...], Manifest]:
-    """Return what a Gateway needs beside its class: the EnvoyProxy in its namespace, and the field that refers to it.
+    """Return the EnvoyProxy in a Gateway's namespace, and the field of the Gateway that refers to it.
 
-    Nothing where mlcluster installs Envoy Gateway. The namespace of an existing installation may have any name, so its
-    class refers to no EnvoyProxy.
+    Both are empty if mlcluster installs Envoy Gateway. The namespace of an existing installation may have any name, so
+    its class refers to no EnvoyProxy.
     """
     if realisation(context, NAME) != "present":
         return (), {}
@@ -112,7 +112,7 @@ def _proxies_of(namespace: str, gateway: str) -> str:
 
 
 def _proxies(context: ComponentContext, namespace: str) -> PlanObject:
-    """Return the EnvoyProxy, in the namespace of what refers to it."""
+    """Return the EnvoyProxy, in the namespace of the object that refers to it."""
     registry = context.spec.components.registry
     container: Manifest = {"resources": {"requests": PROXY_REQUESTS, "limits": {"memory": "1Gi"}}}
     if registry:
@@ -140,7 +140,7 @@ def _proxies(context: ComponentContext, namespace: str) -> PlanObject:
 
 
 def _service(context: ComponentContext) -> Manifest:
-    """Return how the proxies are reached."""
+    """Return the Service by which clients reach the proxies."""
     settings = context.spec.components.gateway
     asked = settings.service if settings else GatewayService()
     annotations = {**(_SCHEMES[asked.scheme] if asked.scheme else {}), **asked.annotations}

@@ -85,7 +85,7 @@ def _config_map(context: ComponentContext, name: str, data: dict[str, str]) -> P
 
 
 def _homeless(context: ComponentContext) -> Iterator[Finding]:
-    """GPU005: the controller needs a node without GPUs, and so does the uninstall hook that Helm waits for."""
+    """Yield GPU005 if no node without GPUs fits the controller and the uninstall hook, which Helm waits for."""
     tolerated = controller_tolerations(context)
     if any(pool.accelerator is None and not untolerated(tolerated, pool.taints) for pool in context.pools):
         return
@@ -99,7 +99,7 @@ def _homeless(context: ComponentContext) -> Iterator[Finding]:
 
 
 def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """GPU009: labels that existing nodes must have, and that the spec does not let mlcluster put there."""
+    """Yield GPU009 for labels that existing nodes need, and which the spec does not permit mlcluster to set."""
     for pool in context.gpu_pools:
         wanted = labels[pool.name]
         if context.target == "existing" and wanted and not context.spec_pool(pool).apply_to_nodes.labels:
@@ -113,7 +113,7 @@ def _unlabelled(context: ComponentContext, labels: Mapping[str, Mapping[str, str
 
 
 def _to_arrange(context: ComponentContext, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """GPU006: the configuration that an existing operator needs, because mlcluster does not set its values."""
+    """Yield GPU006 for the configuration that an existing operator needs, because mlcluster does not set its values."""
     wanted = sorted({label for of_pool in labels.values() for label in of_pool})
     shared = [pool.name for pool in context.gpu_pools if pool.accelerator and pool.accelerator.sharing != "whole"]
     if shared:

@@ -42,7 +42,7 @@ _CONTROLLERS = (
         for job in ("cleanup-gpucluster", "upgrade-crd")
     ),
 )
-"""The controller, and the jobs that Helm runs before or after it installs, upgrades or uninstalls."""
+"""The controller, and the jobs that Helm runs before or after an installation, upgrade or uninstallation."""
 
 _NFD_CONTROLLERS = (
     Workload(f"{_NFD_NAME}-master", {"cpu": "100m", "memory": "128Mi"}, priority_class=NODE_CRITICAL, source=_NFD),
@@ -62,7 +62,7 @@ _VALIDATOR = Workload("nvidia-cuda-validator", kind="Job", priority_class="", so
 def operator_pods(context: ComponentContext) -> tuple[PlanPod, ...]:
     """Return every pod of the GPU operator.
 
-    Operands request nothing upstream, and are node critical so that the kubelet does not evict them.
+    Operands have no requests upstream, and are node critical so that the kubelet does not evict them.
     """
     tolerations = daemon_set_tolerations(context.spec, context.gpu_pools)
     operands = (

@@ -15,10 +15,10 @@ from mlcluster.spec.components.gpu import GpuOperator
 PLUGIN_CONFIGS = "mlcluster-device-plugin"
 MIG_CONFIGS = "mlcluster-mig"
 COUNTERS = "mlcluster-dcgm-counters"
-"""ConfigMaps in the operator's namespace."""
+"""Names of ConfigMaps in the operator's namespace."""
 
 _QUEUED = "kueue.x-k8s.io/cluster-queue-name"
-"""On every pod that Kueue has admitted (Kueue 0.17 and later)."""
+"""The label of every pod that Kueue has admitted (Kueue 0.17 and later)."""
 
 
 def settings(context: ComponentContext) -> GpuOperator:
@@ -46,12 +46,12 @@ def operator_values(context: ComponentContext) -> Manifest:
 
 
 def brings_feature_discovery(context: ComponentContext) -> bool:
-    """Return whether NFD comes with this chart; where the Network Operator is installed, NFD comes with that."""
+    """Return whether this chart installs NFD; if the plan has the Network Operator, its chart installs NFD."""
     return _needed(context, "nodeFeatureDiscovery")
 
 
 def plugin_sharings(context: ComponentContext) -> list[PluginSharing]:
-    """Return how the device plugin shares GPUs, whole ones first; nothing if no pool that it serves shares GPUs."""
+    """Return the device plugin's kinds of sharing, whole GPUs first; [] if no pool that it serves shares GPUs."""
     found = {plugin_sharing(pool, context.spec_pool(pool)) for pool in served(context, OPERATOR, "devicePlugin")}
     shared = sorted((one for one in found if one.strategy), key=lambda one: one.key)
     return [PluginSharing(), *shared] if shared else []
@@ -80,7 +80,7 @@ def _feature_discovery(context: ComponentContext, tolerations: list[Manifest]) -
 
 
 def _driver(context: ComponentContext) -> Manifest:
-    """Return the values of the driver; its upgrade on a node waits until the pods of queues there have ended."""
+    """Return the values of the driver; its upgrade on a node waits for the end of the node's pods from queues."""
     pools = served(context, OPERATOR, "driver")
     if not pools:
         return {"enabled": False}
@@ -103,7 +103,7 @@ def _toolkit(context: ComponentContext) -> Manifest:
 
     By default it honors NVIDIA_VISIBLE_DEVICES of every container that runs with its runtime class (toolkit v1.20.0,
     cmd/nvidia-ctk-installer/toolkit/toolkit.go). The operator's own pods are privileged, which the options exempt; pods
-    that requested a GPU get theirs by CDI.
+    that requested a GPU get the GPU by CDI.
     """
     if not _needed(context, "toolkit"):
         return {"enabled": False}
@@ -128,9 +128,10 @@ def _device_plugin(context: ComponentContext) -> Manifest:
 
 
 def _mig_manager(context: ComponentContext) -> Manifest:
-    """Return the values of the MIG manager, on wherever GPUs support MIG: it also undoes partitions.
+    """Return the values of the MIG manager, which runs on all GPUs that support MIG, because it also undoes partitions.
 
-    Nodes that were there before us stay as they are unless they are told: by default it would undo how they are cut.
+    On an existing cluster the default layout is empty, so that nodes without a MIG label keep their partitions; with
+    the chart's default, the MIG manager would undo them.
     """
     if not _needed(context, "migManager"):
         return {"enabled": False}

@@ -1,7 +1,7 @@
 """Owners of GPU duties: on every pool with GPUs, each duty has one owner (table: `spec.gpu_duties`).
 
-What the GPU operator runs follows: an operand is on if any pool needs it from the operator, and nodes that have it from
-their image opt out by a label.
+The operands of the GPU operator follow from this table: an operand is on if any pool needs it from the operator, and
+nodes whose image provides the same duty opt out by a label.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ OPERATOR = "gpu-operator"
 NO_OWNER = ""
 
 DEPLOY = "nvidia.com/gpu.deploy."
-"""Before the name of an operand: the label by which a node takes or declines it."""
+"""The prefix of the label by which a node enables or disables an operand; the operand's name follows."""
 _OPERANDS: Mapping[Duty, str] = {
     "driver": "driver",
     "toolkit": "container-toolkit",
@@ -23,7 +23,7 @@ _OPERANDS: Mapping[Duty, str] = {
     "migManager": "mig-manager",
     "dcgmExporter": "dcgm-exporter",
 }
-"""What the operator calls an operand in the label by which a node takes or declines it."""
+"""The operator's name of each operand in the label by which a node enables or disables it."""
 
 Table = Mapping[str, Mapping[Duty, str]]
 
@@ -31,7 +31,7 @@ Table = Mapping[str, Mapping[Duty, str]]
 def ownership(context: ComponentContext) -> Table:
     """Return pool with GPUs -> duty -> its owner: `image`, `cluster`, the name of a component, or `NO_OWNER`.
 
-    Specs where two would were refused (`spec.checks.components_gpu`).
+    No duty has two owners: `spec.checks.components_gpu` rejects such specs.
     """
     return {pool.name: _of_pool(context, pool) for pool in context.gpu_pools}
 
@@ -43,10 +43,11 @@ def served(context: ComponentContext, owner: str, duty: Duty) -> tuple[Pool, ...
 
 
 def opt_outs(context: ComponentContext, pool: Pool, table: Table) -> dict[str, str]:
-    """Return the labels by which the nodes of a pool decline operands that the operator runs on other pools.
+    """Return the labels by which the nodes of a pool disable operands that the operator runs on other pools.
 
-    The operator honors a value that is set already. Without the label it would put a second device plugin beside
-    the image's, and a MIG manager where the driver's mode has no MIG (P6e-GB200), whose GPUs say that they could.
+    The operator honors a label that is set already. Without the label it would run a second device plugin on nodes
+    whose image has one, and a MIG manager on nodes whose driver mode lacks MIG (P6e-GB200), because their GPUs report
+    MIG support.
     """
     found, known = table[pool.name], context.spec.pool(pool.name).gpu_model
     declined = (

@@ -22,11 +22,11 @@ MIG_LABEL = "nvidia.com/mig.config"
 
 @dataclass(frozen=True, slots=True)
 class PluginSharing:
-    """How the device plugin shares the GPUs of a pool.
+    """A kind of GPU sharing by the device plugin.
 
     Attributes:
         strategy: "time-slicing" or "mps"; "" for whole GPUs.
-        replicas: how many pods share a GPU.
+        replicas: the number of pods that share a GPU.
     """
 
     strategy: Literal["", "time-slicing", "mps"] = ""
@@ -39,7 +39,7 @@ class PluginSharing:
 
 
 def plugin_sharing(pool: Pool, entry: NodePool) -> PluginSharing:
-    """Return how the device plugin shares the GPUs of a pool."""
+    """Return the device plugin's kind of sharing on a pool."""
     match pool.accelerator.sharing if pool.accelerator is not None else "whole":
         case "timeSlicing":
             return PluginSharing("time-slicing", entry.gpu.replicas)
@@ -52,8 +52,8 @@ def plugin_sharing(pool: Pool, entry: NodePool) -> PluginSharing:
 def plugin_configuration(sharing: PluginSharing, mig_strategy: str) -> str:
     """Return the configuration of the device plugin for a kind of sharing.
 
-    The name stays nvidia.com/gpu, which quotas count. More than one slice of a pod would be no more than one: with
-    time slicing the plugin is configured to reject such pods; with MPS it always does.
+    The resource stays nvidia.com/gpu, which quotas count. A pod with several slices would get no more than one: with
+    time slicing the configuration makes the plugin reject such pods; with MPS the plugin always rejects them.
     """
     document: Manifest = {"version": "v1", "flags": {"migStrategy": mig_strategy}}
     if sharing.strategy:
@@ -66,9 +66,9 @@ def plugin_configuration(sharing: PluginSharing, mig_strategy: str) -> str:
 
 
 def mig_configuration(models: Iterable[Gpu]) -> str:
-    """Return every MIG layout of these GPU models, and the one without partitions.
+    """Return every MIG layout of these GPU models, and the layout without partitions.
 
-    A name that means something else on another model says for which cards it is what.
+    A layout that differs between models has an entry with a device filter for each group of equal models.
     """
     layouts: dict[str, list[Gpu]] = {}
     for model in models:

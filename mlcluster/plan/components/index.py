@@ -1,8 +1,8 @@
-"""The components of mlcluster: which of them a spec selects, and what each of them comes after.
+"""The components of mlcluster, their selection by a spec, and their order.
 
-The catalogue is the list: it names the field of the spec that selects a component, the components that it requires, and
-those that it comes after. The module of a component has the name of the field. This module adds only what depends on
-more than that.
+The catalog is the list: it names the field of the spec that selects a component, the components that it requires, and
+those that it comes after. The module of a component has the name of the field. This module adds only the conditions
+that depend on more than the field.
 """
 
 import importlib
@@ -23,7 +23,7 @@ from mlcluster.spec.gpu_duties import operator_wanted
 from mlcluster.spec.secondary_networks import networks, readiness_wanted
 
 Selector = Callable[[ClusterSpec, tuple[Pool, ...]], Loc]
-"""Returns the place in the spec that selects a component, () where nothing does."""
+"""A function that returns the place in the spec that selects a component, or () if no place does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Entry:
     Attributes:
         module: name of its module in this package; it is loaded only if the component is selected.
         field: its field of the spec's `components`; "" if another part of the spec selects it.
-        selector: beside the field, what selects it.
+        selector: the selector of the component beside its field.
         requires: components that are installed with it.
-        requires_too: likewise, where the spec decides.
+        requires_too: further such components, which depend on the spec.
         after: components that come before it if the plan has them.
     """
 
@@ -52,7 +52,7 @@ class Entry:
         return to_camel(self.field)
 
     def selected_by(self, spec: ClusterSpec, pools: tuple[Pool, ...]) -> Loc:
-        """Return the place in the spec that selects the component, () where nothing does."""
+        """Return the place in the spec that selects the component, or () if no place does."""
         if self.field and getattr(spec.components, self.field) is not None:
             return ("components", self.key)
         return self.selector(spec, pools) if self.selector else ()
@@ -137,7 +137,7 @@ def _entry(pin: ComponentPin, others: tuple[str, ...]) -> Entry:
         selector=_SELECTORS.get(pin.name),
         requires=pin.requires,
         requires_too=_kserve_requires if pin.name == "kserve" else None,
-        # Kueue is last: until its webhook answers, no pod can be made in the namespaces that it manages.
+        # Kueue is last: until its webhook is ready, the API server rejects pods in the namespaces that Kueue manages.
         after=others if pin.name == "kueue" else pin.after,
     )
 
@@ -148,11 +148,11 @@ def _entries() -> dict[str, Entry]:
 
 
 COMPONENTS: Mapping[str, Entry] = _entries()
-"""Every component by its name in the catalogue, and in its order."""
+"""Every component by its name in the catalog, and in its order."""
 
 
 def selected(spec: ClusterSpec, pools: tuple[Pool, ...]) -> dict[str, Loc]:
-    """Return every component of the plan, required ones too -> the place in the spec that selects it."""
+    """Return every component of the plan, including required components -> the place in the spec that selects it."""
     found = {name: path for name, entry in COMPONENTS.items() if (path := entry.selected_by(spec, pools))}
     waiting = list(found)
     while waiting:

@@ -14,7 +14,7 @@ _FROM_ALL: Manifest = {"namespaces": {"from": "All"}}
 def ingress_objects(
     context: ComponentContext, ingress: ServingIngress, name: str, namespace: str
 ) -> tuple[PlanObject, ...]:
-    """Return the Gateway, and before it the Certificate where an issuer makes one."""
+    """Return the Gateway, and before it the Certificate if an issuer makes one."""
     path = (*context.spec_path("kserve"), "ingress")
     certificate = _certificate(context, ingress, name, namespace, (*path, "tls"))
     proxies, reference = gateway.own_proxies(context, namespace)
@@ -26,7 +26,7 @@ def ingress_objects(
 
 
 def _listener(tls: ServingTls | None, name: str) -> Manifest:
-    """Return the only listener: routes do not name one, so with TLS none of them must be reached without it."""
+    """Return the only listener; routes name no listener, so beside TLS a plain listener would serve all of them."""
     if tls is None:
         return {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": _FROM_ALL}
     secret = {"kind": "Secret", "name": _secret(tls, name)}
@@ -41,7 +41,7 @@ def _secret(tls: ServingTls, name: str) -> str:
 def _certificate(
     context: ComponentContext, ingress: ServingIngress, name: str, namespace: str, path: Loc
 ) -> tuple[PlanObject, ...]:
-    """Return the Certificate for every name under the domain, where an issuer of the cluster makes it."""
+    """Return the Certificate for every name under the domain, if an issuer of the cluster makes it."""
     if ingress.tls is None or ingress.tls.issuer is None:
         return ()
     spec: Manifest = {

@@ -17,7 +17,7 @@ def ip_pools(context: ComponentContext, namespace: str, needs: tuple[str, ...]) 
     """Yield the IPPool of each network with addresses from nv-ipam; it has the name of the network.
 
     Args:
-        namespace: the Network Operator's: nv-ipam looks nowhere else.
+        namespace: the namespace of the Network Operator, the only one that nv-ipam watches.
     """
     for index, network in enumerate(networks(context.spec)):
         given = network.ipam

@@ -1,6 +1,7 @@
 """KEDA: scales workloads on events and queues (facts: kedacore/charts, keda/README.md; keda.sh, operate/cluster).
 
-KEDA serves the external metrics API, which a cluster has once; the Prometheus adapter serves the custom metrics API.
+KEDA serves the external metrics API, for which a cluster has only one server; the Prometheus adapter serves the custom
+metrics API.
 """
 
 from mlcluster.plan.components.chart_component import ChartComponent

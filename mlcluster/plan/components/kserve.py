@@ -1,7 +1,7 @@
 """KServe 0.20, standard mode: InferenceService becomes a Deployment.
 
-Charts: kserve-crd, kserve-resources and kserve-runtime-configs, v0.20.0. Pods of a model come from its ReplicaSet, so
-Kueue holds each of them back like any other pod of the team.
+Charts: kserve-crd, kserve-resources and kserve-runtime-configs, v0.20.0. A ReplicaSet creates the pods of a model, so
+Kueue queues each of them like any other pod of the team.
 """
 
 from collections.abc import Iterator
@@ -34,17 +34,17 @@ MODEL_PORT, AGENT_PORT = 8080, 9081
 REQUESTS = {"cpu": "100m", "memory": "300Mi"}
 CONTROLLER = "kserve-controller-manager"
 LABELS = {"control-plane": CONTROLLER, "controller-tools.k8s.io": "1.0"}
-"""By which the controller's Deployment selects its pods."""
+"""The labels by which the controller's Deployment selects its pods."""
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Return definitions, controller, runtimes, members' rights, and the gateway if the spec asks for an ingress."""
+    """Return CRDs, controller, runtimes, members' rights, and the gateway if the spec has an ingress."""
     settings = context.spec.components.kserve
     ingress = settings.ingress if settings else None
     crds = chart_release(context, NAME, {}, chart=CRD_CHART, crds=CRDS)
     release = chart_release(context, NAME, _values(context, ingress), needs=(crds.id,), webhook_probes=(_PROBE,))
     runtimes = chart_release(context, NAME, _RUNTIME_VALUES, chart=RUNTIMES, needs=(release.id,))
-    # The three charts are made together.
+    # Upstream releases the three charts together.
     crds, runtimes = (replace(chart, version=release.version) for chart in (crds, runtimes))
     return Contribution(
         releases=(crds, release, runtimes),
@@ -86,7 +86,7 @@ _PROBE: Manifest = {
     "spec": {"predictor": {"containers": [{"name": "kserve-container", "image": "none"}]}},
 }
 _RUNTIME_VALUES: Manifest = {
-    # The chart makes no runtime by default, and one of them takes an image with the tag latest.
+    # The chart enables no runtime by default, and one runtime uses an image with the tag latest.
     "kserve": {"servingruntime": {"enabled": True, "vllmserver": {"tag": "v0.11.0"}}}
 }
 
@@ -116,10 +116,10 @@ def _values(context: ComponentContext, ingress: ServingIngress | None) -> Manife
 
 
 def _replicas(context: ComponentContext) -> tuple[PlanObject, ...]:
-    """Return what keeps a controller answering: its chart has no value for replicas, and a disruption budget neither.
+    """Return the HPA and disruption budget of a controller, whose chart has neither a value for replicas nor a budget.
 
-    An HPA whose bounds are the same number sets replicas without asking for metrics. The chart names no number, so Helm
-    leaves alone what the HPA writes; the controllers elect a leader (`--leader-elect`).
+    An HPA with equal bounds sets replicas without reading metrics. The chart sets no number of replicas, so Helm does
+    not overwrite the HPA's number; the controllers elect a leader (`--leader-elect`).
     """
     budget = disruption_budget(context, NAME, CONTROLLER, LABELS, namespace=pin(NAME).namespace)
     if not budget:
@@ -138,7 +138,7 @@ def _replicas(context: ComponentContext) -> tuple[PlanObject, ...]:
 
 
 def _pods(context: ComponentContext, ingress: ServingIngress | None) -> Iterator[PlanPod]:
-    """Yield the gateway's proxies, and the controller with kube-rbac-proxy, which asks for as much again."""
+    """Yield the gateway's proxies, and the controller with kube-rbac-proxy, which has the same requests again."""
     namespace = pin(NAME).namespace
     if ingress is not None:
         yield gateway.proxy_pod(context, namespace, GATEWAY, (*context.spec_path(NAME), "ingress"))

@@ -38,11 +38,11 @@ FAIR = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
 
 
 def kueue_configuration(context: ComponentContext) -> Manifest:
-    """Return Kueue's configuration (config.kueue.x-k8s.io/v1beta2), without the parts that depend on where it runs.
+    """Return Kueue's configuration (config.kueue.x-k8s.io/v1beta2), without the parts that depend on the target.
 
-    In the namespaces of Kueue's teams everything waits in a queue, with or without a queue name; elsewhere Kueue does
-    not look. Hugepages are not counted: they come with EFA and never run out before the node's other resources. A
-    framework without its custom resource definition would be looked for in vain, so only those of the plan are on.
+    In the namespaces of Kueue's teams every workload waits in a queue, with or without a queue name; Kueue ignores
+    other namespaces. It does not count huge pages: they come with EFA and never run out before the node's other
+    resources. Only the frameworks of the plan are enabled, because Kueue cannot find the CRDs of others.
     """
     settings = context.spec.components.kueue
     configuration: Manifest = {
@@ -70,7 +70,7 @@ def kueue_configuration(context: ComponentContext) -> Manifest:
 
 
 def _workers(context: ComponentContext) -> dict[str, int]:
-    """Return how many workers each kind has that Kueue manages in this cluster; a kind without a number has one."""
+    """Return the number of workers of each kind that Kueue manages in this cluster; other kinds have one worker."""
     kinds = job_kinds.kinds_of(context.selected)
     return {**WORKERS, **{f"{kind.kind}.{kind.group}": JOB_KIND_WORKERS for kind in kinds}}
 
@@ -88,7 +88,7 @@ def _managed(context: ComponentContext) -> list[Manifest]:
 
 
 def _whole_configuration(context: ComponentContext) -> str:
-    """Return the configuration as JSON; the process of the lab gets its ports and its leader election from the lab."""
+    """Return the configuration as JSON; for the Kueue process of the lab, the lab sets ports and leader election."""
     configuration = kueue_configuration(context)
     in_cluster = {
         "health": {"healthProbeBindAddress": ":8081"},

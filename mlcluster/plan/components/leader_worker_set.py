@@ -1,7 +1,7 @@
 """LeaderWorkerSet 0.10: groups of one leader and its workers, for inference over several nodes (chart lws v0.10.0).
 
 The controller makes a StatefulSet of leaders, and for each leader a StatefulSet of its workers. Kueue 0.18.3 counts one
-Workload for each group and holds the pods of the group by their scheduling gates until all of them have quota.
+Workload for each group and keeps the scheduling gates of the group's pods until all of them have quota.
 """
 
 from mlcluster.plan.components.chart_component import ChartComponent
@@ -21,7 +21,7 @@ LABELS = {"app.kubernetes.io/instance": NAME, "control-plane": "controller-manag
 
 
 def _values(context: ComponentContext) -> Manifest:
-    """Return the values; the chart's own image tag is a branch."""
+    """Return the values, with an image tag because the chart's default tag is a branch."""
     return {
         "fullnameOverride": NAME,
         "image": {"manager": {"tag": context.image_tag(NAME), "pullPolicy": "IfNotPresent"}},

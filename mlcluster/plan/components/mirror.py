@@ -14,7 +14,7 @@ CHARTS = "charts"
 def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
     """Return the release with its chart from `oci://REGISTRY/charts/NAME`, and its images from the same registry.
 
-    Values that the spec gives stay as they are written, those that name an image too.
+    Values of the spec are left unchanged, including values with an image.
     """
     known = next((pin for pin in pins().values() if pin.chart == release.chart), None)
     values = release.values
@@ -27,7 +27,7 @@ def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
 
 
 def _of_version(image: str, known: ComponentPin | None, version: str) -> str:
-    """Return the image of a release of this version, if the catalogue's image has the version of its pin."""
+    """Return the image at this version of the release, if the catalog's image has the version of its pin."""
     there = f":{known.version}" if known else ""
     return f"{image.removesuffix(there)}:{version}" if there and image.endswith(there) else image
 
@@ -45,7 +45,7 @@ def is_value(path: str) -> bool:
 def mirrored(image: str, registry: str) -> str:
     """Return `REGISTRY/` and the image without its host: nvcr.io/nvidia/driver becomes REGISTRY/nvidia/driver.
 
-    A host alone, which some charts want, becomes REGISTRY; what is in REGISTRY already stays.
+    A host alone, which some charts require, becomes REGISTRY; an image that is already in REGISTRY stays unchanged.
     """
     if image.startswith(f"{registry}/"):
         return image

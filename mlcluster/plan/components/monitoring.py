@@ -1,7 +1,7 @@
 """kube-prometheus-stack, or an existing Prometheus: rules, dashboards, and the monitors that feed them.
 
-Facts: chart 88.5.3. The chart asks for hardly any resources; what we ask for is what the plan
-counts. Receivers of Alertmanager and access to Grafana are for the user to set, in `values`.
+Facts: chart 88.5.3. The chart has hardly any requests; mlcluster sets the requests that the plan
+counts. The user sets the receivers of Alertmanager and the access to Grafana in `values`.
 """
 
 from collections.abc import Iterator
@@ -67,9 +67,9 @@ def _rule(context: ComponentContext) -> PlanObject:
 
 
 def _monitors(context: ComponentContext) -> list[PlanObject]:
-    """Return the monitors of teams' pods and of controllers; GPU exporters bring their own.
+    """Return the monitors of teams' pods and of controllers; the charts of GPU exporters have monitors.
 
-    On the lab Kueue is no pod.
+    On the lab Kueue is a process without a pod, so it has no monitor.
     """
     labels = monitor_labels(context.spec)
     found = []
@@ -111,7 +111,7 @@ def _object(context: ComponentContext, kind: str, name: str, body: Manifest, lab
 
 
 def _volume_class(context: ComponentContext, settings: Monitoring) -> tuple[str, ...]:
-    """Return the managed StorageClass of Prometheus's volume, without which the volume is never made."""
+    """Return the managed StorageClass of Prometheus's volume, without which the volume is never provisioned."""
     if context.target != "eks":
         return ()
     from mlcluster.plan.eks.storage.objects import DEFAULT_CLASS
@@ -157,7 +157,7 @@ def _unpriced(context: ComponentContext) -> list[Finding]:
 
 
 def _unlabelled(context: ComponentContext, *, managed: bool) -> list[Finding]:
-    """OBS002: labels of nodes that an existing kube-state-metrics has to export."""
+    """Return OBS002 for the labels of nodes that an existing kube-state-metrics has to export."""
     if managed:
         return []
     keys = ",".join(node_label_keys(context.pools))

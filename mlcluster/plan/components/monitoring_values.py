@@ -18,15 +18,16 @@ REQUESTS = {
     "state": {"cpu": "50m", "memory": "256Mi"},
     "nodes": {"cpu": "50m", "memory": "64Mi"},
 }
-"""Of whole pods; Grafana's is its own container and two sidecars."""
+"""Requests of whole pods; those of Grafana cover its own container and two sidecars."""
 
 PRIORITY = CLUSTER_CRITICAL
-"""When a node is lost, the stack finds room again beside work on borrowed quota, which may fill the other nodes."""
+"""The stack's priority class: after the loss of a node, the stack can preempt work on borrowed quota, which may fill
+the other nodes."""
 
 _GRAFANA = {"cpu": "100m", "memory": "256Mi"}
 _SIDECAR = {"cpu": "20m", "memory": "64Mi"}
 FULL = 0.85
-"""Share of the volume that series may take: the log of the newest two hours comes on top."""
+"""Share of the volume for series: the log of the newest two hours needs the rest."""
 
 _EVERYTHING = ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig")
 _CONTROL_PLANE = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy")
@@ -41,7 +42,7 @@ def stack_values(context: ComponentContext, settings: Monitoring) -> Manifest:
             "tolerations": tolerations,
             "priorityClassName": PRIORITY,
             "resources": {"requests": REQUESTS["operator"]},
-            # The job that makes the webhook's certificate: without a node for it the chart is never installed.
+            # The job that makes the webhook's certificate: without a node for it, the installation never ends.
             "admissionWebhooks": {"patch": {"tolerations": tolerations}},
         },
         "prometheus": {"prometheusSpec": _prometheus(context, settings, tolerations)},
@@ -71,7 +72,8 @@ def _prometheus(context: ComponentContext, settings: Monitoring, tolerations: li
         claim["storageClassName"] = settings.storage_class
     size = int(parse("memory", settings.storage) * FULL)
     return {
-        # By default it takes only what carries the release's label; Kueue's and others' monitors do not.
+        # By default Prometheus selects only objects with the release's label, which the monitors of Kueue and others
+        # lack.
         **{f"{kind}SelectorNilUsesHelmValues": False for kind in _EVERYTHING},
         "externalLabels": {"cluster": context.cluster},
         "retention": settings.retention,
@@ -104,6 +106,6 @@ def _grafana(settings: Monitoring, tolerations: list[Manifest]) -> Manifest:
 
 
 def _labels(context: ComponentContext) -> list[str]:
-    """Return the labels that metrics carry: those of pools, the queues of pods, the teams of namespaces."""
+    """Return the labels of metrics: those of pools, the queues of pods, the teams of namespaces."""
     nodes = ",".join(node_label_keys(context.pools))
     return [f"nodes=[{nodes}]", f"pods=[{','.join(_POD_LABELS)}]", f"namespaces=[{names.TEAM}]"]

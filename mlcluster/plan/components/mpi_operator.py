@@ -19,7 +19,7 @@ from mlcluster.plan.templates import filled
 
 NAME = "mpi-operator"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
-"""Upstream asks for nothing, which the scheduler cannot count."""
+"""Upstream has no requests, so the scheduler could not count the pod."""
 
 _RULES: list[Manifest] = [
     {
@@ -47,7 +47,7 @@ _RULES: list[Manifest] = [
     },
     {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"], "verbs": ["get", "list", "watch"]},
 ]
-"""As upstream's, without what it needs for other schedulers' groups of pods, and without `*`."""
+"""The rules of upstream, without rules for the pod groups of other schedulers, and without `*`."""
 
 
 def contribute(context: ComponentContext) -> Contribution:

@@ -35,10 +35,11 @@ CONFIG_MAP = "multus-daemon-config"
 DAEMON_SET = "kube-multus-ds"
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
 MEMORY_LIMIT = "512Mi"
-"""Upstream's 50Mi end in OOM kills when many pods start at once."""
+"""Upstream's limit of 50Mi causes OOM kills when many pods start at once."""
 
 EKS_NETWORK = "/host/etc/cni/net.d/10-aws.conflist"
-"""The VPC CNI's configuration as the daemon sees it: a Multus that is earlier writes one without a default network."""
+"""The daemon's path of the VPC CNI's configuration: if Multus starts before that file exists, the configuration that
+Multus writes has no default network."""
 
 _RULES = [
     {"apiGroups": ["k8s.cni.cncf.io"], "resources": ["*"], "verbs": ["*"]},
@@ -53,7 +54,7 @@ _RULES = [
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Return the networks, and Multus on every node unless the Network Operator or an existing one runs there."""
+    """Return the networks, and Multus on every node unless the Network Operator or an existing Multus runs there."""
     settings = context.settings(NAME)
     managed = not operator_runs(context.spec) and (settings is None or settings.install)
     findings = tuple(_without_networks(context))
@@ -136,7 +137,7 @@ def _installer(reference: str) -> Manifest:
 _PRIVILEGED: Manifest = {"securityContext": PRIVILEGED, "terminationMessagePolicy": "FallbackToLogsOnError"}
 _MOUNTS = (
     mount("cni", "/host/etc/cni/net.d"),
-    # The daemon needs the binaries at the path that the host has them at.
+    # The daemon needs the binaries at the same path as on the host.
     mount("cnibin", CNI_BINARIES),
     mount("host-run", "/host/run"),
     mount("host-var-lib-cni-multus", "/var/lib/cni/multus"),

@@ -17,7 +17,7 @@ from mlcluster.spec.secondary_networks import namespaces_of, networks
 API = "k8s.cni.cncf.io/v1"
 KIND = "NetworkAttachmentDefinition"
 RESOURCE_ANNOTATION = "k8s.v1.cni.cncf.io/resourceName"
-"""Multus hands the device that the pod got of this resource to the CNI plugin."""
+"""The annotation with a resource, whose device in the pod Multus passes to the CNI plugin."""
 
 CNI_VERSION = "0.3.1"
 _MODES = {"macvlan": "bridge", "ipvlan": "l2"}
@@ -27,7 +27,7 @@ def attachments(context: ComponentContext, needs: tuple[str, ...]) -> Iterator[P
     """Yield every network in each of its namespaces.
 
     Args:
-        needs: what brings the definition of their kind.
+        needs: ids of the items that install the CRD.
     """
     managed = {team.name for team in context.spec.teams}
     for index, network in enumerate(networks(context.spec)):
@@ -95,5 +95,5 @@ def _whereabouts(given: NetworkIpam) -> Manifest:
 
 
 def _elsewhere(entry: PlanObject, needs: tuple[str, ...]) -> PlanObject:
-    """Return an object in an unmanaged namespace, without the need of that namespace."""
+    """Return an object in an unmanaged namespace, without the namespace among its needs."""
     return PlanObject(entry.id, entry.manifest, needs, entry.spec_path)

@@ -24,7 +24,7 @@ _OF_IPAM = {"whereabouts": "whereabouts", "nv-ipam": "nv-ipam", "static": "stati
 def network_check(context: ComponentContext, networks: tuple[SecondaryNetwork, ...]) -> str:
     """Return the script: it checks the configuration of Multus, every CNI plugin, and the interface of every network.
 
-    Not asked for: devices. A pod that wants one waits for it in the scheduler.
+    The script does not check devices: a pod that requests a device waits for it in the scheduler.
     """
     paths = ["/etc/cni/net.d/00-multus.conf"]
     if not operator_runs(context.spec):

@@ -1,7 +1,7 @@
-"""NVIDIA Network Operator: the one owner of RDMA, SR-IOV, Multus, CNI plugins and nv-ipam on Mellanox networks.
+"""NVIDIA Network Operator: the only owner of RDMA, SR-IOV, Multus, CNI plugins and nv-ipam on Mellanox networks.
 
-Facts: chart and CRDs v26.4.1. What it runs is in the one NicClusterPolicy; the networks themselves
-are separate objects (`multus`).
+Facts: chart and CRDs v26.4.1. The only NicClusterPolicy configures its daemon sets; the networks
+themselves are separate objects (`multus`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from mlcluster.spec.secondary_networks import networks, pools_of, rdma_of
 
 NAME = "network-operator"
 API, KIND, POLICY = "mellanox.com/v1alpha1", "NicClusterPolicy", "nic-cluster-policy"
-"""The operator passes over a NicClusterPolicy of any other name."""
+"""The operator ignores a NicClusterPolicy with any other name."""
 
 POLICY_ID = object_id(KIND, POLICY)
 REPOSITORY = "nvcr.io/nvidia/mellanox"
 DOCA = "doca3.4.1-26.04-1.1.0.0-1"
-"""The driver that 26.4.1 was released with (its list of container images)."""
+"""The driver version of the release 26.4.1 (its list of container images)."""
 
 CRDS = (
     "nicclusterpolicies.mellanox.com",
@@ -44,21 +44,21 @@ CRDS = (
 NV_IPAM = ("ippools.nv-ipam.nvidia.com",)
 """The CRD of pools of addresses, which the operator installs with nv-ipam, whether a node runs nv-ipam or not.
 
-The NicClusterPolicy itself is `ready` only when its daemon sets are, so never while no node of a fast network is up.
+The NicClusterPolicy itself is `ready` only when its daemon sets are ready, so never without a node of a fast network.
 """
 
 CONTROLLER = {"cpu": "5m", "memory": "64Mi"}
 IPAM_CONTROLLER = {"cpu": "100m", "memory": "300Mi"}
-"""What manifests/state-nv-ipam-cni/040-nv-ipam-controller.yaml requests for each of the two replicas by default."""
+"""Default requests of each of the two replicas (manifests/state-nv-ipam-cni/040-nv-ipam-controller.yaml)."""
 
 SMALL = {"cpu": "100m", "memory": "50Mi"}
 MULTUS = {"cpu": "100m", "memory": "128Mi"}
 PLUGIN = {"cpu": "10m", "memory": "40Mi"}
 NODE_LABELS = {"cpu": "5m", "memory": "64Mi"}
-"""NFD's worker as its chart asks for it (node-feature-discovery 0.18, values.yaml)."""
+"""Requests of NFD's worker in its chart (node-feature-discovery 0.18, values.yaml)."""
 
 _NFD = f"{NAME}-node-feature-discovery"
-"""NFD is a chart inside the chart: its workloads begin with the name of the release."""
+"""NFD is a subchart: the names of its workloads begin with the name of the release."""
 
 _VALUES = "values.yaml of {source}"
 _CONTROLLERS = (
@@ -98,7 +98,7 @@ _CONTROL_PLANE = tuple(Taint(f"node-role.kubernetes.io/{role}", "", "NoSchedule"
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Return the release, its NicClusterPolicy, the IPPools, and all pods that follow."""
+    """Return the release, its NicClusterPolicy, the IPPools, and all their pods."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         release = chart_release(context, NAME, {})
@@ -207,13 +207,13 @@ def _parts(context: ComponentContext, pools: Sequence[Pool]) -> Manifest:
         parts["secondaryNetwork"] = secondary
     if uses_nv_ipam(context):
         parts["nvIpam"] = {**_image("nvidia-k8s-ipam", "nv-ipam-node", SMALL), "enableWebhook": False}
-        # Without requests of its own the controller gets none once another container has some.
+        # If another container has requests here, the controller gets none unless it is in the list too.
         parts["nvIpam"]["containerResources"].append({"name": "nv-ipam-controller", "requests": dict(IPAM_CONTROLLER)})
     return parts
 
 
 def _secondary(context: ComponentContext) -> Manifest:
-    """Return Multus and CNI plugins; {} if the spec has no Multus or an existing one."""
+    """Return Multus and CNI plugins; {} if the spec has no Multus or an existing Multus."""
     multus = context.spec.components.multus
     if multus is None or not multus.install:
         return {}
@@ -257,7 +257,7 @@ def _operands(context: ComponentContext, pools: Sequence[Pool]) -> list[PlanPod]
 
 
 def _ipam_controller(context: ComponentContext) -> Iterator[PlanPod]:
-    """Yield nv-ipam's controllers; the operator prefers to keep the two apart, and does not insist."""
+    """Yield nv-ipam's controllers, two replicas that prefer different nodes without requiring them."""
     if uses_nv_ipam(context):
         own = tolerations((ACCELERATOR_TAINT, *_CONTROL_PLANE))
         yield workload_pod(context, NAME, _IPAM_CONTROLLER, tolerations=(*own, *controller_tolerations(context)))

@@ -1,8 +1,9 @@
 """Node problem detector: conditions of nodes from the kernel log and from checks of mlcluster.
 
 Facts: kubernetes/node-problem-detector v1.35, deployment/, config/, pkg/systemlogmonitor and pkg/custompluginmonitor.
-A pattern must match to the end of the log line (log_buffer.go), and lines are read from the start of the node on
-(`lookback`), so that a restarted detector tells what it told before. A check that ends with 1 makes its condition True.
+A pattern must match to the end of the log line (log_buffer.go), and the detector reads lines from the start of the
+node (`lookback`), so that a restarted detector reports the same problems. A check with exit code 1 makes its condition
+True.
 """
 
 import hashlib
@@ -123,7 +124,7 @@ def _pattern(codes: Sequence[int]) -> str:
 def _groups(context: ComponentContext) -> Mapping[tuple[int, ...], list[Pool]]:
     """Return the pools by the indexes of the networks whose readiness is reported there.
 
-    All pools if the spec has the detector, else those with GPUs or secondary networks.
+    The result has all pools if the spec has the detector, else only pools with GPUs or secondary networks.
     """
     everywhere = context.spec.components.node_problem_detector is not None
     tainted = {pool.name for pool in pools_with_network_taint(context.spec)}
@@ -202,9 +203,9 @@ def _pod(context: ComponentContext, name: str, files: Mapping[str, str]) -> Mani
 
 
 def _image(context: ComponentContext) -> str:
-    """Return the image of the cluster's minor version of Kubernetes, where the spec says which that is.
+    """Return the image for the cluster's minor version of Kubernetes, if the spec sets that version.
 
-    A version that the spec gives for the detector comes first.
+    A version of the detector in the spec takes precedence.
     """
     target, settings = context.spec.target, context.settings(NAME)
     minor = target.kubernetes_version if target.kind == "eks" else ""

@@ -21,7 +21,7 @@ NAME = "node-readiness-controller"
 API, KIND = "readiness.node.x-k8s.io/v1alpha1", "NodeReadinessRule"
 REQUESTS = {"cpu": "10m", "memory": "64Mi"}
 LIMITS = {"memory": "256Mi"}
-"""Twice the chart's, because the controller holds every node in memory."""
+"""Twice the chart's limit, because the controller holds every node in memory."""
 
 _CONTROLLER = Workload(f"{NAME}-manager", REQUESTS, source="values of the release, over values.yaml of {source}")
 

@@ -1,7 +1,7 @@
-"""The NVIDIA device plugin by itself: announces GPUs where no GPU operator does (chart v0.20.0).
+"""The standalone NVIDIA device plugin: announces GPUs on clusters without the GPU operator (chart v0.20.0).
 
-It leaves out pools whose image has one. One release for each way of sharing, on different nodes: a node then needs no
-label that chooses its configuration. It partitions no GPUs; existing MIG instances are announced by size.
+It skips pools whose image has a device plugin. Each kind of sharing has a release on different nodes: a node then
+needs no label that selects its configuration. It partitions no GPUs; it announces existing MIG instances by size.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ from mlcluster.plan.taints import daemon_set_tolerations, toleration_manifests
 
 NAME = "nvidia-device-plugin"
 REQUESTS = {"cpu": "50m", "memory": "128Mi"}
-"""The chart asks for nothing."""
+"""The chart has no requests."""
 
 MPS_CAPABLE = "nvidia.com/mps.capable"
-"""The chart's MPS daemon goes to nodes with this label, which GPU feature discovery writes where it runs."""
+"""The chart's MPS daemon runs on nodes with this label, which GPU feature discovery also sets."""
 
 _SOURCE = "values of the release, over values.yaml of NVIDIA/k8s-device-plugin v0.20.0"
 _MPS_SOURCE = (
@@ -43,7 +43,7 @@ def contribute(context: ComponentContext) -> Contribution:
 
 
 def _by_sharing(context: ComponentContext) -> Mapping[PluginSharing, list[Pool]]:
-    """Return the pools by how they share GPUs, whole GPUs first."""
+    """Return the pools by their kind of GPU sharing, whole GPUs first."""
     found: dict[PluginSharing, list[Pool]] = {}
     for pool in served(context, NAME, "devicePlugin"):
         found.setdefault(plugin_sharing(pool, context.spec_pool(pool)), []).append(pool)

@@ -19,9 +19,9 @@ def with_overrides(
 
     Args:
         given: `components.<name>.values` of the spec.
-        spec_path: its path in the spec.
-        managed: paths that mlcluster sets in some plans, from the catalogue; where it sets none of them, it leaves the
-            value to the chart on purpose.
+        spec_path: the path of `given` in the spec.
+        managed: paths that mlcluster sets in some plans, from the catalog; a plan without such a path intentionally
+            uses the chart's default.
     """
     taken: list[ValuePath] = []
     findings: list[Finding] = []
@@ -66,8 +66,8 @@ def _owned(values: Manifest, path: ValuePath) -> str | None:
 def _left_out(managed: Collection[str], path: ValuePath) -> str | None:
     """Return a value that mlcluster manages but leaves unset in this plan, or the node selector that a label adds to.
 
-    The switch (`enabled`) of an unset part counts as the part. Labels of a node selector add up: another one would keep
-    a controller off the nodes that the plan counts with.
+    The switch (`enabled`) of an unset part counts as the part. Labels of a node selector add up: a further label would
+    keep a controller off the nodes that the plan counts on.
     """
     text = dotted(path)
     if text in managed or text.removesuffix(".enabled") in managed:

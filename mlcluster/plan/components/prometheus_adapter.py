@@ -1,7 +1,7 @@
 """Prometheus adapter: metrics of GPUs for HorizontalPodAutoscalers (facts: chart prometheus-adapter).
 
-It serves custom.metrics.k8s.io alone. The API of external metrics is KEDA's, that of resources metrics-server's: the
-chart registers each only where its rules are given, and we give none.
+It serves custom.metrics.k8s.io alone. KEDA serves the external metrics API, and metrics-server the resource metrics
+API: the chart registers each of these APIs only if the values have rules for it, and mlcluster sets none.
 """
 
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ NAME = "prometheus-adapter"
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 
 SCRAPE_EVERY = "1m"
-"""How often it looks for new series; shorter than Prometheus makes them, and they vanish now and then."""
+"""Interval of the search for new series; with an interval below Prometheus's own, series vanish now and then."""
 
 
 def custom_rules() -> list[Manifest]:
@@ -40,7 +40,7 @@ def _values(context: ComponentContext) -> Manifest:
 
 
 def _address(url: str) -> Manifest:
-    """Return the address of Prometheus as the chart takes it: URL, port and path."""
+    """Return the address of Prometheus in the form of the chart: URL, port and path."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return {"url": f"{parts.scheme}://{parts.hostname}", "port": port, "path": parts.path.rstrip("/")}

@@ -1,6 +1,7 @@
 """The RDMA shared device plugin: announces rdma/... (Mellanox/k8s-rdma-shared-dev-plugin, README and deployment/).
 
-Its configuration says for the whole node how many pods may share the devices, so each pool has its own.
+Its configuration sets the number of pods that may share the devices of a whole node, so each pool has a separate
+configuration.
 """
 
 import json
@@ -28,7 +29,7 @@ NAME = "rdma-shared-device-plugin"
 ACCOUNT = "rdma-shared-device-plugin"
 CONFIG_MAP = "rdma-devices"
 REQUESTS = {"cpu": "10m", "memory": "32Mi"}
-"""Upstream asks for nothing; it holds a list of devices."""
+"""Upstream has no requests; the plugin holds a list of devices in memory."""
 
 UPDATE_SECONDS = 60
 
@@ -50,7 +51,7 @@ def configuration(context: ComponentContext, resources: Mapping[str, int]) -> st
     """Return the plugin's configuration of one node as JSON.
 
     Args:
-        resources: how many pods may use each resource, e.g. {"rdma/hca": 8}.
+        resources: the number of pods that may use each resource, e.g. {"rdma/hca": 8}.
     """
     settings = context.spec.components.rdma_device_plugin
     found = [_resource(settings, name, count) for name, count in resources.items()]
@@ -106,5 +107,5 @@ def _pod(context: ComponentContext, pool: Pool) -> Manifest:
         from_config("config", f"{CONFIG_MAP}-{pool.name}", "config.json"),
         from_host("devs", "/dev"),
     ]
-    # On the host's network it sees the host's interfaces, which the selectors ifNames and linkTypes are about.
+    # On the host network the plugin sees the host's interfaces, which the selectors ifNames and linkTypes match.
     return {"hostNetwork": True, "serviceAccountName": ACCOUNT, "containers": [container], "volumes": volumes}

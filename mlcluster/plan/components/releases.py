@@ -1,11 +1,11 @@
-"""Releases of components, and how each component is installed on a target."""
+"""Releases of components, and the form of installation of each component on a target."""
 
 from mlcluster.catalog.components import pin
 from mlcluster.plan.components.context import ComponentContext
 from mlcluster.plan.model import ItemRef, Manifest, PlanRelease, Realisation
 
 LOCAL_PROCESSES = frozenset({"jobset", "kubeflow-trainer", "kuberay-operator", "kueue", "mpi-operator"})
-"""Components whose controllers are real programs on the lab (`lab/`); of all others only the pods are simulated."""
+"""Components whose controllers are real processes on the lab (`lab/`); all other components are simulated."""
 
 
 def release_ref(name: str) -> ItemRef:
@@ -19,7 +19,7 @@ def release_id(name: str) -> str:
 
 
 def realisation(context: ComponentContext, component: str) -> Realisation:
-    """Return how a component gets onto this target."""
+    """Return the form in which a component is installed on this target."""
     settings = context.settings(component)
     if context.target == "local" and component in LOCAL_PROCESSES:
         return "process"
@@ -45,15 +45,15 @@ def chart_release(  # noqa: PLR0913 -- the parts of a release
     crds: tuple[str, ...] = (),
     webhook_probes: tuple[Manifest, ...] = (),
 ) -> PlanRelease:
-    """Return the release of a component, at the version of the spec or of the catalogue.
+    """Return the release of a component, at the version of the spec or of the catalog.
 
     Args:
-        chart: name of another pin in the catalogue; default: the component's own.
-        name: of the release; default: the name of the pin.
-        namespace: default: that of the catalogue.
+        chart: name of another pin in the catalog; default: the component's own.
+        name: name of the release; default: the name of the pin.
+        namespace: namespace of the release; default: that of the catalog.
         needs: ids that the release needs beside other components.
         crds: names of its CRDs.
-        webhook_probes: objects that its webhooks look at.
+        webhook_probes: objects that its webhooks validate.
     """
     found = pin(chart or component)
     return PlanRelease(

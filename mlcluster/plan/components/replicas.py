@@ -1,8 +1,8 @@
 """Two replicas for controllers without which the API server rejects requests, on two nodes if possible.
 
-A webhook with `failurePolicy: Fail` makes the API server refuse what it matches while no pod answers. Replicas prefer
-different nodes and do not insist, so a cluster with one system node runs them too. The disruption budget counts what is
-unavailable, not what is available: it lets a node drain even if a user lowers the replicas to one.
+With `failurePolicy: Fail`, the API server rejects the requests that a webhook matches while no pod serves it. Replicas
+prefer different nodes without requiring them, so a cluster with one system node runs them too. The disruption budget
+limits unavailable pods instead of requiring available pods: a node can drain even if a user lowers the replicas to one.
 """
 
 from mlcluster.plan.components.context import ComponentContext
@@ -19,7 +19,7 @@ def spread(labels: dict[str, str], *keys: str) -> list[Manifest]:
     """Return topology spread constraints that prefer another node for each pod with these labels.
 
     Args:
-        keys: labels by whose values the pods are told apart first (`matchLabelKeys`).
+        keys: labels whose values divide the pods into groups that spread separately (`matchLabelKeys`).
     """
     constraint: Manifest = {
         "maxSkew": 1,
@@ -43,11 +43,11 @@ def prefer_apart(labels: dict[str, str]) -> Manifest:
 def disruption_budget(
     context: ComponentContext, component: str, name: str, labels: dict[str, str], *, namespace: str
 ) -> tuple[PlanObject, ...]:
-    """Return the PodDisruptionBudget of a controller whose chart has none; nothing where mlcluster does not install it.
+    """Return the PodDisruptionBudget of a controller whose chart has none; () if mlcluster does not install it.
 
     Args:
-        name: of the budget, which is the name of the controller's Deployment.
-        labels: by which the Deployment selects its pods.
+        name: name of the budget, which is the name of the controller's Deployment.
+        labels: labels by which the Deployment selects its pods.
     """
     if realisation(context, component) not in {"helm", "simulated"}:
         return ()

@@ -1,8 +1,8 @@
 """Simulated components: on `local`, the pods and CRDs of a component whose controller does not run there.
 
-Its pods are simulated: a Deployment or DaemonSet with the selectors, tolerations, requests and priority of each, which
-the real scheduler places on simulated nodes. Its custom resources are applied: a definition that takes every field
-stands in for the real one. What it would do to nodes is in `plan.simulated_nodes`.
+A Deployment or DaemonSet with the selectors, tolerations, requests and priority of each pod simulates the pods, and the
+real scheduler places them on simulated nodes. mlcluster applies the custom resources: a CRD that accepts every field
+replaces the real CRD. `plan.simulated_nodes` has the component's effects on nodes.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from mlcluster.quantities import canonical
 
 SIMULATED = f"{names.DOMAIN}/simulated"
 HELM_RELEASE = "app.kubernetes.io/instance"
-"""The label by which charts tell whose release a workload is."""
+"""The label in which charts record the release of a workload."""
 
 IMAGE = "registry.k8s.io/pause:3.10.1"
-"""Never pulled: no kubelet runs there."""
+"""The image of simulated pods, which is never pulled: the lab has no kubelet."""
 
 BUILT_IN = frozenset(
     {
@@ -39,7 +39,7 @@ BUILT_IN = frozenset(
         "storage.k8s.io",
     }
 )
-"""Groups that every API server has."""
+"""API groups that every API server has."""
 
 
 def simulated_pods(
@@ -50,7 +50,7 @@ def simulated_pods(
     made: dict[str, list[PlanObject]] = {}
     seen: set[tuple[str, str]] = set()
     for pod in pods:
-        if pod.owner.id not in simulated or pod.kind == "Job":  # a hook of Helm, which does not run here
+        if pod.owner.id not in simulated or pod.kind == "Job":  # Helm hooks do not run on the lab
             continue
         base = pod.name or simulated[pod.owner.id].name
         pool = pod.pool if pod.kind == "DaemonSet" else ""
@@ -112,7 +112,7 @@ def _apart(labels: dict[str, str]) -> Manifest:
 
 
 def _kept_off(pools: Iterable[str]) -> Manifest:
-    """Return the affinity that no node of these pools has; none without pools."""
+    """Return the node affinity that excludes the nodes of these pools; {} without pools."""
     refused = list(pools)
     if not refused:
         return {}

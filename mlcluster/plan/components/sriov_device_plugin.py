@@ -1,8 +1,8 @@
-"""The SR-IOV network device plugin and the CNI plugins that go with it: virtual functions of the network cards.
+"""The SR-IOV network device plugin and its CNI plugins, for virtual functions of the network cards.
 
 Facts: k8snetworkplumbingwg/sriov-network-device-plugin, deployments/ and docs/; sriov-cni and ib-sriov-cni, images/.
-The virtual functions themselves must be there when the plugin starts, those of InfiniBand with a GUID: who builds the
-nodes makes them.
+The virtual functions must exist when the plugin starts, those of InfiniBand with a GUID: the provisioning of the nodes
+creates them.
 """
 
 import json
@@ -34,13 +34,13 @@ CNI = {"sriov": "sriov-cni", "ib-sriov": "ib-sriov-cni"}
 
 REQUESTS = {"cpu": "50m", "memory": "40Mi"}
 CNI_REQUESTS = {"cpu": "10m", "memory": "20Mi"}
-"""It copies one file and sleeps; upstream asks for 100m and 50Mi."""
+"""The container copies one file and sleeps; upstream requests 100m and 50Mi."""
 
 _DEVICE_INFO = "/var/run/k8s.cni.cncf.io/devinfo/dp"
 
 
 def contribute(context: ComponentContext) -> Contribution:
-    """Return the plugin on pools with virtual functions, unless the Network Operator or an existing one runs there."""
+    """Return the plugin for pools with virtual functions, unless the Network Operator or another plugin serves them."""
     settings = context.settings(NAME)
     if settings is not None and not settings.install:
         return Contribution()
@@ -113,7 +113,7 @@ def _pod(context: ComponentContext) -> Manifest:
 
 
 def _cni(context: ComponentContext) -> list[Made]:
-    """Return the CNI plugins, each on the nodes of the networks of its type: it moves a virtual function into a pod."""
+    """Return the CNI plugins, which move a virtual function into a pod, each on the nodes of networks of its type."""
     made = []
     for kind, name in CNI.items():
         named = {

@@ -1,7 +1,8 @@
-"""Where controllers run if the spec keeps pools for them (`systemOnly`): on the nodes of these pools alone.
+"""Placement of controllers if the spec reserves pools for them (`systemOnly`): only on the nodes of these pools.
 
 The toleration `CriticalAddonsOnly` for every effect marks a controller: every controller of mlcluster has it, in the
-values of its chart or in its manifest, and no daemon set has it. The node selector is written beside such tolerations.
+values of its chart or in its manifest, and no daemon set has it. This module adds the node selector next to such
+tolerations.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,15 +19,15 @@ Selector = Mapping[str, str]
 _CRITICAL = toleration_manifest(CRITICAL)
 
 _BESIDE = {"tolerations": "nodeSelector", "default_tolerations": "default_ns"}
-"""How charts call the tolerations of a pod -> how they call its node selector; the second pair is Volcano's."""
+"""Key of a pod's tolerations in chart values -> key of its node selector; the second pair is Volcano's."""
 NODE_SELECTORS = frozenset(_BESIDE.values())
 
 _AFFINITY_BESIDE = ("deploymentTolerations", "deploymentNodeAffinity")
-"""The same in a NicClusterPolicy, which has node affinity for its controllers and no selector."""
+"""The same keys in a NicClusterPolicy, which has node affinity for its controllers and no selector."""
 
 
 def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, str]:
-    """Return the labels that the nodes of all system pools have; nothing where the spec keeps no pool.
+    """Return the labels that the nodes of all system pools have; {} if the spec reserves no pool.
 
     Args:
         on_existing: the nodes have only the labels by which the spec selects them.
@@ -40,7 +41,7 @@ def system_selector(pools: Iterable[Pool], *, on_existing: bool) -> dict[str, st
 
 
 def pods_on(selector: Selector, pods: Iterable[PlanPod]) -> tuple[PlanPod, ...]:
-    """Return the pods, those of controllers with the selector."""
+    """Return the pods, with the selector added to those of controllers."""
     return tuple(
         replace(pod, node_selector={**pod.node_selector, **selector}) if selector and _runs_there(pod) else pod
         for pod in pods
@@ -53,15 +54,15 @@ def release_on(selector: Selector, release: PlanRelease) -> PlanRelease:
 
 
 def object_on(selector: Selector, entry: PlanObject) -> PlanObject:
-    """Return the object with the selector in the pods of a controller that it makes."""
+    """Return the object with the selector in the pods of its controller."""
     return replace(entry, manifest=_placed(entry.manifest, selector)) if selector else entry
 
 
 def sets_on(selector: Selector, sets: Mapping[str, str]) -> dict[str, str]:
-    """Return the paths of values that mlcluster sets, with those of the selector: path -> why.
+    """Return the paths of values that mlcluster sets, with those of the selector: path -> reason.
 
     Args:
-        sets: of the chart, in the catalogue.
+        sets: the paths of the chart in the catalog.
     """
     if not selector:
         return dict(sets)

@@ -9,7 +9,7 @@ from mlcluster.plan.taints import HARD_EFFECTS
 def system_pool(context: ComponentContext) -> Pool:
     """Return the pool whose nodes controllers must be able to run on: without accelerators, never empty, few taints.
 
-    On `eks` it is a managed node group. Where no pool is like that, it is the closest one.
+    On `eks` it is a managed node group. If no pool meets all of these conditions, return the closest pool.
     """
     if context.target == "eks":
         from mlcluster.plan.eks.addon_settings import system_pool as eks_system_pool

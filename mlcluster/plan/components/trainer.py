@@ -17,7 +17,7 @@ from mlcluster.plan.taints import toleration_manifests
 
 NAME = "kubeflow-trainer"
 FULL_NAME = "trainer"
-"""What the release's objects are called; the whole name would make a user name too long for a certificate (64)."""
+"""The name of the release's objects; the full name would make a user name too long for a certificate (64)."""
 
 GROUP = "trainer.kubeflow.org"
 _RUNTIMES = ("clustertrainingruntimes", "trainingruntimes")
@@ -71,7 +71,7 @@ COMPONENT = ChartComponent(
             **runtime_body("plain", "none"),
         },
     ),
-    # Members do not write runtimes: a TrainJob is counted by its runtime, which must not change under it.
+    # Members do not write runtimes: Kueue counts a TrainJob by its runtime, which must not change while it runs.
     member_kinds=MemberKinds(GROUP, ("trainjobs",), _RUNTIMES),
     disruption_budgets={CONTROLLER: LABELS},
     objects=_runtimes,

@@ -1,6 +1,6 @@
-"""The runtimes of TrainJobs: their containers, and how these find each other (Trainer v2.3.0, API types).
+"""The runtimes of TrainJobs: their containers, and the settings to find each other (Trainer v2.3.0, API types).
 
-Where they run is left to the job: `runtimePatches` names a node selector, `resourcesPerNode` the accelerators. All but
+The job sets its nodes: `runtimePatches` has a node selector, `resourcesPerNode` the accelerators. All runtimes but
 `plain` tolerate the accelerator taint, so they need a request for an accelerator.
 """
 
@@ -13,12 +13,12 @@ from mlcluster.spec.components.queues import Runtime
 
 API = "trainer.kubeflow.org/v1alpha1"
 ANCESTOR = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
-"""By this label of a replicated job Trainer knows whose containers take the TrainJob's image, command and resources."""
+"""The label of the replicated job whose containers get the TrainJob's image, command and resources."""
 
 Framework = Literal["torch", "deepspeed", "mpi", "plain"]
 TORCH_IMAGE = "docker.io/pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
 MPI_IMAGE = "ghcr.io/kubeflow/trainer/deepspeed-runtime:v2.3.0"
-"""Has an SSH server and a user for it, which is what MPI needs (chart v2.3.0, files/runtimes)."""
+"""The default image for MPI, which needs its SSH server and the user of that server (chart v2.3.0, files/runtimes)."""
 
 DEFAULTS: Mapping[str, Runtime] = {
     "torch": Runtime(framework="torch", image=TORCH_IMAGE),
@@ -32,7 +32,7 @@ _REQUESTS = {"cpu": "1", "memory": "4Gi"}
 
 
 def runtimes(configured: Mapping[str, Runtime]) -> dict[str, Runtime]:
-    """Return every runtime by name: the default ones, and those of the spec, which may replace them."""
+    """Return every runtime by name: the default runtimes, and those of the spec, which may replace them."""
     return {**DEFAULTS, **configured}
 
 
@@ -52,7 +52,7 @@ def _plain(image: str) -> Manifest:
 
 
 def _mpi(image: str) -> Manifest:
-    """Return a runtime whose first node runs mpirun and takes part; the others wait behind an SSH server."""
+    """Return a runtime whose first node runs mpirun and participates; the other nodes run an SSH server."""
     user: Manifest = {"securityContext": {"runAsUser": _USER}}
     server: Manifest = {
         **user,
@@ -82,7 +82,7 @@ def _mpi(image: str) -> Manifest:
 def _node(
     image: str, more: Manifest | None = None, *, name: str = "node", step: bool = True, tolerant: bool = True
 ) -> Manifest:
-    """Return a replicated job of one container; `more` of its fields belong to the user of MPI."""
+    """Return a replicated job of one container; `more` has fields of the container for the user of MPI."""
     main = {"name": "node", "image": image, "resources": {"requests": _REQUESTS}, **(more or {})}
     pod: Manifest = {"restartPolicy": "Never", "containers": [main]}
     if more:

@@ -1,7 +1,7 @@
 """Volcano 1.15: gang scheduler and queues of the teams that choose it (chart volcano, values of v1.11 and later).
 
-A queue of each such team has the numbers of its guarantee and what it may borrow. Kueue does not look at their
-namespaces; what their pods can use at most is bounded by the namespace's ResourceQuota as well.
+The queue of each such team has the amounts of its guarantee and of its borrowing limit. Kueue ignores their namespaces;
+the namespace's ResourceQuota limits the usage of their pods as well.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,8 @@ tiers:
 """
 """The plugin `capacity` reads deserved, guarantee and capability of a queue, by resource.
 
-The plugin `gang` would spare each gang that has no more pods than it needs, so that no tier could displace another.
+The plugin `gang` would protect each gang at its minimum number of pods from preemption, so that no tier could preempt
+another.
 """
 
 
@@ -53,7 +54,7 @@ def _teams(context: ComponentContext) -> list[TeamPlan]:
 
 
 def _values(context: ComponentContext) -> Manifest:
-    """Return the values; the webhooks match only the namespaces of teams with Volcano, so an outage stops no others."""
+    """Return the values; webhooks match only namespaces of teams with Volcano, so an outage blocks no other teams."""
     mine = {"key": names.SCHEDULER, "operator": "In", "values": [NAME]}
     custom: Manifest = {
         "default_tolerations": toleration_manifests(controller_tolerations(context)),
@@ -73,7 +74,7 @@ def _values(context: ComponentContext) -> Manifest:
 def _queue(context: ComponentContext, team: TeamPlan) -> PlanObject:
     """Return a team's queue.
 
-    `deserved` is what the team is guaranteed, `capability` its maximum, `guarantee` the part that it never lends.
+    `deserved` is the guarantee of the team, `capability` its maximum, `guarantee` the part that it never lends.
     """
     capacity = {pool.name: pool.capacity for pool in context.pools}
     deserved: dict[str, int] = {}
@@ -149,7 +150,7 @@ COMPONENT = ChartComponent(
     workloads=(
         Workload("volcano-scheduler", REQUESTS),
         Workload("volcano-controllers", REQUESTS),
-        # Only the admission serves webhooks, and it has no state of its own.
+        # Only the admission component serves webhooks, and it is stateless.
         Workload(ADMISSION, REQUESTS, replicas=REPLICAS),
         # Makes the certificate of the webhook, with the requests of the webhook.
         Workload("volcano-admission-init", REQUESTS, kind="Job"),

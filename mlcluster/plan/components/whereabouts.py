@@ -1,8 +1,8 @@
 """Whereabouts: addresses for secondary networks, one range for the whole cluster.
 
 Facts: k8snetworkplumbingwg/whereabouts v0.9.4, doc/crds/ (daemonset-install.yaml, reconciler-deployment.yaml). The
-daemon set frees the addresses of pods that are deleted on its node; those of a node that died, or of pods that were
-deleted by force, stay allocated until the reconciler compares all allocations with the pods of the cluster.
+daemon set frees the addresses of deleted pods on its node; addresses of a failed node or of force-deleted pods stay
+allocated until the reconciler compares all allocations with the pods of the cluster.
 """
 
 from mlcluster.catalog.components import pin
@@ -37,7 +37,7 @@ RECONCILER = "whereabouts-reconciler"
 REQUESTS = {"cpu": "100m", "memory": "100Mi"}
 RECONCILER_REQUESTS = {"cpu": "100m", "memory": "50Mi"}
 RECONCILE = "*/15 * * * *"
-"""Cron: how often addresses of pods that were killed are taken back; upstream waits a day."""
+"""Cron schedule on which the reconciler frees the addresses of killed pods; upstream's interval is a day."""
 
 GROUP = "whereabouts.cni.cncf.io"
 CRDS = ("crds/ippools.yaml", "crds/overlappingrangeipreservations.yaml")

@@ -1,4 +1,4 @@
-"""Workloads of components, from which the shape of their pods follows."""
+"""Workloads of components, which determine the shape of their pods."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ class Workload:
     """A workload of a component, and the shape of its pods.
 
     Attributes:
-        name: of the Deployment, StatefulSet, DaemonSet or Job, which may be a hook of Helm.
-        requests: of one pod, in the notation of Kubernetes, e.g. {"cpu": "100m", "memory": "128Mi"}.
+        name: name of the Deployment, StatefulSet, DaemonSet or Job, which may be a hook of Helm.
+        requests: requests of one pod, in the notation of Kubernetes, e.g. {"cpu": "100m", "memory": "128Mi"}.
         priority_class: "" for none, e.g. because the chart has no value for it.
-        evidence: "rendered" if the chart was rendered, "declared" if the shape was read in its source.
-        source: where the shape was read; `{source}` stands for the source that the catalogue names.
+        evidence: "rendered" if the shape comes from the rendered chart, "declared" if it comes from the chart's source.
+        source: the source of the shape; `{source}` is replaced by the source in the catalog.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Workload:
     source: str = "{source}"
 
 
-def workload_pod(  # noqa: PLR0913 -- where the pod runs, which a row does not say
+def workload_pod(  # noqa: PLR0913 -- the placement of the pod, which a row lacks
     context: ComponentContext,
     component: str,
     workload: Workload,
@@ -53,7 +53,7 @@ def workload_pod(  # noqa: PLR0913 -- where the pod runs, which a row does not s
 
     Args:
         owner: the release or object that creates it; default: the release of the component.
-        namespace: default: that of the catalogue.
+        namespace: default: that of the catalog.
         spec_path: default: the place in the spec that selected the component.
         pool: the pool that the shape is for; default: none.
         tolerations: default: those of controllers.
@@ -76,7 +76,7 @@ def workload_pod(  # noqa: PLR0913 -- where the pod runs, which a row does not s
     )
 
 
-def daemon_set_pods(  # noqa: PLR0913 -- where the pods run, which a row does not say
+def daemon_set_pods(  # noqa: PLR0913 -- the placement of the pods, which a row lacks
     context: ComponentContext,
     component: str,
     workload: Workload,

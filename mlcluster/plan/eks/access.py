@@ -1,7 +1,7 @@
 """Access entries of the cluster's IAM principals (authentication mode API, no aws-auth ConfigMap).
 
-A principal has one entry for all its duties: EKS rejects a second one (CreateAccessEntry, ResourceInUseException). So a
-role that is an admin and a member of two teams becomes one entry with a policy and two groups.
+A principal has one entry for all its duties: EKS rejects a second entry (CreateAccessEntry, ResourceInUseException). So
+a role that is an admin and a member of two teams becomes one entry with a policy and two groups.
 """
 
 from collections.abc import Iterator

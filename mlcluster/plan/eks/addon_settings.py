@@ -1,4 +1,4 @@
-"""Configuration of EKS add-ons, and the pods that they make.
+"""Configuration of EKS add-ons, and their pods.
 
 Requests are the add-ons' defaults, except where they are set here. They reduce the capacity that quota is made of, so
 an uncertain figure is an upper estimate.

@@ -18,7 +18,8 @@ METADATA = {
     "httpEndpoint": "enabled",
     "httpTokens": "required",
     # Pods get their rights from the Pod Identity agent, which has another address, so only pods on the host network
-    # need the metadata service. One hop reaches those alone, and no other pod can use the node's role.
+    # need the metadata service. With a limit of one hop only those pods reach it, and no other pod can use the node's
+    # role.
     "httpPutResponseHopLimit": 1,
     "instanceMetadataTags": "disabled",
 }
