@@ -28,7 +28,7 @@ class Doc:
     Attributes:
         example: a valid value; None without an example.
         unit: the unit of a number, in the plural: "MiB", "seconds".
-        default: the effective default in words, where it is computed.
+        default: the effective default in words, if it is computed.
         targets: the targets that support the field; empty for every target.
         key: the placeholder for the keys of a mapping: "POOL".
     """
@@ -41,7 +41,7 @@ class Doc:
 
 
 def doc_of(field: FieldInfo) -> Doc:
-    """Return the `Doc` of a field; an empty one for a field without."""
+    """Return the `Doc` of a field; an empty `Doc` if the field has none."""
     return next((entry for entry in field.metadata if isinstance(entry, Doc)), Doc())
 
 
@@ -62,7 +62,7 @@ class SpecModel(BaseModel):
         validate_by_name=False,
     )
 
-    if not TYPE_CHECKING:  # a type checker would take every attribute for known
+    if not TYPE_CHECKING:  # otherwise a type checker would accept every attribute
 
         def __getattr__(self, name: str) -> Any:
             """Raise `UnknownValueError` for a field without a value."""

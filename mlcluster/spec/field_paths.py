@@ -1,4 +1,4 @@
-"""Look up fields of the spec by a path that a user types, and complete such paths."""
+"""Lookup of spec fields by a path that a user types, and completion of such paths."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class UnknownFieldError(MlclusterError):
 
 
 def find_fields(path: str) -> tuple[FieldReference, ...]:
-    """Return the field at a path; several where the field differs between targets.
+    """Return the field at a path; several fields if it differs between targets.
 
     Items and keys can be written in any of these forms: `nodePools[].minSize`, `nodePools.0.minSize`,
     `nodePools[1] (train).minSize`, `teams[].guarantee["train"].gpus`. A path to an item or an entry leads to its list
@@ -57,7 +57,7 @@ def find_fields(path: str) -> tuple[FieldReference, ...]:
 
 
 def complete_path(incomplete: str) -> list[str]:
-    """Return the completions of the last key of a path, and the fields inside where only one field is left."""
+    """Return the completions of the last key of a path, and the fields inside if only one field is left."""
     holder, dot, start = incomplete.rpartition(".")
     try:
         inside = [child for field in find_fields(holder) for child in field.fields] if dot else list(top_fields())

@@ -32,7 +32,7 @@ class FieldReference:
     Attributes:
         path: its keys from the top, with `[]` for the items of a list and a placeholder for the keys of a map.
         type: its type, with allowed values and constraints.
-        description: what it sets.
+        description: the description of the field.
         required: the spec must set it wherever it sets the object of the field.
         default: its default as data; None without one.
         doc: its example, its unit, its default in words.

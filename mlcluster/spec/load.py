@@ -1,6 +1,6 @@
-"""Load a spec: read the file, decode it, parse the YAML, validate the fields, run the cross-field checks.
+"""Loading of a spec: reading and decoding the file, YAML parsing, field validation, cross-field checks.
 
-The result contains all problems at once: if fields are invalid, the checks run on the valid ones (`spec.partial`).
+The result contains all problems at once: if fields are invalid, the checks run on the valid fields (`spec.partial`).
 """
 
 from collections.abc import Sequence

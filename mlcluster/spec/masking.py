@@ -1,4 +1,4 @@
-"""Mask secrets in the text of a spec."""
+"""Masking of secrets in the text of a spec."""
 
 import re
 from functools import lru_cache

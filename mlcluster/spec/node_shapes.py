@@ -1,4 +1,4 @@
-"""Amounts of a node that the spec sets: the shape of machines other than EC2 instances, and what to reserve."""
+"""Amounts of a node that the spec sets: the shape of machines other than EC2 instances, and reserved amounts."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Run checks on a partial spec."""
+"""Execution of checks on a partial spec."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 def stop_at_unknown_value(check: Callable[P, Iterable[Problem]]) -> Callable[P, Iterator[Problem]]:
     """Return a check that ends at the first unknown value and keeps the problems that it found before.
 
-    Use it only where the absence of a problem has no meaning for the caller.
+    Use it only if the absence of a problem has no meaning for the caller.
     """
 
     @wraps(check)

@@ -1,4 +1,4 @@
-"""Each pattern of the spec models in words, with an example. A test finds patterns without words."""
+"""The patterns of the spec models in words, each with an example. A test finds patterns without words."""
 
 from mlcluster.spec.base import DURATION, LABEL, QUANTITY, RESOURCE_NAME, SUBDOMAIN
 

@@ -69,7 +69,7 @@ class ResolvedPool:
 
     @property
     def has_known_node(self) -> bool:
-        """Return whether the pool has exactly one kind of node, and a known one."""
+        """Return whether the pool has exactly one kind of node, with known facts."""
         if self.entry.node_shape is not None:
             return self.entry.instance_type is None
         return self.instance is not None
@@ -113,7 +113,7 @@ class ResolvedPool:
 
     @property
     def mig_strategy(self) -> MigStrategy:
-        """Return how the device plugin registers MIG instances: as GPUs (`single`) or by size (`mixed`)."""
+        """Return the device plugin's strategy to register MIG instances: as GPUs (`single`) or by size (`mixed`)."""
         if self.spec.target.kind == "eks" and self.entry.ami.family == "bottlerocket":
             return "single"  # the only strategy of the device plugin in Bottlerocket
         operator = self.spec.components.gpu_operator
@@ -121,7 +121,7 @@ class ResolvedPool:
 
     @property
     def sharing(self) -> Sharing:
-        """Return how pods share the GPUs."""
+        """Return the kind of sharing of the GPUs between pods."""
         if self.entry.gpu.partitioned:
             return "mig"
         if self.entry.gpu.replicas > 1:

@@ -1,4 +1,4 @@
-"""Read a spec as text from a file or standard input."""
+"""Reading of a spec as text from a file or standard input."""
 
 import difflib
 import os

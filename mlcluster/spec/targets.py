@@ -1,4 +1,4 @@
-"""The `target` union: where the cluster runs."""
+"""The `target` union, whose branches are the kinds of clusters."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Turn the validation errors of pydantic into problems with messages and hints for users."""
+"""Conversion of pydantic's validation errors into problems with messages and hints for users."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -43,7 +43,7 @@ def validation_problems(document: Document, errors: Iterable[PydanticError]) -> 
     problems: dict[tuple[Loc, str], Problem] = {}
     for error in found:
         if error.type == "missing" and error.loc in misspelled:
-            continue  # the problem at the misspelled field says it
+            continue  # the problem at the misspelled field covers it
         problem = error.problem()
         if problem.loc not in unread:
             problems.setdefault((problem.loc, problem.message), problem)

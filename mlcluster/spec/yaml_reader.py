@@ -1,4 +1,4 @@
-"""Read YAML 1.2 text into a Document: plain data, with a position for every value.
+"""Reader of YAML 1.2 text into a Document: plain data, with a position for every value.
 
 libyaml parses the text into events through PyYAML, which is 20 times faster than a pure Python parser on a spec of
 3,000 lines (docs/decisions). This module and `scalars` implement the differences between YAML 1.1 and 1.2: the types of

@@ -52,6 +52,6 @@ def check(spec: ClusterSpec) -> list[Problem]:
     """Return the problems that the cross-field checks find in a spec; empty if the spec can be planned.
 
     Args:
-        spec: the spec. On a partial spec (`spec.partial`), a check ends where it needs an unknown value.
+        spec: the spec. On a partial spec (`spec.partial`), a check ends when it needs an unknown value.
     """
     return [problem for find in _CHECKS for problem in stop_at_unknown_value(find)(spec)]

@@ -1,4 +1,4 @@
-"""Check the GPU components: one provider for each part of the GPU software, and settings that fit the pools.
+"""Checks of the GPU components: one provider for each part of the GPU software, and settings that fit the pools.
 
 Sources: the values of each chart at its pinned version; the Amazon EKS user guide on accelerated images.
 """
@@ -116,7 +116,7 @@ def _without_provider(pools: list[ResolvedPool]) -> Iterator[Problem]:
 
 
 def _required_software(pool: ResolvedPool, found: Mapping[Duty, tuple[str, ...]]) -> Iterator[Duty]:
-    """Yield the GPU software that the pool needs, except what every image contains."""
+    """Yield the GPU software that the pool needs, except software that every image contains."""
     yield "devicePlugin"
     if any("gpu-operator" in names for names in found.values()):
         yield "nodeFeatureDiscovery"

@@ -1,4 +1,4 @@
-"""Check the network components: one provider for each resource, and resources that the nodes have."""
+"""Checks of the network components: one provider for each resource, and resources that the nodes have."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Check the access to the Kubernetes API on the `eks` target, and the key that encrypts Secrets."""
+"""Checks of the access to the Kubernetes API on the `eks` target, and of the key that encrypts Secrets."""
 
 import ipaddress
 from collections.abc import Iterator

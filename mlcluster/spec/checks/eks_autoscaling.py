@@ -75,7 +75,7 @@ def _karpenter_pool(here: Loc, resolved: ResolvedPool) -> Iterator[Problem]:
 
 
 def _scaled_from_zero(here: Loc, pool: NodePool) -> Iterator[Problem]:
-    """Yield problems for a pool without nodes, of which Karpenter knows only the GPUs and EFA interfaces."""
+    """Yield problems for a pool without nodes, for which Karpenter predicts only the GPUs and EFA interfaces."""
     unknown: dict[tuple[str, ...], bool] = {
         ("hugepages2Mi",): bool(pool.hugepages_2mi),
         ("network", "efa"): pool.network.efa,

@@ -1,4 +1,4 @@
-"""Check the purchase options of `eks` pools: Spot, Capacity Reservations, Capacity Blocks.
+"""Checks of the purchase options of `eks` pools: Spot, Capacity Reservations, Capacity Blocks.
 
 Source: Amazon EKS user guide "Capacity Blocks" (a separate launch template, one zone, no nodes before the start).
 """
@@ -93,7 +93,7 @@ def _alternatives(loc: Loc, pool: NodePool) -> Iterator[Problem]:
 
 
 def _different_type(loc: Loc, pool: NodePool, first: InstanceType, other: InstanceType) -> Iterator[Problem]:
-    """Yield a problem for a type that differs from the first one or offers less, by which quotas are calculated."""
+    """Yield a problem for a type that differs from the first type or offers less, because quotas use the first type."""
     pairs = {
         "architecture": (first.arch, other.arch),
         "GPU model": (first.accelerator or "none", other.accelerator or "none"),

@@ -1,4 +1,4 @@
-"""Check images, root volumes, huge pages and GPU sharing of `eks` pools.
+"""Checks of images, root volumes, huge pages and GPU sharing of `eks` pools.
 
 Sources: Amazon EBS user guide "General Purpose SSD volumes" (gp3: 500 IOPS per GiB, 0.25 MiB/s per IOPS, 64 TiB);
 bottlerocket-core-kit sources/nvidia-migmanager (supported GPUs and layouts).

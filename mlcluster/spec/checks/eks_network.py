@@ -1,4 +1,4 @@
-"""Check the `eks` target: region, Kubernetes version, zones, and the VPC."""
+"""Checks of the `eks` target: region, Kubernetes version, zones, and the VPC."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Check the node pools of the `eks` target.
+"""Checks of the node pools of the `eks` target.
 
 Sources: Amazon EKS user guide "Managed node groups" and API reference CreateNodegroup.
 """

@@ -1,4 +1,4 @@
-"""Check spare nodes (`warm`) and warm pools (`warmPool`).
+"""Checks of spare nodes (`warm`) and warm pools (`warmPool`).
 
 Sources: Amazon EKS user guide "warm pools with managed node groups" (no custom images; no hibernation
 and no reuse with Bottlerocket), "Customize managed nodes with launch templates" (no template with hibernation, which

@@ -1,4 +1,4 @@
-"""Check the GPU sharing and the network interfaces of pools against their devices."""
+"""Checks of the GPU sharing and the network interfaces of pools against their devices."""
 
 from collections.abc import Iterator
 

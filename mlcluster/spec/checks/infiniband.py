@@ -1,4 +1,4 @@
-"""Check secondary networks of type ib-sriov: their settings, devices and addresses."""
+"""Checks of secondary networks of type ib-sriov: their settings, devices and addresses."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check that each pool has a known instance type or a node shape."""
+"""Check of each pool's nodes: a known instance type or a node shape."""
 
 from collections.abc import Collection, Iterator
 

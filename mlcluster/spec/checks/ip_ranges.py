@@ -1,4 +1,4 @@
-"""Check IP address ranges."""
+"""Checks of IP address ranges."""
 
 import ipaddress
 from collections.abc import Generator

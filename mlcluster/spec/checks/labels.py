@@ -1,4 +1,4 @@
-"""Check the labels and taints of pools: syntax of the keys, reserved domains, duplicate taints.
+"""Checks of the labels and taints of pools: syntax of the keys, reserved domains, duplicate taints.
 
 Sources: kubernetes.io/docs/concepts/overview/working-with-objects/labels (syntax, reserved prefixes), the API server's
 validation of nodes (a taint is unique by key and effect).

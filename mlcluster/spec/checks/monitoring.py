@@ -1,4 +1,4 @@
-"""Check monitoring and the Prometheus adapter: one Prometheus, which the other components can find."""
+"""Checks of monitoring and the Prometheus adapter: one Prometheus, which the other components can find."""
 
 from collections.abc import Iterator
 

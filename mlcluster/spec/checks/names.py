@@ -1,4 +1,4 @@
-"""Check names: no duplicates, and no names that Kubernetes, Kueue or mlcluster reserve."""
+"""Checks of names: no duplicates, and no names that Kubernetes, Kueue or mlcluster reserve."""
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Check node pools: sizes, reserved resources, capacity, selectors."""
+"""Checks of node pools: sizes, reserved resources, capacity, selectors."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check queues, topologies and job controllers."""
+"""Checks of queues, topologies and job controllers."""
 
 from collections.abc import Iterator
 from itertools import pairwise

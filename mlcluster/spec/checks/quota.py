@@ -1,4 +1,4 @@
-"""Check amounts: valid units, guarantees of at most the pool at `maxSize`, lending limits of at most the guarantee."""
+"""Checks of amounts: valid units, guarantees within the pool at `maxSize`, lending limits within the guarantee."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Check references to pools, tiers, cohorts and findings."""
+"""Checks of references to pools, tiers, cohorts and findings."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check secondary networks: settings of each type, teams and pools, and IP addresses."""
+"""Checks of secondary networks: settings of each type, teams and pools, and IP addresses."""
 
 import ipaddress
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Check model serving: the certificate of the ingress, and the Service of the gateway."""
+"""Checks of model serving: the certificate of the ingress, and the Service of the gateway."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check storage classes and shared volumes."""
+"""Checks of storage classes and shared volumes."""
 
 from collections.abc import Iterator
 

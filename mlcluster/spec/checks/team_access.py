@@ -1,4 +1,4 @@
-"""Check the network access and the members of teams."""
+"""Checks of the network access and the members of teams."""
 
 from collections.abc import Iterator
 
