@@ -1,4 +1,4 @@
-"""docs/air-gapped.md: every chart and image of the catalogue, and where `components.registry` looks for each."""
+"""docs/air-gapped.md: every chart and image of the catalog, and where `components.registry` looks for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -81,7 +81,7 @@ untested.
 
 
 def air_gapped_page() -> str:
-    """The whole page, as Markdown; the tables come from the catalogue."""
+    """The whole page, as Markdown; the tables come from the catalog."""
     known = pins()
     return "\n".join((_HEAD, "## Charts\n", *_charts(known), "\n## Images\n", *_images(known), ""))
 

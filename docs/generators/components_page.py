@@ -1,4 +1,4 @@
-"""docs/components.md, made from the catalogue: why each component, what we set and why, what is checked, its end."""
+"""docs/components.md, made from the catalog: why each component, what we set and why, what is checked, its end."""
 
 from collections.abc import Iterable, Iterator
 

@@ -80,13 +80,13 @@ def excluded_zone_ids(region: str) -> frozenset[str]:
 
 
 def eks_versions() -> tuple[str, ...]:
-    """Return every minor version that the catalogue pins, oldest first."""
+    """Return every minor version that the catalog pins, oldest first."""
     return tuple(sorted(_data()["versions"], key=lambda minor: int(minor.partition(".")[2])))
 
 
 @cache
 def eks_version(minor: str) -> EksVersion | None:
-    """Return the pins of a minor version, or None when the catalogue has none."""
+    """Return the pins of a minor version, or None when the catalog has none."""
     found = _data()["versions"].get(minor)
     if found is None:
         return None
@@ -100,7 +100,7 @@ def eks_version(minor: str) -> EksVersion | None:
 
 
 def eks_pins(minor: str) -> tuple[EksPin, ...]:
-    """Return every pin of a minor version with its evidence; () when the catalogue has none."""
+    """Return every pin of a minor version with its evidence; () when the catalog has none."""
     return tuple(_pins(minor))
 
 
@@ -129,7 +129,7 @@ def ami_type(family: str, arch: str, accelerator_manufacturer: str) -> str:
         accelerator_manufacturer: nvidia, or "" for none.
 
     Raises:
-        KeyError: EKS has no such AMI type among those that the catalogue pins (AWS Neuron, AMD and Qualcomm devices).
+        KeyError: EKS has no such AMI type among those that the catalog pins (AWS Neuron, AMD and Qualcomm devices).
     """
     if accelerator_manufacturer not in {"", "nvidia"}:
         raise KeyError(accelerator_manufacturer)

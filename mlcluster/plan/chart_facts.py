@@ -203,7 +203,7 @@ def matches(labels: Mapping[str, str], key: str, operator: str, values: tuple[st
     """Return whether labels satisfy one expression of a selector or a node selector term.
 
     Raises:
-        ValueError: the operator is Gt or Lt, which no chart of the catalogue uses, or unknown.
+        ValueError: the operator is Gt or Lt, which no chart of the catalog uses, or unknown.
     """
     found = labels.get(key)
     match operator:

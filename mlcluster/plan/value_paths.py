@@ -34,6 +34,6 @@ def dotted(path: ValuePath) -> str:
     return ".".join(path)
 
 
-def catalogue_path(text: str) -> ValuePath:
+def catalog_path(text: str) -> ValuePath:
     """Return a path of the catalog, whose keys have no dots."""
     return tuple(text.split("."))

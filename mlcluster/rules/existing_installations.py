@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mlcluster.catalog.signatures import Signature, Switch
 from mlcluster.plan.components.index import COMPONENTS
 from mlcluster.plan.model import Plan, PlanRelease
-from mlcluster.plan.value_paths import catalogue_path, value_at
+from mlcluster.plan.value_paths import catalog_path, value_at
 from mlcluster.rules.cluster_facts import Seen
 from mlcluster.rules.recognition import Installation, match_signatures
 
@@ -124,8 +124,8 @@ class ExistingInstallations:
     def _has(self, name: str, switch: Switch) -> bool:
         if switch.kind:
             manifests = [entry.manifest for entry in self.plan.objects if entry.manifest["kind"] == switch.kind]
-            return any(value_at(manifest, catalogue_path(switch.on)) for manifest in manifests)
+            return any(value_at(manifest, catalog_path(switch.on)) for manifest in manifests)
         values = [release.values for release in self.releases_of(name)]
         if switch.on:
-            return any(value_at(one, catalogue_path(switch.on)) for one in values)
-        return not switch.off or not any(value_at(one, catalogue_path(switch.off)) is False for one in values)
+            return any(value_at(one, catalog_path(switch.on)) for one in values)
+        return not switch.off or not any(value_at(one, catalog_path(switch.off)) is False for one in values)

@@ -87,7 +87,7 @@ def _shape(plan: Plan, pods: list[PlanPod]) -> Shape:
 def residue_mismatches(residue: Residue, chart: str, facts: Iterable[ChartFacts]) -> list[str]:
     """Return the leftover resources of a chart that the catalog's `residue` lacks, and the entries that match none.
 
-    A CRD of a template is deleted with the chart; where the catalogue names one of them, it names all. So it is with
+    A CRD of a template is deleted with the chart; where the catalog names one of them, it names all. So it is with
     webhook configurations.
     """
     facts = tuple(facts)
@@ -160,4 +160,4 @@ def _deleted_with_another(chart: str) -> frozenset[str]:
 
 def _missing(what: str, ours: set[str], theirs: set[str]) -> Iterator[str]:
     """Yield the residue of the chart that is missing in the catalog, which may also list residue of other versions."""
-    yield from (f"{what} {name}: the chart has it, leaves in the catalogue has not" for name in sorted(theirs - ours))
+    yield from (f"{what} {name}: the chart has it, leaves in the catalog has not" for name in sorted(theirs - ours))

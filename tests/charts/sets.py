@@ -58,7 +58,7 @@ def specs() -> Iterator[tuple[str, ClusterSpec]]:
 
 
 def chart_names() -> list[str]:
-    """Return the charts of the catalogue."""
+    """Return the charts of the catalog."""
     return sorted({pin.chart.rpartition("/")[2] for pin in pins().values() if pin.chart})
 
 

@@ -11,7 +11,7 @@ Object = dict[str, Any]
 
 
 def release(name: str, namespace: str = "") -> Installed:
-    """A release of ours, with the catalogue's facts."""
+    """A release of ours, with the catalog's facts."""
     return Installed(name, namespace or f"{name}-system", residue_of(name))
 
 

@@ -1,4 +1,4 @@
-"""docs/air-gapped.md is made from the catalogue: `--update-golden` writes it."""
+"""docs/air-gapped.md is made from the catalog: `--update-golden` writes it."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from mlcluster.catalog.components import pins
 pytestmark = pytest.mark.golden
 
 
-def test_the_page_is_the_catalogues(project_root: Path, *, update_golden: bool) -> None:
+def test_the_page_is_the_catalogs(project_root: Path, *, update_golden: bool) -> None:
     page = project_root / "docs" / "air-gapped.md"
     if update_golden:
         page.write_text(air_gapped_page(), "utf-8")

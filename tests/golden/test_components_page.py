@@ -32,7 +32,7 @@ NAMED_BY_GUIDES = {
 }  # fmt: skip
 
 
-def test_the_page_is_made_from_the_catalogue(update_golden: bool) -> None:
+def test_the_page_is_made_from_the_catalog(update_golden: bool) -> None:
     if update_golden:
         PAGE.write_text(components_page(), encoding="utf-8")
     assert PAGE.read_text("utf-8") == components_page()

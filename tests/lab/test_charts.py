@@ -1,4 +1,4 @@
-"""Every chart, rendered with every set of values of the examples and golden specs, against plan and catalogue.
+"""Every chart, rendered with every set of values of the examples and golden specs, against plan and catalog.
 
 `tests/charts/facts.json` is the table of the rendered objects; `python -m tests.charts.table` writes it.
 """

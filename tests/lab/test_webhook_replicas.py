@@ -60,7 +60,7 @@ def behind(toolchain: Toolchain) -> list[Behind]:
 
 
 def _has_chart(release: PlanRelease) -> bool:
-    """Return whether a release is of a chart of the catalogue, and its pods are in the plan."""
+    """Return whether a release is of a chart of the catalog, and its pods are in the plan."""
     return pin_of(release) is not None and release.realisation in {"helm", "simulated"}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcluster.catalog.components import ComponentPin, pins
 from mlcluster.plan.model import PlanObject, PlanRelease
-from mlcluster.plan.value_paths import catalogue_path, with_value
+from mlcluster.plan.value_paths import catalog_path, with_value
 
 CHARTS = "charts"
 
@@ -19,7 +19,7 @@ def mirrored_release(release: PlanRelease, registry: str) -> PlanRelease:
     known = next((pin for pin in pins().values() if pin.chart == release.chart), None)
     values = release.values
     for path, image in known.images.items() if known else ():
-        keys = catalogue_path(path)
+        keys = catalog_path(path)
         if is_value(path) and not any(keys[: len(given)] == given for given in release.overrides):
             values = with_value(values, keys, mirrored(_of_version(image, known, release.version), registry))
     chart = f"oci://{registry}/{CHARTS}/{release.chart.rpartition('/')[2]}"

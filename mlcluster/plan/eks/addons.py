@@ -103,7 +103,7 @@ def _version(context: EksContext, name: str) -> str:
     """Return the pinned version of an add-on; a checked spec has a Kubernetes version that pins every add-on."""
     pins = eks_version(context.target.kubernetes_version)
     if pins is None or name not in pins.addons:
-        message = f"the catalogue pins no {name} for Kubernetes {context.target.kubernetes_version}"
+        message = f"the catalog pins no {name} for Kubernetes {context.target.kubernetes_version}"
         raise KeyError(message)
     return pins.addons[name]
 

@@ -60,7 +60,7 @@ def _alias(context: EksContext, pool: Pool) -> str:
     family = context.spec_pool(pool).ami.family
     release = ami_release(context, pool)
     if release is None:
-        message = f"the catalogue pins no image for {pool.name} on Kubernetes {context.target.kubernetes_version}"
+        message = f"the catalog pins no image for {pool.name} on Kubernetes {context.target.kubernetes_version}"
         raise KeyError(message)
     version, _, date = release.partition("-")
     # A date or a version alone is a release too: ami.release of the spec.

@@ -29,7 +29,7 @@ def test_every_accelerator_type_has_a_quota_for_both_ways_to_buy_it(name: str) -
     assert "Spot" in spot.name
 
 
-def test_every_type_of_the_catalogue_has_an_on_demand_quota() -> None:
+def test_every_type_of_the_catalog_has_an_on_demand_quota() -> None:
     assert not [name for name in instance_names() if vcpu_quota(name, spot=False) is None]
 
 

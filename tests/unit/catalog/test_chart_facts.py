@@ -23,7 +23,7 @@ pytestmark = pytest.mark.unit
 TABLE: dict[str, Any] = table.load()
 
 
-def test_every_chart_of_the_catalogue_is_in_the_table() -> None:
+def test_every_chart_of_the_catalog_is_in_the_table() -> None:
     assert sorted(TABLE) == chart_names()
 
 

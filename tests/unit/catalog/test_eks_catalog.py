@@ -38,7 +38,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def version(minor: str) -> eks.EksVersion:
-    """Return the pins of a minor version that the catalogue has."""
+    """Return the pins of a minor version that the catalog has."""
     found = eks.eks_version(minor)
     assert found is not None
     return found

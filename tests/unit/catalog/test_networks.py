@@ -1,4 +1,4 @@
-"""Where EFA interfaces go, for every instance type of the catalogue that has any, and how many pods a node takes."""
+"""Where EFA interfaces go, for every instance type of the catalog that has any, and how many pods a node takes."""
 
 from functools import cache
 from typing import Any
@@ -22,7 +22,7 @@ UNKNOWN = {"hpc6id.32xlarge"} | {
 
 @cache
 def reference() -> dict[str, dict[str, Any]]:
-    """Return the reference catalogue of accelerator types, by name."""
+    """Return the reference catalog of accelerator types, by name."""
     entries = yaml.safe_load((REFERENCE / "gpu-catalogue.yaml").read_text("utf-8"))["instance_types"]
     return {entry["instance_type"]: entry for entry in entries}
 
@@ -81,7 +81,7 @@ def test_an_unknown_type_is_a_key_error() -> None:
 
 
 @needs_reference
-def test_cards_and_interfaces_agree_with_the_reference_catalogue() -> None:
+def test_cards_and_interfaces_agree_with_the_reference_catalog() -> None:
     for name, entry in reference().items():
         layout = network_layout(name)
         assert layout is not None, name

@@ -22,7 +22,7 @@ OTHER_OLDEST = {
     "gpu-operator": "the chart accepts any Kubernetes from 1.16 on; the table of supported platforms begins at 1.33",
     "keda": "the chart accepts 1.23; KEDA's own table begins at 1.30",
 }
-"""Component -> why the oldest Kubernetes version of the catalogue is another than `kubeVersion` of the chart."""
+"""Component -> why the oldest Kubernetes version of the catalog is another than `kubeVersion` of the chart."""
 
 OTHER_APP = {
     "aws-efa-k8s-device-plugin": "chart and plugin have versions of their own",

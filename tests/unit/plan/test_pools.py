@@ -180,13 +180,13 @@ def test_eks_nodes_have_the_pod_limit_of_the_kubelet(name: str, pods: int) -> No
     assert allocatable_on_eks(name)["pods"] == pods
 
 
-def test_more_pods_than_the_catalogue_counts_with_cost_memory() -> None:
+def test_more_pods_than_the_catalog_counts_with_cost_memory() -> None:
     facts = instance_type("p5.48xlarge")
     assert facts.allocatable_pods == 100
     assert allocatable_on_eks("p5.48xlarge")["memory"] == facts.allocatable_memory_mib - 150 * 11
 
 
-def test_fewer_pods_than_the_catalogue_counts_with_give_nothing_back() -> None:
+def test_fewer_pods_than_the_catalog_counts_with_give_nothing_back() -> None:
     facts = instance_type("p4d.24xlarge")
     assert facts.allocatable_pods == 737
     assert allocatable_on_eks("p4d.24xlarge")["memory"] == facts.allocatable_memory_mib
@@ -221,7 +221,7 @@ def test_huge_pages_are_a_resource_and_no_memory(fields: Data, mib: int) -> None
     assert "hugepages-2Mi" not in plain
 
 
-def test_other_targets_keep_the_figures_of_the_catalogue() -> None:
+def test_other_targets_keep_the_figures_of_the_catalog() -> None:
     facts = instance_type("p5.48xlarge")
     for target in ({"kind": "local"}, EXISTING):
         assert pool_of(TRAIN, target=target).allocatable["memory"] == facts.allocatable_memory_mib

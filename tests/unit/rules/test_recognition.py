@@ -184,7 +184,7 @@ def test_makers(metadata: dict[str, Any], text: str) -> None:
     assert maker_of(metadata).text == text
 
 
-def test_every_component_of_the_catalogue_has_signs() -> None:
+def test_every_component_of_the_catalog_has_signs() -> None:
     from mlcluster.plan.components.index import COMPONENTS
 
     assert set(COMPONENTS) <= set(all_signatures())

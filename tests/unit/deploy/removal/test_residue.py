@@ -183,7 +183,7 @@ def test_up_notes_what_it_finds_once(server: FakeApiServer) -> None:
 
 
 @pytest.mark.parametrize("name", pins())
-def test_the_catalogue_says_it_in_words_that_are_read(name: str) -> None:
+def test_the_catalog_says_it_in_words_that_are_read(name: str) -> None:
     residue = residue_of(name)
     kinds = [*residue.workloads, *(kind for kinds in residue.finalizers.values() for kind in kinds)]
     assert all(split_kind(kind)[0].rpartition("/")[2].startswith("v") for kind in kinds)

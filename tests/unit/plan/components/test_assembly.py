@@ -64,7 +64,7 @@ def test_every_pin_belongs_to_a_component() -> None:
     assert {pin.chart_of for pin in pins().values() if pin.chart_of} == {"karpenter", "kserve"}
 
 
-def test_the_catalogue_names_components_that_exist() -> None:
+def test_the_catalog_names_components_that_exist() -> None:
     assert {name for pin in pins().values() for name in (*pin.requires, *pin.after)} <= set(COMPONENTS)
 
 

@@ -43,7 +43,7 @@ def test_only_needed_addons_are_planned() -> None:
 
 
 @pytest.mark.parametrize("minor", eks_versions())
-def test_every_version_of_the_catalogue_pins_every_addon(minor: str) -> None:
+def test_every_version_of_the_catalog_pins_every_addon(minor: str) -> None:
     pins = eks_version(minor)
     assert pins is not None
     for name, entry in addons(rest=SHARED, kubernetesVersion=minor).items():
