@@ -3,7 +3,7 @@
 from mlcluster.aws.preflight.facts import Facts
 from mlcluster.aws.preflight.report import Outcome
 from mlcluster.findings import finding
-from mlcluster.plan.eks.access import access_entries, standing
+from mlcluster.plan.eks.access import access_entries, caller_listing
 
 
 def account(facts: Facts) -> Outcome:
@@ -55,7 +55,7 @@ def creator(facts: Facts) -> Outcome:
     caller = facts.account.caller
     if facts.cluster() is not None:
         return Outcome("the cluster exists, and its creator already has an access entry")
-    if standing(facts.context, caller) == "unlisted":
+    if caller_listing(facts.context, caller) == "unlisted":
         entries = len(access_entries(facts.context))
         return Outcome(f"{caller} will create the cluster and is not among its {entries} access entries")
     return Outcome(

@@ -50,7 +50,7 @@ def widened(plan: Plan, kube: Kube) -> list[Widened]:
     found = []
     for planned in plan.objects:
         one = live.get(_key(planned.manifest))
-        added = added_fields(planned.manifest, one, _is_ours) if one is not None else []
+        added = added_fields(planned.manifest, one, _is_managed) if one is not None else []
         if one is not None and added:
             found.append(Widened(planned, one, tuple(added)))
     return found
@@ -59,11 +59,11 @@ def widened(plan: Plan, kube: Kube) -> list[Widened]:
 def remove_added(plan: Plan, kube: Kube, progress: Progress) -> None:
     """Remove fields that other managers added from managed objects."""
     for one in widened(plan, kube):
-        make_exact(kube, one.planned.manifest, one.live, _is_ours, _REMOVER)
+        make_exact(kube, one.planned.manifest, one.live, _is_managed, _REMOVER)
         progress.say(one.text)
 
 
-def _is_ours(entry: Mapping[str, Any]) -> bool:
+def _is_managed(entry: Mapping[str, Any]) -> bool:
     return str(entry.get("manager") or "").startswith(_OFFICIAL)
 
 

@@ -26,16 +26,16 @@ def remove_broken(kube: Kube, release: str, namespace: str, residue: Residue, pr
         for item in list_if_served(kube, _ADMISSION, kind):
             clients = [hook.get("clientConfig") or {} for hook in item.get("webhooks") or []]
             named = item["metadata"]["name"] in residue.webhooks and _leads_to(clients, namespace)
-            if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
+            if _is_managed(item, namespace, release, named=named) and _all_dead(kube, clients):
                 _remove(kube, item, release, progress)
     for item in list_if_served(kube, *_AGGREGATED):
         clients = [item.get("spec") or {}]
         named = item["metadata"]["name"] in residue.api_services and _leads_to(clients, namespace)
-        if _is_ours(item, namespace, release, named=named) and _all_dead(kube, clients):
+        if _is_managed(item, namespace, release, named=named) and _all_dead(kube, clients):
             _remove(kube, item, release, progress)
 
 
-def _is_ours(item: Object, namespace: str, release: str, *, named: bool) -> bool:
+def _is_managed(item: Object, namespace: str, release: str, *, named: bool) -> bool:
     return is_of(item, namespace, release) or (named and not owner_of(item))
 
 

@@ -64,7 +64,7 @@ def empty_namespaces(kube: Kube, cluster: str, releases: Sequence[Installed], pr
     gone = [release for release in releases if _gone(kube, release)]
     for release in gone:
         remove_broken(kube, release.name, release.namespace, release.residue, progress)
-    _delete_ours(kube, names.owned(cluster), gone, progress)
+    _delete_managed(kube, names.owned(cluster), gone, progress)
     if found:
         _delete_workloads(kube, found, releases, progress)
         _delete_namespaces(kube, found, releases, progress)
@@ -114,7 +114,7 @@ def _delete_namespaces(kube: Kube, spaces: Sequence[str], releases: Sequence[Ins
             raise _stuck(left[0], held)
 
 
-def _delete_ours(kube: Kube, labels: Mapping[str, str], gone: Sequence[Installed], progress: Progress) -> None:
+def _delete_managed(kube: Kube, labels: Mapping[str, str], gone: Sequence[Installed], progress: Progress) -> None:
     """Delete managed objects that would wait for a controller that is gone: the engine finds them deleted."""
     for release in gone:
         for kinds in release.residue.finalizers.values():

@@ -63,9 +63,9 @@ def look(
         runs: runs in progress and unfinished runs.
     """
     with progress.task("reading state and cluster"):
-        standing = [stack for stack in stacks if stack.engine.exists()]
-        resources = [entry for stack in standing for entry in stack.engine.resources()]
-        asked = [] if live is None or runs.in_progress else standing
+        existing = [stack for stack in stacks if stack.engine.exists()]
+        resources = [entry for stack in existing for entry in stack.engine.resources()]
+        asked = [] if live is None or runs.in_progress else existing
         seen = [change for stack in asked for change in stack.engine.drift().effective]
         added = widened(plan, live.kube) if live is not None and asked else []
     held = {entry.plan_id for entry in resources}

@@ -44,7 +44,7 @@ def contribute(context: ComponentContext) -> Contribution:
         pods=operator_pods(context),
         node_labels=labels,
         namespaces={NAMESPACE: PRIVILEGED},
-        findings=(*_homeless(context), *_unlabelled(context, labels)),
+        findings=(*_without_node(context), *_unlabelled(context, labels)),
     )
 
 
@@ -84,7 +84,7 @@ def _config_map(context: ComponentContext, name: str, data: dict[str, str]) -> P
     return make(context.cluster, "v1", "ConfigMap", name, {"data": data}, namespace=NAMESPACE, spec_path=path)
 
 
-def _homeless(context: ComponentContext) -> Iterator[Finding]:
+def _without_node(context: ComponentContext) -> Iterator[Finding]:
     """Yield GPU005 if no node without GPUs fits the controller and the uninstall hook, which Helm waits for."""
     tolerated = controller_tolerations(context)
     if any(pool.accelerator is None and not untolerated(tolerated, pool.taints) for pool in context.pools):

@@ -85,7 +85,7 @@ def administrators(context: EksContext) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*access.admins, *([access.ci] if access.ci else []))))
 
 
-def standing(context: EksContext, caller: str) -> Literal["administrator", "other", "unlisted"]:
+def caller_listing(context: EksContext, caller: str) -> Literal["administrator", "other", "unlisted"]:
     """Return the role that the spec gives to the principal that runs mlcluster.
 
     EKS makes an access entry for the principal that creates a cluster, because the component always requests it, and

@@ -8,7 +8,7 @@ from mlcluster.catalog.eks import eks_version
 from mlcluster.plan.eks.addon_settings import addon_pods, configuration
 from mlcluster.plan.eks.context import EksContext, resource, resource_id
 from mlcluster.plan.eks.identity import pod_role, role_arn
-from mlcluster.plan.eks.network import ways_out
+from mlcluster.plan.eks.network import egress_dependencies
 from mlcluster.plan.eks.storage.addons import storage_addons
 from mlcluster.plan.model import Manifest, PlanResource
 from mlcluster.plan.values import JsonText
@@ -52,7 +52,7 @@ def addon_resources(context: EksContext, node_groups: tuple[str, ...]) -> list[P
     made = []
     for name in needed_addons(context):
         role = _role(context, name)
-        first = ways_out(context) if name in BEFORE_NODES else (*node_prerequisites(), *node_groups)
+        first = egress_dependencies(context) if name in BEFORE_NODES else (*node_prerequisites(), *node_groups)
         made += [*role, _addon(context, name, role, first)]
     return made
 

@@ -134,7 +134,7 @@ def _launching(context: EksContext) -> list[Statement]:
     templates = [_arn(context, "launch-template/*")]
     return [
         _allow("LaunchWith", _LAUNCH, _ingredients(context)),
-        _allow("LaunchFromTemplate", _LAUNCH, templates, _ours(context)),
+        _allow("LaunchFromTemplate", _LAUNCH, templates, _with_cluster_tags(context)),
         _allow("Launch", [*_LAUNCH, "ec2:CreateLaunchTemplate"], launched, marked),
         _allow("TagLaunched", ["ec2:CreateTags"], launched, tagging),
     ]
@@ -142,16 +142,16 @@ def _launching(context: EksContext) -> list[Statement]:
 
 def _ending(context: EksContext) -> list[Statement]:
     """Return the statements for deletions, only of resources with the cluster's tags."""
-    ours = _ours(context)
+    managed = _with_cluster_tags(context)
     names = {
-        **ours,
+        **managed,
         "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": context.name},
         "ForAllValues:StringEquals": {"aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]},
     }
     instances, templates = _arn(context, "instance/*"), _arn(context, "launch-template/*")
     return [
         _allow("NameInstances", ["ec2:CreateTags"], [instances], names),
-        _allow("End", ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"], [instances, templates], ours),
+        _allow("End", ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"], [instances, templates], managed),
     ]
 
 
@@ -181,7 +181,7 @@ def _arn(context: EksContext, what: str) -> str:
     return f"arn:{context.partition}:ec2:{context.target.region}:*:{what}"
 
 
-def _ours(context: EksContext) -> Statement:
+def _with_cluster_tags(context: EksContext) -> Statement:
     """Return the conditions that a resource has the tags of the cluster and of a Karpenter NodePool."""
     tagged = {"aws:ResourceTag/karpenter.sh/nodepool": "*"}
     return {"StringEquals": _owned(context, "Resource"), "StringLike": tagged}

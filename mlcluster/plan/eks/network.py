@@ -19,12 +19,12 @@ from mlcluster.spec.document import Loc
 
 __all__ = [
     "cluster_subnets",
+    "egress_dependencies",
     "network_resources",
     "node_subnet",
     "node_subnets",
     "public_subnet",
     "vpc_id",
-    "ways_out",
 ]
 
 INTERNET_GATEWAY = "aws:ec2/internetGateway:InternetGateway"
@@ -52,7 +52,7 @@ def network_resources(context: EksContext) -> list[PlanResource]:
     ]
 
 
-def ways_out(context: EksContext) -> tuple[str, ...]:
+def egress_dependencies(context: EksContext) -> tuple[str, ...]:
     """Return the ids of the resources by which nodes reach AWS from their subnets; they come before the first node."""
     kinds = {ROUTE, ASSOCIATION, "aws:ec2/vpcEndpoint:VpcEndpoint"}
     return tuple(made.id for made in network_resources(context) if made.type in kinds)

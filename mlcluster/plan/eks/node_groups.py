@@ -11,7 +11,7 @@ from mlcluster.plan.eks.identity import node_role_arn, node_role_resources
 from mlcluster.plan.eks.images import ami_release, ami_type_of
 from mlcluster.plan.eks.interfaces import efa_security_group_resources
 from mlcluster.plan.eks.launch_templates import LAUNCH_TEMPLATE, launch_template, node_tags
-from mlcluster.plan.eks.network import ways_out
+from mlcluster.plan.eks.network import egress_dependencies
 from mlcluster.plan.eks.subnets import node_subnets
 from mlcluster.plan.eks.warm_pools import warm_pool_config
 from mlcluster.plan.model import Manifest, PlanResource, Pool
@@ -78,7 +78,7 @@ def _node_group(context: EksContext, pool: Pool, before: tuple[str, ...]) -> Pla
 def _before(context: EksContext) -> tuple[str, ...]:
     """Return the ids that nodes need to become ready: control plane, rights, outbound routes, add-ons."""
     rights = tuple(made.id for made in node_role_resources(context))
-    return (cluster_id(context), *rights, *ways_out(context), *node_prerequisites())
+    return (cluster_id(context), *rights, *egress_dependencies(context), *node_prerequisites())
 
 
 def _image(context: EksContext, pool: Pool) -> Manifest:

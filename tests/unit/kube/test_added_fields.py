@@ -37,7 +37,7 @@ def _ours(fields: Object) -> Object:
     return _entry("mlcluster", fields, "Apply")
 
 
-def _is_ours(entry: Mapping[str, Any]) -> bool:
+def _is_managed(entry: Mapping[str, Any]) -> bool:
     return bool(entry["manager"] == "mlcluster" and entry["operation"] == "Apply")
 
 
@@ -47,7 +47,7 @@ def _live(manifest: Object, *entries: Object, **spec: Any) -> Object:
 
 
 def _added(manifest: Object, live: Object) -> list[tuple[str, bool, str]]:
-    found = added_fields(manifest, live, _is_ours)
+    found = added_fields(manifest, live, _is_managed)
     return [(".".join(str(part) for part in one.path), one.whole, one.manager) for one in found]
 
 
@@ -107,7 +107,7 @@ def test_a_key_in_an_empty_map_inside_keyed_lists_is_removed_by_one_patch() -> N
     place = "spec.template.spec.containers.1.resources.requests"
     assert _added(DEPLOYMENT, live) == [(f"{place}.cpu", False, "vpa"), (f"{place}.memory", False, "vpa")]
     pointer = f"/{place.replace('.', '/')}"
-    assert without_added(live, added_fields(DEPLOYMENT, live, _is_ours)) == [
+    assert without_added(live, added_fields(DEPLOYMENT, live, _is_managed)) == [
         {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
         {"op": "remove", "path": f"{pointer}/memory"},
         {"op": "remove", "path": f"{pointer}/cpu"},
@@ -136,7 +136,7 @@ def test_labels_status_and_aggregated_rules_do_not_count() -> None:
         "spec": {"template": {"metadata": {"annotations": {"restarted": "now"}}}},
         "status": {"b": 1}, "aggregationRule": {}, "rules": [{"verbs": ["get"]}],
     }  # fmt: skip
-    assert added_fields(manifest, live, _is_ours) == []
+    assert added_fields(manifest, live, _is_managed) == []
 
 
 def test_writes_through_a_subresource_do_not_count() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mlcluster.plan.bounds import default_requests
-from mlcluster.plan.eks.access import access_entries, access_objects, administrators, standing
+from mlcluster.plan.eks.access import access_entries, access_objects, administrators, caller_listing
 from mlcluster.plan.namespaces import namespace_objects
 from mlcluster.plan.quota import team_plans
 from mlcluster.spec.teams import Team
@@ -137,4 +137,4 @@ def test_administrators_are_listed_once() -> None:
 def test_the_caller_is_recognized_by_every_form_of_its_arn(caller: str, expected: str) -> None:
     access = {"admins": [ADMIN], "ci": CI, "viewers": [VIEWER]}
     context = eks_context(rest={"teams": [team("research", edit=[MEMBER])]}, access=access)
-    assert standing(context, caller) == expected
+    assert caller_listing(context, caller) == expected

@@ -9,7 +9,7 @@ from mlcluster.catalog.eks import eks_version, eks_versions
 from mlcluster.plan.eks.addon_settings import system_pool, system_tolerations
 from mlcluster.plan.eks.addons import addon_pods, addon_resources, node_prerequisites
 from mlcluster.plan.eks.identity import role_arn
-from mlcluster.plan.eks.network import ways_out
+from mlcluster.plan.eks.network import egress_dependencies
 from mlcluster.plan.model import PlanResource, Toleration
 from mlcluster.plan.taints import CRITICAL as CRITICAL_ADDONS
 from mlcluster.plan.values import printable
@@ -64,7 +64,7 @@ def test_nodes_need_some_and_the_others_need_nodes() -> None:
         before_nodes = entry.id in node_prerequisites()
         assert "Cluster/atlas" in entry.needs
         assert set(NODE_GROUPS) <= set(entry.needs) or before_nodes, name
-        assert set(ways_out(context)) <= set(entry.needs) or not before_nodes, name
+        assert set(egress_dependencies(context)) <= set(entry.needs) or not before_nodes, name
         assert not (before_nodes and set(NODE_GROUPS) & set(entry.needs)), name
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcluster.plan.eks.network import network_resources, public_subnet, vpc_id, ways_out
+from mlcluster.plan.eks.network import egress_dependencies, network_resources, public_subnet, vpc_id
 from mlcluster.plan.values import Ref
 from tests.eks_contexts import OWN_VPC, ZONES, by_id, eks_context
 
@@ -95,7 +95,7 @@ def test_without_interfaces_there_is_no_security_group() -> None:
 
 
 def test_nodes_wait_for_every_route_out_of_the_vpc() -> None:
-    ways = set(ways_out(eks_context()))
+    ways = set(egress_dependencies(eks_context()))
     assert ways >= {f"Route/private-{zone}" for zone in ZONES} | {"VpcEndpoint/s3"}
     assert {f"RouteTableAssociation/private-{zone}" for zone in ZONES} <= ways
 
@@ -103,7 +103,7 @@ def test_nodes_wait_for_every_route_out_of_the_vpc() -> None:
 def test_in_an_existing_vpc_nothing_is_created() -> None:
     context = eks_context(network=OWN_VPC)
     assert network_resources(context) == []
-    assert ways_out(context) == ()
+    assert egress_dependencies(context) == ()
     assert vpc_id(context) == "vpc-0a1"
     assert public_subnet(context, "us-west-2a") == "subnet-0c"
     assert public_subnet(context, "us-west-2b") is None
