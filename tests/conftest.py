@@ -25,6 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Write the skipped tests to $TIER_LOG, from which `.ci/run` prints them after the last tier."""
+    if hasattr(terminalreporter.config, "workerinput"):  # each worker of xdist has a reporter too
+        return
     log = os.environ.get("TIER_LOG")
     skipped = terminalreporter.stats.get("skipped", [])
     if log and skipped:

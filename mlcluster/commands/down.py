@@ -30,7 +30,7 @@ def _down(workspace: Workspace, options: TeardownOptions, screen: Screen) -> Exi
     name, lab = workspace.spec.metadata.name, lab_of(workspace)
     if lab is not None and not options.plan and forget_lost(lab, workspace, screen.progress):
         document = {"cluster": name, "left": [], "unmanaged": []}
-        screen.result("DownResult", f"{name} is not there: nothing to take down", document)
+        screen.result("DownResult", f"there is no lab {name}: nothing to delete", document)
         return ExitCode.OK
     if not options.plan:
         require_answers(yes=options.yes)

@@ -190,7 +190,8 @@ class Cluster:
             if found is None or (uid and found["metadata"].get("uid") != uid):
                 return
             if time.monotonic() > end or self._sleep(pause):
-                raise MlclusterError(describe(live), stuck(found, limit), "Check the controllers of its finalizers.")
+                waited = min(time.monotonic() - began, limit)
+                raise MlclusterError(describe(live), stuck(found, waited), "Check the controllers of its finalizers.")
             if warn and time.monotonic() - began > _BLOCKED_SECONDS * self._pace and is_blocked(found):
                 warn(f"{describe(live)} is still being deleted after {_BLOCKED_SECONDS:.0f} s; {holders(found)}")
                 warn = None

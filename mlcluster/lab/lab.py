@@ -146,7 +146,7 @@ class Lab:
         """Start a controller, unless it runs with the same settings; one with other settings is replaced.
 
         Args:
-            name: name of the component, one of `controllers.known.CONTROLLERS`.
+            name: name of the component, one of `lab.controllers.registry.CONTROLLERS`.
             settings: values of its chart, for Kueue its configuration.
             program: its executable and its manifests.
             progress: receives messages.

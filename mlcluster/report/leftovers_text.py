@@ -9,7 +9,7 @@ from mlcluster.aws.leftovers import Leftover, Leftovers
 from mlcluster.aws.leftovers.results import known_cost, unpriced
 from mlcluster.report.tables import UNFOLDED, Page, table
 
-RUN = "Run from top to bottom; what AWS still takes away holds others for a minute, then the command works:"
+RUN = "Run these commands in this order. If AWS is still deleting a dependency, wait a minute and repeat:"
 
 
 def leftovers_text(found: Leftovers, *, color: bool = False) -> str:

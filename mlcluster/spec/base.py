@@ -45,6 +45,17 @@ def doc_of(field: FieldInfo) -> Doc:
     return next((entry for entry in field.metadata if isinstance(entry, Doc)), Doc())
 
 
+Gp3Iops = Annotated[
+    Annotated[int, Field(ge=3000, le=80_000)] | None, Doc(example=6000, unit="IOPS", default="3000, set by AWS")
+]
+"""Provisioned I/O operations of an EBS gp3 volume (EBS user guide, "General Purpose SSD volumes")."""
+
+Gp3Throughput = Annotated[
+    Annotated[int, Field(ge=125, le=2000)] | None, Doc(example=500, unit="MiB/s", default="125, set by AWS")
+]
+"""Provisioned throughput of an EBS gp3 volume."""
+
+
 class SpecModel(BaseModel):
     """Base of the spec models: strict types, frozen, camelCase keys, and no unknown keys.
 

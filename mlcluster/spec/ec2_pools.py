@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mlcluster.quantities import parse
-from mlcluster.spec.base import Doc, Quantity, SpecModel
+from mlcluster.spec.base import Doc, Gp3Iops, Gp3Throughput, Quantity, SpecModel
 
 InstanceTypeName = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
 Instant = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z$")]
@@ -52,13 +52,9 @@ class RootVolume(SpecModel):
 
     size: Annotated[Quantity, Doc(example="200Gi", unit="bytes")] = "100Gi"
     """Size of the volume, from 20Gi to 64Ti."""
-    iops: Annotated[
-        Annotated[int, Field(ge=3000, le=80_000)] | None, Doc(example=6000, unit="IOPS", default="3000, set by AWS")
-    ] = None
+    iops: Gp3Iops = None
     """Provisioned I/O operations per second, at most 500 per GiB of `size`."""
-    throughput_mib: Annotated[
-        Annotated[int, Field(ge=125, le=2000)] | None, Doc(example=500, unit="MiB/s", default="125, set by AWS")
-    ] = None
+    throughput_mib: Gp3Throughput = None
     """Provisioned throughput, at most 0.25 MiB/s per provisioned IOPS."""
 
     @property

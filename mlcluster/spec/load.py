@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from mlcluster.spec.checks import check
 from mlcluster.spec.cluster import ClusterSpec
-from mlcluster.spec.document import Document, Loc, Problem
+from mlcluster.spec.document import Document, Problem
 from mlcluster.spec.problems import LocatedProblem, SpecInvalidError, located, unreadable
 from mlcluster.spec.source import STDIN, STDIN_NAME, decode, read
 from mlcluster.spec.yaml_reader import UnreadableError, read_yaml
@@ -62,11 +62,6 @@ def parse(content: bytes, name: str) -> Loaded:
     if found:
         raise _invalid(document, found)
     return Loaded(spec, document)
-
-
-def locate(document: Document, loc: Loc) -> str:
-    """Return `file:line:column` of the value at `loc`; of its nearest existing parent if it is absent."""
-    return located(document, Problem(loc, "")).place
 
 
 def locate_problem(document: Document, problem: Problem) -> LocatedProblem:

@@ -42,12 +42,7 @@ class NodeShape(SpecModel):
     @property
     def amounts(self) -> dict[str, int]:
         """Return the allocatable amounts of one node by resource, without GPUs."""
-        return {
-            "cpu": parse("cpu", self.cpu),
-            "memory": parse("memory", self.memory),
-            "ephemeral-storage": parse("ephemeral-storage", self.ephemeral_storage),
-            "pods": self.pods,
-        }
+        return _amounts(self)
 
 
 class Reserved(SpecModel):
@@ -65,9 +60,13 @@ class Reserved(SpecModel):
     @property
     def amounts(self) -> dict[str, int]:
         """Return the reserved amounts of one node by resource."""
-        return {
-            "cpu": parse("cpu", self.cpu),
-            "memory": parse("memory", self.memory),
-            "ephemeral-storage": parse("ephemeral-storage", self.ephemeral_storage),
-            "pods": self.pods,
-        }
+        return _amounts(self)
+
+
+def _amounts(entry: NodeShape | Reserved) -> dict[str, int]:
+    return {
+        "cpu": parse("cpu", entry.cpu),
+        "memory": parse("memory", entry.memory),
+        "ephemeral-storage": parse("ephemeral-storage", entry.ephemeral_storage),
+        "pods": entry.pods,
+    }

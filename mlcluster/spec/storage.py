@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mlcluster.spec.base import Doc, Name, SpecModel, ZoneName
+from mlcluster.spec.base import Doc, Gp3Iops, Gp3Throughput, Name, SpecModel, ZoneName
 
 
 class StorageClass(SpecModel):
@@ -14,13 +14,9 @@ class StorageClass(SpecModel):
     """Name of the StorageClass."""
     default: bool = False
     """Use this class for PersistentVolumeClaims that name no class."""
-    iops: Annotated[
-        Annotated[int, Field(ge=3000, le=80_000)] | None, Doc(example=6000, unit="IOPS", default="3000, set by AWS")
-    ] = None
+    iops: Gp3Iops = None
     """Provisioned I/O operations per second of each volume."""
-    throughput_mib: Annotated[
-        Annotated[int, Field(ge=125, le=2000)] | None, Doc(example=500, unit="MiB/s", default="125, set by AWS")
-    ] = None
+    throughput_mib: Gp3Throughput = None
     """Provisioned throughput of each volume, at most 0.25 MiB/s per provisioned IOPS."""
     reclaim: Literal["retain", "delete"] = "retain"
     """Whether the EBS volume is kept or deleted when its PersistentVolumeClaim is deleted."""

@@ -27,4 +27,4 @@ def test_a_lab_that_was_reset_under_its_stack_needs_no_other_command(killed: Kil
     assert not stack.exists()
     assert killed.lab.status().state == "running"  # `down` deletes only a lab that `up` started
     killed.lab.reset(Silent())
-    assert "nothing to take down" in killed.run("down", "--yes")
+    assert "nothing to delete" in killed.run("down", "--yes")

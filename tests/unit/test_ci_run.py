@@ -72,7 +72,8 @@ def test_make_records_a_tier_that_passes_or_fails(project_root: Path, tmp_path: 
     assert "== lint: " in done.stdout
 
 
-def test_pytest_records_skipped_tests(project_root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_pytest_records_each_skipped_test_once(project_root: Path, tmp_path: Path, workers: str) -> None:
     (tmp_path / "test_some.py").write_text(
         "import pytest\n"
         "def test_one(): pytest.skip('Expected without\\nfiles')\n"
@@ -81,9 +82,9 @@ def test_pytest_records_skipped_tests(project_root: Path, tmp_path: Path) -> Non
         "def test_three(): ...\n"
     )
     log = tmp_path / "log"
-    done = _pytest(project_root, tmp_path, TIER_LOG=str(log))
+    done = _pytest(project_root, tmp_path, "-n", workers, TIER_LOG=str(log))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert log.read_text().splitlines() == [
+    assert sorted(log.read_text().splitlines()) == [
         "skipped test_some.py::test_one: Expected without files",
         "skipped test_some.py::test_two: Expected today",
     ]
@@ -105,8 +106,21 @@ def test_a_skip_without_the_place_where_it_is_expected_fails(project_root: Path,
     assert "skip" in done.stdout
 
 
-def _pytest(project_root: Path, directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+def _pytest(
+    project_root: Path, directory: Path, *options: str, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     """Run the tests of a directory with the hooks of the project."""
     variables = {**os.environ, "PYTHONPATH": str(project_root), **environment}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", "test_some.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+        *options,
+        "test_some.py",
+    ]
     return subprocess.run(command, check=False, capture_output=True, text=True, cwd=directory, env=variables)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def forget_lost(lab: "Lab", workspace: Workspace, progress: Progress) -> bool:
-    """Forget the stacks of a lab that is gone; return whether there is nothing left to take down.
+    """Forget the stacks of a lab that is gone; return whether there is nothing left to delete.
 
     This also finishes a `down` that was killed after it had removed the stacks. A stack that still holds something and
     belongs to another lab, which exists, is kept.

@@ -36,7 +36,7 @@ def test_list_of_leftovers() -> None:
         "network interface  eni-1                               -  in vpc-1  a NAT gateway\n"
         "s3                 data                          unknown  tag a\n"
         "\n"
-        "Run from top to bottom; what AWS still takes away holds others for a minute, then the command works:\n"
+        "Run these commands in this order. If AWS is still deleting a dependency, wait a minute and repeat:\n"
         "  aws ec2 delete-volume\n"
         "  aws ec2 delete-snapshot\n"
         "  # network interface eni-1 goes with a NAT gateway\n"

@@ -8,7 +8,7 @@ import pytest
 
 from mlcluster.report.problems import problems_text
 from mlcluster.spec.document import Problem
-from mlcluster.spec.load import MAX_PROBLEMS, load, locate, locate_problem, parse
+from mlcluster.spec.load import MAX_PROBLEMS, load, locate_problem, parse
 from mlcluster.spec.problems import SpecInvalidError
 
 pytestmark = pytest.mark.unit
@@ -79,11 +79,11 @@ def test_a_spec_on_one_line_is_shown_as_an_excerpt() -> None:
 
 def test_places_of_findings_come_from_the_same_document(project_root: Path) -> None:
     document = load(project_root / "examples" / "lab.yaml").document
-    place = locate(document, ("nodePools", 1, "maxSize"))
+    place = locate_problem(document, Problem(("nodePools", 1, "maxSize"), "")).place
     assert place.endswith("lab.yaml:12:14")
     located = locate_problem(document, Problem(("nodePools", 1, "maxSize"), "too few", "more"))
     assert (located.path, located.source) == ("nodePools[1] (train).maxSize", "    maxSize: 8")
-    assert locate(document, ("nodePools", 1, "minSize")).endswith("lab.yaml:10:5")
+    assert locate_problem(document, Problem(("nodePools", 1, "minSize"), "")).place.endswith("lab.yaml:10:5")
 
 
 def test_anchors_at_home_under_x_keys_are_dropped() -> None:
