@@ -127,13 +127,14 @@ def test_last_lines_reads_only_the_end(tmp_path: Path) -> None:
 def test_strays_are_found_by_name_and_directory(spawn: Callable[..., Process], tmp_path: Path) -> None:
     link = tmp_path / "kwok"
     link.symlink_to("/bin/sh")
-    child = spawn(str(link), "-c", "sleep 600 & wait", f"--config={tmp_path}/lab/kwok.yaml")
+    os.mkfifo(tmp_path / "never")
+    # The shell waits in a system call of its own: a child would have its command line for a moment.
+    child = spawn(str(link), "-c", f"read line < {tmp_path}/never", f"--config={tmp_path}/lab/kwok.yaml")
 
     def pids() -> list[int]:
         return [stray.pid for stray in process.strays(tmp_path / "lab", ["kwok"])]
 
-    # The shell's own child has the command line of the shell until it executes `sleep`.
-    wait_while(lambda: pids() != [child.pid], 30, pause=0.01)
+    wait_while(lambda: not pids(), 30, pause=0.01)  # the child of the test executes the shell first
     assert pids() == [child.pid]
     assert process.strays(tmp_path / "la", ["kwok"]) == []
     assert process.strays(tmp_path / "lab", ["etcd"]) == []
